@@ -1,0 +1,69 @@
+"""Gather: slices of data picked by indices, batch by batch."""
+
+from math import prod
+
+import numpy as np
+
+from opcert.reference.rules import Array, is_integer, require, requires_arguments
+
+
+@requires_arguments("gather-8/required-inputs")
+def gather_8(data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> list[Array]:
+    """Pick slices of `data` along `axis`; an index out of range gives zeros.
+
+    Shapes: data (batch..., outer..., n, inner...), indices (batch..., picked...), axis () or (1,);
+    output (batch..., outer..., picked..., inner...).
+
+    Source: OpenVINO Gather-8, the formula, "batch_dims" and the inputs.
+
+    Raises:
+        RuleBroken: the call breaks a rule of the document.
+    """
+    require(is_integer(indices), "gather-8/indices-type", f"indices of {indices.dtype}")
+    require(is_integer(axis), "gather-8/axis-type", f"axis of {axis.dtype}")
+    require(axis.ndim <= 1 and axis.size == 1, "gather-8/axis-shape", f"axis of shape {axis.shape}")
+    where = int(axis.item())
+    require(
+        -data.ndim <= where < data.ndim,
+        "gather-8/axis-range",
+        f"axis {where} for data of rank {data.ndim}",
+    )
+    where %= data.ndim
+    ranks = min(data.ndim, indices.ndim)
+    require(
+        -ranks <= batch_dims <= ranks,
+        "gather-8/batch-dims-range",
+        f"batch_dims {batch_dims} for ranks {data.ndim} and {indices.ndim}",
+    )
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    require(
+        batch <= where,
+        "gather-8/batch-dims-at-most-axis",
+        f"batch_dims {batch} beyond axis {where}",
+    )
+    require(
+        data.shape[:batch] == indices.shape[:batch],
+        "gather-8/batch-shapes-equal",
+        f"batches {data.shape[:batch]} of data, {indices.shape[:batch]} of indices",
+    )
+    return [_pick(data, indices, where, batch)]
+
+
+def _pick(data: Array, indices: Array, axis: int, batch: int) -> Array:
+    """Gather whole rows, the dimensions behind the axis, in one `take`; zero those out of range."""
+    outer, extent, inner = data.shape[batch:axis], data.shape[axis], data.shape[axis + 1 :]
+    batches, between = prod(data.shape[:batch]), prod(outer)
+    shape = data.shape[:axis] + indices.shape[batch:] + inner
+    if extent == 0 or 0 in shape:
+        return np.zeros(shape, data.dtype)
+    in_range = (indices >= -extent) & (indices < extent)
+    # Compared in the indices' own type and zeroed before the cast: u64 does not fit intp.
+    picked = np.where(in_range, indices, 0).astype(np.intp) % extent
+    first_rows = np.arange(batches * between).reshape(batches, between, 1) * extent
+    rows = first_rows + picked.reshape(batches, 1, -1)
+    output = data.reshape(-1, prod(inner)).take(rows.ravel(), axis=0)
+    if not in_range.all():
+        strays = np.broadcast_to(~in_range.reshape(batches, 1, -1), rows.shape)
+        output[strays.ravel()] = 0
+    gathered: Array = output.reshape(shape)
+    return gathered

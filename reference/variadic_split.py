@@ -1,0 +1,70 @@
+"""VariadicSplit: parts of given lengths along one axis."""
+
+from itertools import accumulate, pairwise
+
+from opcert.reference.rules import Array, is_integer, require, requires_arguments
+
+
+def parts_along(data: Array, axis: int, lengths: list[int]) -> list[Array]:
+    """Copy consecutive parts of `data`; part i is `lengths[i]` long on `axis`."""
+    before = (slice(None),) * axis
+    bounds = pairwise(accumulate(lengths, initial=0))
+    return [data[(*before, slice(low, high))].copy() for low, high in bounds]
+
+
+@requires_arguments("variadic-split-1/required-inputs")
+def variadic_split_1(data: Array, axis: Array, split_lengths: Array) -> list[Array]:
+    """Split `data` along `axis` into parts as long as `split_lengths` says; a -1 takes the rest.
+
+    Shapes: data (any, rank 1 or more), axis () or (1,), split_lengths (parts,); output i is data's
+    with split_lengths[i] on the axis.
+
+    Source: OpenVINO VariadicSplit-1, "Detailed Description" and "Inputs".
+
+    Raises:
+        RuleBroken: the call breaks a rule of the document.
+    """
+    require(is_integer(axis), "variadic-split-1/axis-type", f"axis of {axis.dtype}")
+    require(axis.shape in ((), (1,)), "variadic-split-1/axis-shape", f"axis of shape {axis.shape}")
+    where = int(axis.item())
+    require(
+        -data.ndim <= where < data.ndim,
+        "variadic-split-1/axis-range",
+        f"axis {where} for data of rank {data.ndim}",
+    )
+    require(
+        is_integer(split_lengths),
+        "variadic-split-1/lengths-type",
+        f"split_lengths of {split_lengths.dtype}",
+    )
+    require(
+        split_lengths.ndim == 1,
+        "variadic-split-1/lengths-rank",
+        f"split_lengths of rank {split_lengths.ndim}",
+    )
+    lengths = split_lengths.tolist()
+    require(
+        min(lengths, default=0) >= -1,
+        "variadic-split-1/lengths-not-below-minus-one",
+        f"split_lengths {lengths}",
+    )
+    require(
+        lengths.count(-1) <= 1,
+        "variadic-split-1/one-minus-one",
+        f"-1 {lengths.count(-1)} times in split_lengths",
+    )
+    extent = data.shape[where]
+    rest = extent - sum(length for length in lengths if length != -1)
+    require(
+        -1 in lengths or rest == 0,
+        "variadic-split-1/lengths-sum",
+        f"split_lengths sum to {extent - rest}, the axis has {extent}",
+    )
+    require(
+        -1 not in lengths or rest >= 0,
+        "variadic-split-1/lengths-leave-rest",
+        f"split_lengths beside -1 sum to {extent - rest}, the axis has {extent}",
+    )
+    return parts_along(
+        data, where % data.ndim, [rest if length == -1 else length for length in lengths]
+    )

@@ -1,0 +1,209 @@
+"""Broadcast-1: the reference against the document's mapping of axes and its rules."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opcert.reference import RuleBroken
+from opcert.reference.broadcasting import broadcast_1
+from tests.property import drawing, oracles
+from tests.property.drawing import Call, DType, Ranks, Types
+from tests.property.oracles import Index, described
+
+MODES = st.sampled_from(["numpy", "explicit"])
+
+
+@st.composite
+def stretchable(draw: st.DrawFn, extents: list[int]) -> Index:
+    """Shapes that broadcast to some extents, one by one."""
+    return tuple(draw(st.sampled_from([extent, 1])) for extent in extents)
+
+
+@st.composite
+def calls(
+    draw: st.DrawFn,
+    dtypes: Types = drawing.ANY_TYPE,
+    index_types: Types = drawing.ANY_INTEGER,
+    ranks: Ranks = drawing.ANY_RANK_OR_ZERO,
+    modes: st.SearchStrategy[str] = MODES,
+    least: int = 0,
+) -> Call:
+    """Valid calls with a target of one of `ranks` and data of rank `least` or more."""
+    dtype, target_type, rank = draw(dtypes), draw(index_types), draw(ranks)
+    target = draw(drawing.shapes(rank, longest=np.iinfo(target_type).max))
+    mapped = draw(st.integers(least, rank))
+    call: Call = {"target_shape": draw(drawing.vectors(target, target_type))}
+    if draw(modes) == "numpy":
+        mapping = list(range(rank - mapped, rank))
+        call |= draw(st.sampled_from([{}, {"mode": "numpy"}]))
+    else:
+        mapping = sorted(draw(st.permutations(range(rank)))[:mapped])
+        axes = draw(drawing.vectors(mapping, draw(index_types)))
+        call |= {"mode": "explicit", "axes_mapping": axes}
+    shape = draw(stretchable([target[axis] for axis in mapping]))
+    return {"data": draw(drawing.arrays(shape, dtype)), **call}
+
+
+CALLS = calls()
+NUMPY = calls(modes=st.just("numpy"))
+EXPLICIT = calls(modes=st.just("explicit"))
+MAPPED = calls(modes=st.just("explicit"), least=1, ranks=drawing.ANY_RANK)
+
+
+def mapping_of(call: Call) -> list[int]:
+    """The axes of the target that data's are mapped to."""
+    if "axes_mapping" in call:
+        return [int(axis) for axis in call["axes_mapping"]]
+    rank: int = call["target_shape"].size
+    return list(range(rank - call["data"].ndim, rank))
+
+
+@st.composite
+def unknown_mode(draw: st.DrawFn) -> Call:
+    """The mode is not one of the two, if only by its capitals."""
+    names = ["", "NUMPY", "Explicit", "bidirectional", "pdpd", "numpy "]
+    return draw(CALLS) | {"mode": draw(st.sampled_from(names))}
+
+
+@st.composite
+def negative_target(draw: st.DrawFn) -> Call:
+    """One element of the target is negative."""
+    call = draw(calls(ranks=drawing.ANY_RANK))
+    target = call["target_shape"].tolist()
+    at = draw(st.integers(0, len(target) - 1))
+    target[at] = draw(st.sampled_from([-1, -2, -target[at] - 1, -128]))
+    return call | {"target_shape": draw(drawing.vectors_of_any_type(target))}
+
+
+@st.composite
+def mapping_in_numpy_mode(draw: st.DrawFn) -> Call:
+    """There is an axes_mapping, a right one even, where none should be."""
+    call = draw(NUMPY)
+    return call | {"axes_mapping": draw(drawing.vectors_of_any_type(mapping_of(call)))}
+
+
+@st.composite
+def more_data_than_target(draw: st.DrawFn) -> Call:
+    """Data has more dimensions than the target, if only by leading ones."""
+    call = draw(NUMPY)
+    missing = call["target_shape"].size - call["data"].ndim
+    ones = (1,) * (missing + draw(st.integers(1, 2)))
+    return call | {"data": call["data"].reshape(ones + call["data"].shape)}
+
+
+@st.composite
+def incompatible(draw: st.DrawFn, mode: str) -> Call:
+    """One extent of data is neither 1 nor the target's, as when the target should stretch."""
+    call = draw(calls(modes=st.just(mode), least=1, ranks=drawing.ANY_RANK))
+    target, shape = call["target_shape"].tolist(), list(call["data"].shape)
+    axis = draw(st.integers(0, len(shape) - 1))
+    extent = target[mapping_of(call)[axis]]
+    shape[axis] = draw(st.sampled_from(sorted({0, 2, extent + 1, 2 * extent} - {1, extent})))
+    return call | {"data": draw(drawing.arrays(tuple(shape), call["data"].dtype))}
+
+
+@st.composite
+def mapping_of_wrong_size(draw: st.DrawFn) -> Call:
+    """One of data's dimensions is not mapped, or one that it has not is."""
+    call = draw(EXPLICIT)
+    mapping = mapping_of(call)
+    unmapped = set(range(call["target_shape"].size)) - set(mapping)
+    wrong = [sorted([*mapping, axis]) for axis in unmapped] or [[*mapping, len(mapping)]]
+    wrong += [[one for one in mapping if one != axis] for axis in mapping]
+    return call | {"axes_mapping": draw(drawing.vectors_of_any_type(draw(st.sampled_from(wrong))))}
+
+
+@st.composite
+def mapping_outside(draw: st.DrawFn) -> Call:
+    """The first axis mapped to lies before the target's, or the last behind them."""
+    call = draw(MAPPED)
+    mapping, rank = mapping_of(call), call["target_shape"].size
+    wrong = draw(st.sampled_from([rank, rank + 256, 2**64 - 1, -1, -rank, mapping[0] - rank]))
+    mapping[0 if wrong < 0 else -1] = wrong
+    return call | {"axes_mapping": draw(drawing.vectors_of_any_type(mapping))}
+
+
+@st.composite
+def unsorted_mapping(draw: st.DrawFn) -> Call:
+    """Two axes are mapped in reverse or to the same axis; the extents would allow it."""
+    call = draw(calls(modes=st.just("explicit"), least=2, ranks=st.integers(2, 8)))
+    mapping = mapping_of(call)
+    at = draw(st.integers(1, len(mapping) - 1))
+    mapping[at - 1], mapping[at] = mapping[at], draw(st.sampled_from(mapping[at - 1 : at + 1]))
+    data = draw(drawing.arrays((1,) * len(mapping), call["data"].dtype))
+    return call | {"data": data, "axes_mapping": draw(drawing.vectors_of_any_type(mapping))}
+
+
+BREACHES = {
+    "required-inputs": drawing.lacking(CALLS, "data", "target_shape"),
+    "mode-known": unknown_mode(),
+    "target-type": drawing.with_changed(CALLS, "target_shape", drawing.changed_types),
+    "target-rank": drawing.with_changed(CALLS, "target_shape", drawing.changed_ranks),
+    "target-not-negative": negative_target(),
+    "numpy-without-axes-mapping": mapping_in_numpy_mode(),
+    "numpy-rank": more_data_than_target(),
+    "numpy-compatible": incompatible("numpy"),
+    "explicit-with-axes-mapping": drawing.lacking(EXPLICIT, "axes_mapping"),
+    "axes-mapping-type": drawing.with_changed(EXPLICIT, "axes_mapping", drawing.changed_types),
+    "axes-mapping-rank": drawing.with_changed(MAPPED, "axes_mapping", drawing.changed_ranks),
+    "axes-mapping-size": mapping_of_wrong_size(),
+    "axes-mapping-range": mapping_outside(),
+    "axes-mapping-sorted": unsorted_mapping(),
+    "explicit-compatible": incompatible("explicit"),
+}
+
+
+@pytest.mark.parametrize("dtype", drawing.DATA_TYPES, ids=str)
+@drawing.FEW
+@given(drawn=st.data())
+def test_every_data_type_is_replicated_by_the_mapping(dtype: DType, drawn: st.DataObject) -> None:
+    call = drawn.draw(calls(dtypes=st.just(dtype)))
+    assert [*map(described, broadcast_1(**call))] == oracles.broadcast_1(**call)
+
+
+@pytest.mark.parametrize("index_type", drawing.INTEGER_TYPES, ids=str)
+@drawing.FEW
+@given(drawn=st.data())
+def test_every_integer_type_states_target_and_mapping(
+    index_type: DType, drawn: st.DataObject
+) -> None:
+    call = drawn.draw(calls(index_types=st.just(index_type)))
+    assert [*map(described, broadcast_1(**call))] == oracles.broadcast_1(**call)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "explicit"])
+@pytest.mark.parametrize("rank", range(9))
+@drawing.FEW
+@given(drawn=st.data())
+def test_every_rank_is_filled_in_either_mode(rank: int, mode: str, drawn: st.DataObject) -> None:
+    call = drawn.draw(calls(ranks=st.just(rank), modes=st.just(mode)))
+    assert [*map(described, broadcast_1(**call))] == oracles.broadcast_1(**call)
+
+
+@drawing.MANY
+@given(call=CALLS)
+def test_no_output_shares_memory(call: Call) -> None:
+    assert not drawing.shared_memory(call, broadcast_1(**call))
+
+
+@drawing.MANY
+@given(call=CALLS)
+def test_inputs_stay_as_they_were(call: Call) -> None:
+    before = drawing.snapshot(call)
+    broadcast_1(**call)
+    assert drawing.snapshot(call) == before
+
+
+@pytest.mark.parametrize("rule", BREACHES)
+@drawing.FEW
+@given(drawn=st.data())
+def test_a_breach_is_rejected_by_the_rule_it_breaks(rule: str, drawn: st.DataObject) -> None:
+    call = drawn.draw(BREACHES[rule])
+    with pytest.raises(RuleBroken) as rejection:
+        broadcast_1(**call)
+    assert rejection.value.rule == f"broadcast-1/{rule}"
+
+
+def test_every_rule_of_the_reference_has_a_breach() -> None:
+    assert drawing.rules_beside(broadcast_1) <= BREACHES.keys()

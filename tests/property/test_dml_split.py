@@ -1,0 +1,231 @@
+"""DML_OPERATOR_SPLIT: the reference against the document's pseudocode and rules."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opcert.reference import RuleBroken
+from opcert.reference.dml_split import dml_split
+from tests.property import drawing, oracles
+from tests.property.drawing import Call, Calls, DType, Ranks, Types
+from tests.property.oracles import described
+
+NAMES: dict[DType, str] = {
+    np.dtype("f8"): "FLOAT64",
+    np.dtype("f4"): "FLOAT32",
+    np.dtype("f2"): "FLOAT16",
+    np.dtype("i8"): "INT64",
+    np.dtype("i4"): "INT32",
+    np.dtype("i2"): "INT16",
+    np.dtype("i1"): "INT8",
+    np.dtype("u8"): "UINT64",
+    np.dtype("u4"): "UINT32",
+    np.dtype("u2"): "UINT16",
+    np.dtype("u1"): "UINT8",
+}
+UNSUPPORTED = tuple(dtype for dtype in drawing.DATA_TYPES if dtype not in NAMES)
+ANY_SUPPORTED = st.sampled_from(list(NAMES))
+UINT_MAX = 2**32 - 1
+
+
+@st.composite
+def calls(
+    draw: st.DrawFn,
+    dtypes: Types = ANY_SUPPORTED,
+    ranks: Ranks = drawing.ANY_RANK,
+) -> Call:
+    """Valid calls."""
+    dtype, rank = draw(dtypes), draw(ranks)
+    shape = draw(drawing.shapes(rank))
+    axis = draw(st.integers(0, rank - 1))
+    lengths = draw(drawing.parts(shape[axis], UINT_MAX))
+    sizes = [[*shape[:axis], length, *shape[axis + 1 :]] for length in lengths]
+    return {
+        "InputTensor": draw(drawing.arrays(shape, dtype)),
+        "OutputCount": len(sizes),
+        "OutputTensors": [{"Sizes": size, "DataType": NAMES[dtype]} for size in sizes],
+        "Axis": axis,
+    }
+
+
+CALLS = calls()
+
+
+def with_sizes(call: Call, output: int, sizes: list[int]) -> Call:
+    """The same call, but for the sizes of one output."""
+    outputs = list(call["OutputTensors"])
+    outputs[output] = outputs[output] | {"Sizes": sizes}
+    return call | {"OutputTensors": outputs}
+
+
+@st.composite
+def outputs_of(draw: st.DrawFn, valid: Calls) -> tuple[Call, int, list[int]]:
+    """Valid calls, one of their outputs, and a copy of its sizes."""
+    call = draw(valid)
+    output = draw(st.integers(0, call["OutputCount"] - 1))
+    return call, output, list(call["OutputTensors"][output]["Sizes"])
+
+
+@st.composite
+def unsupported_rank(draw: st.DrawFn) -> Call:
+    """The input has no dimensions or more than eight, and the one output is like it."""
+    dtype, rank = draw(ANY_SUPPORTED), draw(st.sampled_from([0, 9, 10]))
+    shape = draw(drawing.shapes(rank))
+    return {
+        "InputTensor": draw(drawing.arrays(shape, dtype)),
+        "OutputCount": 1,
+        "OutputTensors": [{"Sizes": list(shape), "DataType": NAMES[dtype]}],
+        "Axis": draw(st.integers(0, max(rank - 1, 0))),
+    }
+
+
+@st.composite
+def no_outputs(draw: st.DrawFn) -> Call:
+    """There are no outputs, perhaps of an axis that needs none."""
+    call = draw(CALLS)
+    shape = list(call["InputTensor"].shape)
+    shape[call["Axis"]] = draw(st.sampled_from([0, shape[call["Axis"]]]))
+    data = draw(drawing.arrays(tuple(shape), call["InputTensor"].dtype))
+    return call | {"InputTensor": data, "OutputCount": 0, "OutputTensors": []}
+
+
+@st.composite
+def miscounted_outputs(draw: st.DrawFn) -> Call:
+    """OutputCount is more or less than there are outputs."""
+    call = draw(CALLS)
+    count = call["OutputCount"]
+    wrong = {1, count - 1, count + 1, count + 256, UINT_MAX} - {0, count}
+    return call | {"OutputCount": draw(st.sampled_from(sorted(wrong)))}
+
+
+@st.composite
+def axis_outside(draw: st.DrawFn) -> Call:
+    """The axis is not one of the input's; counting from the end is unknown here."""
+    call = draw(CALLS)
+    rank = call["InputTensor"].ndim
+    return call | {"Axis": draw(st.sampled_from([rank, rank + 256, UINT_MAX, -1, -rank]))}
+
+
+@st.composite
+def wrong_output_rank(draw: st.DrawFn) -> Call:
+    """One output has a dimension more, or less."""
+    call, output, sizes = draw(outputs_of(CALLS))
+    return with_sizes(call, output, draw(st.sampled_from([[*sizes, 1], [1, *sizes], sizes[:-1]])))
+
+
+@st.composite
+def wrong_output_type(draw: st.DrawFn) -> Call:
+    """One output has another data type, as often as not of the same width."""
+    call, output, _ = draw(outputs_of(CALLS))
+    outputs = list(call["OutputTensors"])
+    others = sorted({*NAMES.values(), "UNKNOWN", "float32"} - {outputs[output]["DataType"]})
+    outputs[output] = outputs[output] | {"DataType": draw(st.sampled_from(others))}
+    return call | {"OutputTensors": outputs}
+
+
+@st.composite
+def negative_size(draw: st.DrawFn) -> Call:
+    """One output has a negative size on the axis, and the sum of all is still right."""
+    call, output, sizes = draw(outputs_of(CALLS))
+    below = draw(st.sampled_from([1, 2, 2**31]))
+    negative, axis = list(sizes), call["Axis"]
+    sizes[axis], negative[axis] = sizes[axis] + below, -below
+    outputs = [*with_sizes(call, output, sizes)["OutputTensors"]]
+    outputs.append(outputs[output] | {"Sizes": negative})
+    return call | {"OutputTensors": outputs, "OutputCount": len(outputs)}
+
+
+@st.composite
+def other_size_off_axis(draw: st.DrawFn) -> Call:
+    """One output differs from the input in a dimension that is not split."""
+    call, output, sizes = draw(outputs_of(calls(ranks=st.integers(2, 8))))
+    others = [axis for axis in range(len(sizes)) if axis != call["Axis"]]
+    off = draw(st.sampled_from(others))
+    sizes[off] = draw(st.sampled_from(sorted({0, 1, sizes[off] + 1} - {sizes[off]})))
+    return with_sizes(call, output, sizes)
+
+
+@st.composite
+def wrong_sum(draw: st.DrawFn) -> Call:
+    """The sizes on the axis add up to more or less than the input's."""
+    call, output, sizes = draw(outputs_of(CALLS))
+    size = sizes[call["Axis"]]
+    wrong = {0, size - 1, size + 1, size + 256, size + 2**32} - {-1, size}
+    sizes[call["Axis"]] = draw(st.sampled_from(sorted(wrong)))
+    return with_sizes(call, output, sizes)
+
+
+@st.composite
+def unsupported_type(draw: st.DrawFn) -> Call:
+    """The input has a type that is in none of the document's tables."""
+    call, dtype = draw(CALLS), draw(st.sampled_from(UNSUPPORTED))
+    return call | {"InputTensor": draw(drawing.arrays(call["InputTensor"].shape, dtype))}
+
+
+BREACHES = {
+    "required-members": drawing.lacking(
+        CALLS, "InputTensor", "OutputCount", "OutputTensors", "Axis"
+    ),
+    "input-type": unsupported_type(),
+    "input-rank": unsupported_rank(),
+    "output-count-positive": no_outputs(),
+    "output-count-matches": miscounted_outputs(),
+    "axis-range": axis_outside(),
+    "output-rank": wrong_output_rank(),
+    "output-type": wrong_output_type(),
+    "output-sizes-not-negative": negative_size(),
+    "output-sizes-off-axis": other_size_off_axis(),
+    "output-sizes-sum": wrong_sum(),
+}
+
+
+@pytest.mark.parametrize("dtype", NAMES, ids=str)
+@drawing.FEW
+@given(drawn=st.data())
+def test_every_data_type_is_split_by_the_formula(dtype: DType, drawn: st.DataObject) -> None:
+    call = drawn.draw(calls(dtypes=st.just(dtype)))
+    assert [*map(described, dml_split(**call))] == oracles.dml_split(**call)
+
+
+@pytest.mark.parametrize("rank", range(1, 9))
+@drawing.FEW
+@given(drawn=st.data())
+def test_every_rank_is_split_by_the_formula(rank: int, drawn: st.DataObject) -> None:
+    call = drawn.draw(calls(ranks=st.just(rank)))
+    assert [*map(described, dml_split(**call))] == oracles.dml_split(**call)
+
+
+@drawing.MANY
+@given(call=CALLS)
+def test_every_output_is_what_its_description_says(call: Call) -> None:
+    outputs = [(list(output.shape), NAMES[output.dtype]) for output in dml_split(**call)]
+    assert outputs == [(said["Sizes"], said["DataType"]) for said in call["OutputTensors"]]
+
+
+@drawing.MANY
+@given(call=CALLS)
+def test_no_output_shares_memory(call: Call) -> None:
+    assert not drawing.shared_memory(call, dml_split(**call))
+
+
+@drawing.MANY
+@given(call=CALLS)
+def test_inputs_stay_as_they_were(call: Call) -> None:
+    before = drawing.snapshot(call)
+    dml_split(**call)
+    assert drawing.snapshot(call) == before
+
+
+@pytest.mark.parametrize("rule", BREACHES)
+@drawing.FEW
+@given(drawn=st.data())
+def test_a_breach_is_rejected_by_the_rule_it_breaks(rule: str, drawn: st.DataObject) -> None:
+    call = drawn.draw(BREACHES[rule])
+    with pytest.raises(RuleBroken) as rejection:
+        dml_split(**call)
+    assert rejection.value.rule == f"dml-split/{rule}"
+
+
+def test_every_rule_of_the_reference_has_a_breach() -> None:
+    assert drawing.rules_beside(dml_split) <= BREACHES.keys()

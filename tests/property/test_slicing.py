@@ -1,0 +1,214 @@
+"""Slice-8: the reference against Python's definition of slicing and the document's rules."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opcert.reference import RuleBroken
+from opcert.reference.slicing import slice_8
+from tests.property import drawing, oracles
+from tests.property.drawing import Call, DType, Ranks, Types
+from tests.property.oracles import Array, described
+
+
+def steps(extent: int, dtype: DType) -> st.SearchStrategy[int]:
+    """A step that is not zero, most often a short one."""
+    short = drawing.simplest_first((1, -1, 2, -2, 3, -3), dtype)
+    info = np.iinfo(dtype)
+    long = {extent, -extent, extent + 1, -extent - 1, info.min, info.max, 2**32, 2**63} - {0}
+    return drawing.mostly(short, drawing.simplest_first(long, dtype))
+
+
+@st.composite
+def bounds(draw: st.DrawFn, extent: int, types: tuple[DType, ...]) -> tuple[int, int, int]:
+    """A start, a stop and a step for one dimension, seldom such that they select nothing."""
+    start, stop = (draw(drawing.positions(extent, dtype)) for dtype in types[:2])
+    step = draw(steps(extent, types[2]))
+    least, most = np.iinfo(types[1]).min, np.iinfo(types[1]).max
+    for ends in ((start, stop), (stop, start), (0, most) if step > 0 else (-1, least)):
+        held = all(map(drawing.fits, ends, types))
+        if held and range(*slice(*ends, step).indices(extent)):
+            return (*draw(st.sampled_from([*[ends] * 7, (start, stop)])), step)
+    return start, stop, step
+
+
+@st.composite
+def regions(draw: st.DrawFn, extents: list[int], index_types: Types) -> dict[str, Array]:
+    """A start, a stop and a step for each of some dimensions, mostly of one type."""
+    alike = index_types.map(lambda dtype: (dtype,) * 3)
+    types = draw(drawing.mostly(alike, st.tuples(*[index_types] * 3)))
+    values = [draw(bounds(extent, types)) for extent in extents]
+    return {
+        name: draw(drawing.vectors([value[at] for value in values], types[at]))
+        for at, name in enumerate(("start", "stop", "step"))
+    }
+
+
+@st.composite
+def calls(
+    draw: st.DrawFn,
+    dtypes: Types = drawing.ANY_TYPE,
+    index_types: Types = drawing.ANY_INTEGER,
+    ranks: Ranks = drawing.ANY_RANK,
+    listed: st.SearchStrategy[bool] = drawing.EITHER,
+    least: int = 1,
+) -> Call:
+    """Valid calls that slice `least` dimensions or more, and list them where `listed` says so."""
+    dtype, rank = draw(dtypes), draw(ranks)
+    shape = draw(drawing.shapes(rank))
+    selected = draw(st.permutations(range(rank)))[: draw(st.integers(least, rank))]
+    with_axes, axis_type = draw(listed), draw(index_types)
+    ends = selected if with_axes else range(len(selected))
+    call = draw(regions([shape[axis] for axis in ends], index_types))
+    if with_axes:
+        signed = [draw(drawing.simplest_first((axis, axis - rank), axis_type)) for axis in selected]
+        call["axes"] = draw(drawing.vectors(signed, axis_type))
+    return {"data": draw(drawing.arrays(shape, dtype)), **call}
+
+
+CALLS = calls()
+LISTED = calls(listed=st.just(True))
+
+
+@st.composite
+def without_slices(draw: st.DrawFn, ranks: Ranks = drawing.ANY_RANK) -> Call:
+    """Calls whose index inputs, and axes where it is given, are all empty."""
+    shape = draw(drawing.shapes(draw(ranks)))
+    names = ["start", "stop", "step", *draw(st.sampled_from([[], ["axes"]]))]
+    empty = {name: draw(drawing.vectors([], draw(drawing.ANY_INTEGER))) for name in names}
+    return {"data": draw(drawing.arrays(shape, draw(drawing.ANY_TYPE))), **empty}
+
+
+@st.composite
+def index_changed(draw: st.DrawFn) -> Call:
+    """One of the three index inputs is of no integer type."""
+    call, name = draw(CALLS), draw(st.sampled_from(["start", "stop", "step"]))
+    return call | {name: draw(drawing.changed_types(call[name]))}
+
+
+@st.composite
+def unequal_lengths(draw: st.DrawFn) -> Call:
+    """One index input, or axes, has an element more or less than the others."""
+    call = draw(CALLS)
+    name = draw(st.sampled_from([name for name in call if name != "data"]))
+    return call | {name: draw(drawing.resized(call[name]))}
+
+
+@st.composite
+def zero_step(draw: st.DrawFn) -> Call:
+    """One step is zero."""
+    call = draw(CALLS)
+    step = call["step"].copy()
+    step[draw(st.integers(0, step.size - 1))] = 0
+    return call | {"step": step}
+
+
+@st.composite
+def more_slices_than_axes(draw: st.DrawFn) -> Call:
+    """There are no axes, and more slices than data has dimensions."""
+    call = draw(calls(listed=st.just(False), ranks=st.integers(1, 3)))
+    slices = call["data"].ndim + draw(st.integers(1, 3))
+    ones = np.ones(slices, draw(drawing.ANY_INTEGER))
+    return call | {"start": ones, "stop": ones.copy(), "step": ones.copy()}
+
+
+@st.composite
+def axis_outside(draw: st.DrawFn) -> Call:
+    """One axis is not one of data's."""
+    call = draw(LISTED)
+    dtype, rank = draw(drawing.ANY_INTEGER), call["data"].ndim
+    listed = [axis % rank for axis in call["axes"].tolist()]
+    listed[draw(st.integers(0, len(listed) - 1))] = draw(drawing.outside(rank, dtype))
+    return call | {"axes": draw(drawing.vectors(listed, dtype))}
+
+
+@st.composite
+def repeated_axis(draw: st.DrawFn) -> Call:
+    """One axis is named twice, perhaps once from the front and once from the end."""
+    call = draw(calls(listed=st.just(True), least=2, ranks=st.integers(2, 8)))
+    listed, rank = call["axes"].tolist(), call["data"].ndim
+    one, other = draw(st.permutations(range(len(listed))))[:2]
+    listed[one] = draw(st.sampled_from([listed[other] % rank, listed[other] % rank - rank]))
+    return call | {"axes": draw(drawing.vectors_of_any_type(listed))}
+
+
+BREACHES = {
+    "required-inputs": drawing.lacking(CALLS, "data", "start", "stop", "step"),
+    "data-rank": without_slices(ranks=st.just(0)),
+    "index-type": index_changed(),
+    "start-rank": drawing.with_changed(CALLS, "start", drawing.changed_ranks),
+    "stop-rank": drawing.with_changed(CALLS, "stop", drawing.changed_ranks),
+    "step-rank": drawing.with_changed(CALLS, "step", drawing.changed_ranks),
+    "axes-type": drawing.with_changed(LISTED, "axes", drawing.changed_types),
+    "axes-rank": drawing.with_changed(LISTED, "axes", drawing.changed_ranks),
+    "equal-lengths": unequal_lengths(),
+    "step-nonzero": zero_step(),
+    "default-axes-fit": more_slices_than_axes(),
+    "axes-range": axis_outside(),
+    "axes-unique": repeated_axis(),
+}
+
+
+@pytest.mark.parametrize("dtype", drawing.DATA_TYPES, ids=str)
+@drawing.FEW
+@given(drawn=st.data())
+def test_every_data_type_is_sliced_as_python_would(dtype: DType, drawn: st.DataObject) -> None:
+    call = drawn.draw(calls(dtypes=st.just(dtype)))
+    assert [*map(described, slice_8(**call))] == oracles.slice_8(**call)
+
+
+@pytest.mark.parametrize("index_type", drawing.INTEGER_TYPES, ids=str)
+@drawing.FEW
+@given(drawn=st.data())
+def test_every_integer_type_states_bounds_and_axes(index_type: DType, drawn: st.DataObject) -> None:
+    call = drawn.draw(calls(index_types=st.just(index_type)))
+    assert [*map(described, slice_8(**call))] == oracles.slice_8(**call)
+
+
+@pytest.mark.parametrize("rank", range(1, 9))
+@drawing.FEW
+@given(drawn=st.data())
+def test_every_rank_is_sliced_as_python_would(rank: int, drawn: st.DataObject) -> None:
+    call = drawn.draw(calls(ranks=st.just(rank)))
+    assert [*map(described, slice_8(**call))] == oracles.slice_8(**call)
+
+
+@drawing.MANY
+@given(call=calls(ranks=st.just(1), listed=st.just(False)))
+def test_every_bound_on_one_dimension_clamps_as_python_does(call: Call) -> None:
+    assert [*map(described, slice_8(**call))] == oracles.slice_8(**call)
+
+
+@drawing.MANY
+@given(call=without_slices())
+def test_no_slices_leave_data_whole(call: Call) -> None:
+    assert [*map(described, slice_8(**call))] == [described(call["data"])]
+
+
+@drawing.MANY
+@given(call=CALLS)
+def test_no_output_shares_memory(call: Call) -> None:
+    assert not drawing.shared_memory(call, slice_8(**call))
+
+
+@drawing.MANY
+@given(call=CALLS)
+def test_inputs_stay_as_they_were(call: Call) -> None:
+    before = drawing.snapshot(call)
+    slice_8(**call)
+    assert drawing.snapshot(call) == before
+
+
+@pytest.mark.parametrize("rule", BREACHES)
+@drawing.FEW
+@given(drawn=st.data())
+def test_a_breach_is_rejected_by_the_rule_it_breaks(rule: str, drawn: st.DataObject) -> None:
+    call = drawn.draw(BREACHES[rule])
+    with pytest.raises(RuleBroken) as rejection:
+        slice_8(**call)
+    assert rejection.value.rule == f"slice-8/{rule}"
+
+
+def test_every_rule_of_the_reference_has_a_breach() -> None:
+    assert drawing.rules_beside(slice_8) <= BREACHES.keys()
