@@ -1,0 +1,33 @@
+"""opcert's pipeline; data flows down this list, and no module imports one below it.
+
+spec, spec_files       what an operator is: YAML -> model, every mistake with its place
+drawing, cases         spec -> cases, each one call of the operator and why it exists
+vectors                case -> vector: its arrays, goldens proved by the reference
+emit, generation       vectors -> suite: packs, indexes, pytest files, manifest
+suite                  a suite on disk, proved whole
+backends, run          vector x backend -> outcome
+verdict                vector + outcome -> verdict
+certification          suite x backend -> verdicts, also for pytest
+certificate, report    verdicts -> certificate, and how it reads
+cli                    opcert check | generate | certify | schema
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opcert.generator.certificate import Certificate
+    from opcert.generator.certification import certify
+    from opcert.generator.generation import generate
+
+__all__ = ["Certificate", "certify", "generate"]
+
+_HOMES = {"Certificate": "certificate", "certify": "certification", "generate": "generation"}
+
+
+def __getattr__(name: str) -> Any:
+    # Looked up when used: the command line starts without NumPy and pydantic.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'opcert.generator' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"opcert.generator.{_HOMES[name]}"), name)

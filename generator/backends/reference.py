@@ -1,0 +1,28 @@
+"""The NumPy reference as a backend: the function that each spec names."""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from opcert.generator.element_types import Array
+from opcert.generator.spec_files import specs_in
+
+
+class Reference:
+    """Runs the reference function of every spec in `specs`, by default those of opcert."""
+
+    name = "reference"
+
+    def __init__(self, specs: str | Path | None = None) -> None:
+        self.version = version("opcert")
+        files = specs_in(Path(specs) if specs is not None else None)
+        self._functions = {each.spec.operator: each.reference for each in files}
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> list[Array]:
+        """Call the operator's reference function."""
+        if operator not in self._functions:
+            raise NotImplementedError(f"no reference for {operator}")
+        return self._functions[operator](**inputs, **attributes)

@@ -1,0 +1,233 @@
+"""Spec -> cases: the examples, the calls that the factors draw, each way of breaking a rule."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from opcert.generator.calls import BUILDERS, CHANGES, Call, Tensor
+from opcert.generator.conditions import Conditions
+from opcert.generator.drawing import Table, patterned
+from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.generator.expressions import FUNCTIONS, evaluate, parse
+from opcert.generator.spec import DocumentedTensor, Example
+from opcert.generator.spec_files import SpecFile
+from opcert.generator.yaml_source import Path_
+
+Answer = TypeVar("Answer")
+Change = Mapping[str, str]
+
+# How many valid calls each way of breaking a rule is applied to.
+TWINS = 6
+# The t of each profile's t-way covering array.
+STRENGTH = {"core": 2}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call, what it expects, and why it exists.
+
+    `place` is the part of the spec that it comes from. `rejects` is the rule that the call breaks,
+    with `twin` the valid case it is one change away from; without it the call is valid. `rules`
+    are those it exercises, `levels` the level of each factor. A case with an `ambiguity` expects
+    what the reference does, and never decides a certificate.
+    """
+
+    id: str
+    call: Call
+    place: Path_
+    why: str
+    rules: tuple[str, ...]
+    levels: Mapping[str, str] = field(default_factory=dict)
+    rejects: str | None = None
+    twin: str | None = None
+    ambiguity: str | None = None
+    feature_levels: tuple[str, ...] = ()
+    example: Example | None = None
+
+
+def cases_of(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
+    """Return every case of a spec, twins first: the same for the same spec, profile and seed.
+
+    Raises:
+        SpecError: with every mistake that the draws bring out.
+    """
+    author = _Author(spec_file, seed)
+    valid = [*author.examples(), *author.drawn(STRENGTH[profile])]
+    author.stop_at_mistakes()
+    twins = [case for case in valid if case.ambiguity is None]
+    changed = [*author.rejected(twins), *author.ambiguous(twins)]
+    author.stop_at_mistakes()
+    return [*valid, *changed]
+
+
+def digest(text: str) -> str:
+    """Return the eight hexadecimal digits that tell ids apart."""
+    return sha256(text.encode()).hexdigest()[:8]
+
+
+def _documented(each: DocumentedTensor) -> Tensor:
+    tensor = Tensor(each.type, each.shape, each.values)
+    if each.element is None:
+        return tensor
+    element = parse(each.element)
+    values = (evaluate(element, {"i": i}, FUNCTIONS) for i in range(tensor.size))
+    return replace(tensor, values=tuple(values))
+
+
+class _Author:
+    """Writes the cases of one spec, and keeps the first mistake of each place."""
+
+    def __init__(self, spec_file: SpecFile, seed: int) -> None:
+        self.file = spec_file
+        self.spec = spec_file.spec
+        self.seed = seed
+        self.conditions = Conditions(spec_file.spec)
+        self.mistakes: dict[Path_, Mistake] = {}
+
+    def stop_at_mistakes(self) -> None:
+        if self.mistakes:
+            raise SpecError([*self.mistakes.values()])
+
+    def examples(self) -> Iterator[Case]:
+        for i, example in enumerate(self.spec.examples):
+            why = f"{example.clause}: {example.text}"
+            with self.noting(("examples", i)):
+                inputs = {name: _documented(each) for name, each in example.inputs.items()}
+                call = Call(inputs, example.attributes)
+                yield self.valid(example.id, call, ("examples", i), why, example=example)
+
+    def drawn(self, strength: int) -> Iterator[Case]:
+        table = Table(self.spec)
+        for row in table.rows(strength):
+            levels = table.level_names(row)
+            pairs = [f"{factor}={level}" for factor, level in levels.items()]
+            name = "-".join(["valid", *[*levels.values()][:2], digest(" ".join(sorted(pairs)))])
+            with self.noting(("cases", "draw"), f", drawn for {', '.join(pairs)}"):
+                call = table.call(row, f"{self.seed}|{self.spec.full_id(name)}")
+                yield self.valid(name, call, ("cases", "draw"), "its levels", levels=levels)
+
+    def valid(self, name: str, call: Call, place: Path_, why: str, **more: Any) -> Case:
+        """Return the case of a valid call, whose patterns are its own."""
+        identity = self.spec.full_id(name)
+        call = patterned(call, f"{self.seed}|{identity}")
+        standing = self.conditions.standing(call)
+        if standing.broken:
+            raise ExpressionError(f"{identity} is to be valid and breaks {standing.broken}: {call}")
+        return Case(
+            identity,
+            call,
+            place,
+            why,
+            self.full_ids(*standing.kept, *self.conditions.behaviours(call)),
+            ambiguity=self.conditions.ambiguity(call),
+            feature_levels=self.feature_levels(call),
+            **more,
+        )
+
+    def rejected(self, twins: Sequence[Case]) -> Iterator[Case]:
+        """Yield cases that break one rule alone, for each way of breaking it."""
+        for i, rule in enumerate(self.spec.rules):
+            for way, change in rule.broken_by.items():
+                place = ("rules", i, "broken_by", way)
+                kind = f"{rule.id}.{way}"
+                for twin, call in self.changed(twins, kind, change, place, None, rule.id):
+                    yield self.one_change(twin, call, place, kind, (rule.id,), rejects=rule.id)
+
+    def ambiguous(self, twins: Sequence[Case]) -> Iterator[Case]:
+        """Yield cases that touch an ambiguity, for each way of showing it."""
+        for i, each in enumerate(self.spec.ambiguities):
+            for way, change in each.shown_by.items():
+                place = ("ambiguities", i, "shown_by", way)
+                kind = f"{each.id}.{way}"
+                for twin, call in self.changed(twins, kind, change, place, each.id):
+                    broken = self.conditions.standing(call).broken
+                    rules = broken or self.conditions.behaviours(call)
+                    rejects = broken[0] if broken else None
+                    yield self.one_change(twin, call, place, kind, rules, rejects, each.id)
+
+    def one_change(
+        self,
+        twin: Case,
+        call: Call,
+        place: Path_,
+        kind: str,
+        rules: Sequence[str],
+        rejects: str | None = None,
+        ambiguity: str | None = None,
+    ) -> Case:
+        return Case(
+            self.spec.full_id(f"{kind}-{digest(twin.id)}"),
+            call,
+            place,
+            f"{kind}: one change to {twin.id}",
+            self.full_ids(*rules),
+            rejects=rejects and self.spec.full_id(rejects),
+            twin=twin.id,
+            ambiguity=ambiguity,
+            feature_levels=twin.feature_levels,
+        )
+
+    def changed(
+        self,
+        twins: Sequence[Case],
+        kind: str,
+        change: Change,
+        place: Path_,
+        ambiguity: str | None,
+        breaks: str | None = None,
+    ) -> list[tuple[Case, Call]]:
+        """Return the first `TWINS` changed calls that touch `ambiguity` and break `breaks` alone.
+
+        The twins are asked in an order of the change's own, so that a new case among them moves
+        few others.
+        """
+        found: list[tuple[Case, Call]] = []
+        for twin in sorted(twins, key=lambda case: digest(f"{kind}|{case.id}")):
+            with self.noting(place, f", in a change to {twin.id}"):
+                call = self.after(twin, change)
+                if call and self.conditions.ambiguity(call) == ambiguity:
+                    alone = breaks is None or self.conditions.standing(call).broken == (breaks,)
+                    found += [(twin, call)] if alone else []
+            if len(found) == TWINS or place in self.mistakes:
+                break
+        if not found:
+            text = f"'{kind}' applies to no call: no valid call becomes one that does this alone"
+            self.mistakes.setdefault(place, self.file.mistake(place, text))
+        return found
+
+    def after(self, twin: Case, change: Change) -> Call | None:
+        """Return the twin's call with the change, or None where it does not admit it."""
+        names = self.conditions.names(twin.call)
+        call = twin.call
+        for target, text in change.items():
+            expression = parse(text)
+            if any(names[each] is None for each in expression.names & self.spec.defaults.keys()):
+                return None
+            try:
+                value = evaluate(expression, names, {**FUNCTIONS, **BUILDERS, **CHANGES})
+            except Inapplicable:
+                return None
+            call = call.changed(target, value)
+        return call if call != twin.call else None
+
+    def feature_levels(self, call: Call) -> tuple[str, ...]:
+        """Return the feature levels whose table has the first input's rank and type."""
+        first = next(iter(call.inputs.values()))
+        return tuple(
+            level.name
+            for level in self.spec.feature_levels
+            if level.ranks[0] <= first.rank <= level.ranks[1] and first.type in level.types
+        )
+
+    def full_ids(self, *names: str) -> tuple[str, ...]:
+        return tuple(map(self.spec.full_id, names))
+
+    @contextmanager
+    def noting(self, place: Path_, context: str = "") -> Iterator[None]:
+        """Keep what goes wrong inside as a mistake of the spec, and go on behind it."""
+        try:
+            yield
+        except (ExpressionError, Inapplicable) as error:
+            self.mistakes.setdefault(place, self.file.mistake(place, f"{error}{context}"))

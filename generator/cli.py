@@ -1,0 +1,206 @@
+"""The command line: opcert check | generate | certify | schema."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, ParamSpec
+
+import typer
+
+from opcert.generator.errors import OpcertError
+
+CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
+INTERRUPTED = 130
+
+Parameters = ParamSpec("Parameters")
+app = typer.Typer(
+    name="opcert",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Certify implementations of tensor operators against written specifications.",
+)
+
+
+class Profile(StrEnum):
+    """How many cases a suite has."""
+
+    CORE = "core"
+    FULL = "full"
+    STRESS = "stress"
+
+
+SpecsOption = Annotated[
+    Path | None, typer.Option(help="Folder of specs, instead of those that come with opcert.")
+]
+OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
+
+
+def _told(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Turn an error that the user can mend into its message and exit code 2."""
+
+    @wraps(command)
+    def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except OpcertError as error:
+            typer.echo(f"opcert: {error}" if "\n" not in str(error) else str(error), err=True)
+            raise typer.Exit(AT_FAULT) from None
+        except KeyboardInterrupt:
+            typer.echo("opcert: interrupted; nothing was written", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return checked
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"opcert {version('opcert')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main_options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Certify implementations of tensor operators against written specifications."""
+
+
+@app.command()
+@_told
+def certify(
+    backend: Annotated[
+        str,
+        typer.Option(
+            help="A built-in name, an entry point, module:attribute or file.py:attribute."
+        ),
+    ] = "reference",
+    backend_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the backend's constructor.")
+    ] = None,
+    suite: Annotated[
+        Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")
+    ] = None,
+    operator: OperatorOption = "*",
+    case: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases.")] = "*",
+    specs: SpecsOption = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for certificate.json.")] = None,
+    feature_level: Annotated[
+        str | None, typer.Option(help="Where operators have feature levels: the one to certify.")
+    ] = None,
+    in_process: Annotated[
+        bool,
+        typer.Option("--in-process", help="Run in this process, as every backend does so far."),
+    ] = False,
+    stop_at_failure: Annotated[
+        bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
+    ] = False,
+) -> None:
+    """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
+    from opcert.generator.certificate import write_certificate
+    from opcert.generator.certification import certify as run
+    from opcert.generator.report import console, progress, show
+
+    options = dict(_key_value(each) for each in backend_option or [])
+    with progress(console(stderr=True)) as told:
+        certificate = run(
+            backend,
+            suite,
+            isolated=False if in_process else None,
+            options=options,
+            specs=specs,
+            operator=operator,
+            case=case,
+            feature_level=feature_level,
+            stop_at_failure=stop_at_failure,
+            progress=told,
+        )
+    if out is not None:
+        typer.echo(f"wrote {write_certificate(certificate, out, suite)}", err=True)
+    show(certificate, console())
+    raise typer.Exit(CONFORMANT if certificate.conformant else NOT_CONFORMANT)
+
+
+def _key_value(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise OpcertError(f"--backend-option '{text}' has no value; expected KEY=VALUE")
+    return key, value
+
+
+@app.command()
+@_told
+def generate(
+    out: Annotated[Path, typer.Option(help="Folder of the suite.")] = Path("generated"),
+    profile: Annotated[Profile, typer.Option(help="How many cases.")] = Profile.CORE,
+    operator: OperatorOption = "*",
+    specs: SpecsOption = None,
+    seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; say how the folder differs (exit 1).")
+    ] = False,
+) -> None:
+    """Write the suite that the specs give, in the place of a former one."""
+    from opcert.generator.generation import generate as make
+
+    def done(name: str) -> None:
+        typer.echo(name, err=True)
+
+    found = make(
+        out,
+        specs,
+        profile=profile.value,
+        operator=operator,
+        seed=seed,
+        jobs=jobs,
+        check=check,
+        done=done,
+    )
+    if found:
+        typer.echo("\n".join(found))
+        typer.echo(f"{out} is not what the specs give; run `opcert generate --out {out}`", err=True)
+        raise typer.Exit(NOT_CONFORMANT)
+    typer.echo(f"{out} is what the specs give" if check else f"wrote {out}")
+
+
+@app.command()
+@_told
+def check(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Spec files; by default those of opcert.")
+    ] = None,
+    specs: SpecsOption = None,
+) -> None:
+    """Check specs: every mistake with its place, then how many cases stand behind each rule."""
+    from opcert.generator.report import console
+    from opcert.generator.spec_check import check_specs, show_counts
+    from opcert.generator.spec_files import spec_paths
+
+    counts = check_specs(files or spec_paths(specs))
+    show_counts(counts, console())
+
+
+@app.command()
+@_told
+def schema() -> None:
+    """Print the JSON Schema of a spec, for editors."""
+    import json
+
+    from opcert.generator.spec import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=1))
+
+
+def main() -> None:
+    """Run the command line."""
+    app(windows_expand_args=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What a call keeps, breaks and touches, by the conditions of its spec."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from opcert.generator.calls import Call, Tensor
+from opcert.generator.expressions import CONSTANTS, FUNCTIONS, condition, evaluate, parse
+from opcert.generator.spec import Rule, Spec
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a call stands to the requirements: those it keeps and those it breaks, by id.
+
+    A requirement is in neither where it does not speak of the call, where a required argument
+    that it names is absent, or where a requirement that it is given is broken.
+    """
+
+    kept: tuple[str, ...]
+    broken: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions of one spec, asked of calls."""
+
+    spec: Spec
+
+    @cached_property
+    def _fixed(self) -> dict[str, Any]:
+        return {**CONSTANTS, **self.spec.constants, **self.spec.type_sets, **self.spec.defaults}
+
+    @cached_property
+    def _required(self) -> frozenset[str]:
+        return frozenset(each.name for each in self.spec.arguments if each.required)
+
+    def names(self, call: Call) -> dict[str, Any]:
+        """Return what conditions see of `call`: None for what is omitted, or its default."""
+        given = {**call.inputs, **call.attributes}
+        omitted = tuple(name for name in self.spec.defaults if name not in given)
+        return {**self._fixed, **given, "omitted": omitted}
+
+    def standing(self, call: Call) -> Standing:
+        """Ask every requirement of `call`.
+
+        Raises:
+            ExpressionError: a condition cannot be evaluated on the call.
+        """
+        names = self.names(call)
+        kept: list[str] = []
+        broken: list[str] = []
+        moot: set[str] = set()
+        for rule in self.spec.requirements.values():
+            if not moot.isdisjoint(rule.given):
+                moot.add(rule.id)
+            elif self._speaks(rule, names):
+                holds = condition(parse(rule.holds or "True"), names)
+                (kept if holds else broken).append(rule.id)
+                if not holds:
+                    moot.add(rule.id)
+        return Standing(tuple(kept), tuple(broken))
+
+    def _speaks(self, rule: Rule, names: Mapping[str, Any]) -> bool:
+        return self._has(names, rule.when, rule.holds or "True") and condition(
+            parse(rule.when), names
+        )
+
+    def _has(self, names: Mapping[str, Any], *texts: str) -> bool:
+        """Whether every required argument that one of the expressions names is there."""
+        about = frozenset[str]().union(*(parse(text).names for text in texts))
+        return all(names[each] is not None for each in about & self._required)
+
+    def behaviours(self, call: Call) -> tuple[str, ...]:
+        """Return the behaviours that a valid `call` shows."""
+        names = self.names(call)
+        shown = self.spec.behaviours.values()
+        return tuple(rule.id for rule in shown if condition(parse(rule.when), names))
+
+    def ambiguity(self, call: Call) -> str | None:
+        """Return the first ambiguity that `call` touches."""
+        names = self.names(call)
+        for each in self.spec.ambiguities:
+            if self._has(names, each.touches) and condition(parse(each.touches), names):
+                return each.id
+        return None
+
+    def outputs(self, call: Call) -> list[Tensor]:
+        """Return the type and shape of each output of a valid `call`, as the spec declares them."""
+        names = self.names(call)
+        types = {
+            each.type: names[each.name].type
+            for each in reversed(self.spec.inputs)
+            if names[each.name]
+        }
+        return [
+            Tensor(types[output.type], evaluate(parse(output.shape), {**names, "i": i}, FUNCTIONS))
+            for output in self.spec.outputs
+            for i in range(evaluate(parse(output.count), names, FUNCTIONS))
+        ]
+
+    def contradicted(
+        self, call: Call, shown: Sequence[str], outputs: Sequence[Tensor]
+    ) -> list[str]:
+        """Return the behaviours of `shown` whose `holds` is false of the outputs of `call`."""
+        names = {**self.names(call), "outputs": tuple(outputs)}
+        rules = [self.spec.behaviours[name] for name in shown]
+        stated = [(rule.id, parse(rule.holds)) for rule in rules if rule.holds is not None]
+        return [name for name, holds in stated if not condition(holds, names)]

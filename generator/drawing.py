@@ -1,0 +1,136 @@
+"""One spec's table of factors: rows of levels, and the call that a row draws."""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+from opcert.generator.calls import BUILDERS, Call
+from opcert.generator.cover import Constraint, Row, covering_array
+from opcert.generator.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    Expression,
+    condition,
+    evaluate,
+    parse,
+)
+from opcert.generator.samplers import Sampler, bound
+from opcert.generator.spec import Spec
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a factor: its name, and its value as an expression over earlier factors."""
+
+    name: str
+    value: Expression
+
+
+class Table:
+    """The factors of a spec with their levels."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
+        self.factors = {name: self._levels(name) for name in spec.cases.factors}
+        self._position = {name: i for i, name in enumerate(self.factors)}
+        self._needs: dict[str, frozenset[str]] = {}
+        for name, levels in self.factors.items():
+            self._needs[name] = frozenset().union(*(self._behind(each.value) for each in levels))
+        self._values: dict[tuple[str, Row], Any] = {}
+
+    def _levels(self, factor: str) -> tuple[Level, ...]:
+        levels = self._spec.cases.factors[factor]
+        if isinstance(levels, str):
+            values = evaluate(parse(levels), self._fixed, FUNCTIONS)
+            return tuple(Level(str(value), parse(repr(value))) for value in values)
+        return tuple(Level(name, parse(value)) for name, value in levels.items())
+
+    def _behind(self, expression: Expression) -> frozenset[str]:
+        """Return the factors that `expression` needs the values of, through others too."""
+        direct = expression.names & self.factors.keys()
+        return direct.union(*(self._needs[factor] for factor in direct))
+
+    def level_names(self, row: Row) -> dict[str, str]:
+        """Return the name of each factor's level in `row`."""
+        chosen = zip(self.factors.items(), row, strict=True)
+        return {factor: levels[i].name for (factor, levels), i in chosen}
+
+    def rows(self, t: int) -> list[Row]:
+        """Cover every possible t-tuple of levels, first where the output can tell."""
+        table = self._spec.cases
+        possible = [self._constraint(text) for text in table.unless]
+        telling = [self._constraint(text) for text in table.masked]
+        sizes = [len(levels) for levels in self.factors.values()]
+        first = covering_array(sizes, [*possible, *telling], t)
+        return covering_array(sizes, possible, t, first.rows).rows
+
+    def _constraint(self, forbids: str) -> Constraint:
+        expression = parse(forbids)
+        involved = self._behind(expression) | _level_uses(expression)
+        order = sorted(involved, key=self._position.__getitem__)
+
+        def allows(chosen: Row) -> bool:
+            return not condition(expression, self.names(dict(zip(order, chosen, strict=True))))
+
+        return Constraint(tuple(self._position[factor] for factor in order), allows)
+
+    def names(self, row: Mapping[str, int]) -> dict[str, Any]:
+        """Return what expressions see of the factors in `row`: values by name, and `level`."""
+        names: dict[str, Any] = dict(self._fixed)
+        for factor, i in row.items():
+            needed = self._needs[factor]
+            key = (factor, (*(row.get(each, -1) for each in needed), i))
+            if key not in self._values and needed <= row.keys():
+                self._values[key] = evaluate(self.factors[factor][i].value, names, FUNCTIONS)
+            names[factor] = self._values.get(key)
+        names["level"] = SimpleNamespace(
+            **{factor: self.factors[factor][i].name for factor, i in row.items()}
+        )
+        return names
+
+    def call(self, row: Row, seed: str) -> Call:
+        """Draw the call of `row`, each draw from a seed of its own.
+
+        Raises:
+            ExpressionError, Inapplicable: an expression fails on this row.
+        """
+        table = self._spec.cases
+        names = self.names(dict(zip(self.factors, row, strict=True)))
+        sampler = Sampler()
+        functions = {**FUNCTIONS, **bound(sampler)}
+        for name, text in table.draw.items():
+            sampler.reseed(f"{seed}|{name}")
+            names[name] = evaluate(parse(text), names, functions)
+        built = {
+            name: evaluate(parse(text), names, {**FUNCTIONS, **BUILDERS})
+            for name, text in {**table.inputs, **table.attributes}.items()
+        }
+        return patterned(self._call_of(built), seed)
+
+    def _call_of(self, built: Mapping[str, Any]) -> Call:
+        def chosen(wanted: Mapping[str, str]) -> dict[str, Any]:
+            return {name: built[name] for name in wanted if built[name] is not None}
+
+        return Call(chosen(self._spec.cases.inputs), chosen(self._spec.cases.attributes))
+
+
+def patterned(call: Call, seed: str) -> Call:
+    """Give each tensor of `call` that a pattern fills a pattern of its own."""
+    inputs = {
+        name: replace(tensor, pattern=f"{seed}|{name}") if tensor.values is None else tensor
+        for name, tensor in call.inputs.items()
+    }
+    return Call(inputs, call.attributes)
+
+
+def _level_uses(expression: Expression) -> frozenset[str]:
+    return frozenset(
+        node.attr
+        for node in ast.walk(expression.tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "level"
+    )

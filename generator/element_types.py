@@ -1,0 +1,68 @@
+"""The element types that specs name, and what NumPy calls them."""
+
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
+    "boolean": np.dtype(np.bool_),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "f8e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "i8": np.dtype(np.int8),
+    "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "u8": np.dtype(np.uint8),
+    "u16": np.dtype(np.uint16),
+    "u32": np.dtype(np.uint32),
+    "u64": np.dtype(np.uint64),
+}
+INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+FLOATS = ("bf16", "f16", "f32", "f64", "f8e4m3", "f8e5m2")
+TYPE_SETS: dict[str, tuple[str, ...]] = {"any": tuple(ELEMENT_TYPES), "integer": INTEGERS}
+
+_NAMES = {dtype: name for name, dtype in ELEMENT_TYPES.items()}
+
+
+def name_of(dtype: np.dtype[Any]) -> str:
+    """Return opcert's name of `dtype`, or NumPy's own where opcert has none."""
+    return _NAMES.get(dtype, str(dtype))
+
+
+def bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the little-endian unsigned integer as wide as `dtype`."""
+    return np.dtype(f"<u{dtype.itemsize}")
+
+
+def stored_dtype(name: str) -> np.dtype[Any]:
+    """Return how a pack stores type `name`: as it is, or as bits where npy has no such type."""
+    dtype = ELEMENT_TYPES[name]
+    return dtype.newbyteorder("<") if dtype.isbuiltin == 1 else bits_dtype(dtype)
+
+
+def bits_of(array: Array) -> Array:
+    """Return a fresh C-ordered copy of the bits of `array`, as unsigned integers of its width."""
+    return np.frombuffer(bytearray(array.tobytes()), bits_dtype(array.dtype)).reshape(array.shape)
+
+
+def lowest(name: str) -> int:
+    """Return the least value of integer type `name`."""
+    return int(np.iinfo(ELEMENT_TYPES[name]).min)
+
+
+def highest(name: str) -> int:
+    """Return the greatest value of integer type `name`."""
+    return int(np.iinfo(ELEMENT_TYPES[name]).max)
+
+
+def fits(name: str, value: int) -> bool:
+    """Whether integer type `name` can hold `value`."""
+    return lowest(name) <= value <= highest(name)

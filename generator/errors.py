@@ -1,0 +1,53 @@
+"""What can be wrong with a call of opcert, a spec or a suite: one message each, exit code 2."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+class OpcertError(Exception):
+    """Something that the user can mend; its text says what was found, expected, and where."""
+
+
+class ExpressionError(OpcertError):
+    """An expression that does not parse, names something unknown or cannot be evaluated."""
+
+
+class Inapplicable(Exception):
+    """A change that a call does not admit, such as a value past its type; try another call."""
+
+
+class SuiteError(OpcertError):
+    """A suite that is damaged, incomplete, of another version or in the way."""
+
+
+class BackendError(OpcertError):
+    """A backend that cannot be found, loaded or made."""
+
+
+@dataclass(frozen=True, order=True)
+class Mistake:
+    """One mistake in a spec: where it is and what is wrong."""
+
+    file: str
+    line: int
+    column: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.text}"
+
+
+class SpecError(OpcertError):
+    """A spec with mistakes, every one of which is listed."""
+
+    def __init__(self, mistakes: list[Mistake]) -> None:
+        self.mistakes = sorted(set(mistakes))
+        super().__init__("\n".join(map(str, self.mistakes)))
+
+
+def did_you_mean(found: str, known: list[str]) -> str:
+    """Return "; did you mean 'x'?" for the known name nearest to `found`, else what is known."""
+    near = get_close_matches(found, known, n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean '{near[0]}'?"
+    return f"; expected one of {', '.join(known)}" if known else ""

@@ -1,0 +1,95 @@
+"""The data that fills a tensor: elements that tell positions apart, special values among them."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+import numpy as np
+import numpy.typing as npt
+
+from opcert.generator.calls import Tensor
+from opcert.generator.element_types import ELEMENT_TYPES, INTEGERS, Array, bits_dtype, bits_of
+
+Bits = npt.NDArray[np.unsignedinteger]
+
+# Exponent and mantissa bits of the types that have infinities and NaNs as IEEE 754 has them.
+_IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m2": (5, 2)}
+# Of f8e4m3, which has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
+_F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
+_ATTEMPTS = 16
+
+
+def filled_array(tensor: Tensor) -> Array:
+    """Return the elements of a tensor that a pattern fills, the same for the same pattern.
+
+    Injective where the type has as many values as the tensor has elements; else scattered so that
+    the tensor differs from itself shifted by one along any axis.
+    """
+    dtype = ELEMENT_TYPES[tensor.type]
+    width = 1 if tensor.type == "boolean" else 8 * dtype.itemsize
+    for attempt in range(_ATTEMPTS):
+        bits = _bits(f"{tensor.pattern}|{attempt}", tensor.size, width).reshape(tensor.shape)
+        if tensor.size <= 1 << width or _tells_shifts(bits):
+            break
+    return bits.astype(bits_dtype(dtype)).view(dtype)
+
+
+def special_bits(element_type: str) -> tuple[int, ...]:
+    """Return the bit patterns that implementations lose: NaNs, -0.0, extremes."""
+    width = 8 * ELEMENT_TYPES[element_type].itemsize
+    sign = 1 << (width - 1)
+    if element_type in INTEGERS:
+        return (sign, sign - 1, 2 * sign - 1, 0)
+    if element_type == "f8e4m3":
+        return _F8E4M3
+    if element_type not in _IEEE:
+        return ()
+    exponent, mantissa = _IEEE[element_type]
+    infinity = ((1 << exponent) - 1) << mantissa
+    quiet, payload = infinity | 1 << (mantissa - 1), 1 if mantissa < 4 else 0b101
+    nans = (quiet | payload, sign | quiet | payload, infinity | 1)
+    subnormals = (1, sign | ((1 << mantissa) - 1))
+    return (nans[0], sign, infinity, subnormals[0], *nans[1:], sign | infinity, subnormals[1])
+
+
+def with_specials(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Array:
+    """Return `array` with special values where its elements reach `outputs`, still injective.
+
+    At most half of the elements that reach an output give way, each to another special value.
+    """
+    specials = special_bits(tensor.type)
+    bits = bits_of(array).ravel()
+    if not specials or bits.size > 1 << min(63, 8 * array.itemsize):
+        return array
+    arrived = [bits_of(each).ravel() for each in outputs if each.dtype == array.dtype]
+    reached = np.flatnonzero(np.isin(bits, np.concatenate(arrived))) if arrived else bits[:0]
+    count = min(len(specials), (len(reached) + 1) // 2)
+    turn = _number(f"{tensor.pattern}|specials")
+    for k in range(count):
+        position = reached[(turn + k * len(reached) // count) % len(reached)]
+        wanted = specials[(turn + k) % len(specials)]
+        bits[bits == wanted] = bits[position]
+        bits[position] = wanted
+    return bits.view(array.dtype).reshape(array.shape)
+
+
+def _number(seed: str) -> int:
+    return int.from_bytes(sha256(seed.encode()).digest()[:8], "little")
+
+
+def _bits(seed: str, size: int, width: int) -> Bits:
+    """Return `size` patterns of `width` bits: distinct while they last, scattered beyond."""
+    start, stride = np.uint64(_number(seed)), np.uint64(_number(f"{seed}|stride") | 1)
+    numbers = np.arange(size, dtype=np.uint64)
+    if size <= 1 << width:
+        mixed = numbers * stride + start
+        return mixed & np.uint64((1 << width) - 1)
+    # The finalizer of SplitMix64.
+    mixed = numbers * np.uint64(0x9E3779B97F4A7C15) + start
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(64 - width)
+
+
+def _tells_shifts(bits: Bits) -> bool:
+    long_axes = [axis for axis, extent in enumerate(bits.shape) if extent > 1]
+    return all(not np.array_equal(bits, np.roll(bits, 1, axis)) for axis in long_axes)

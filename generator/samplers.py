@@ -1,0 +1,121 @@
+"""The draws that specs name: extents, axes, parts of a dimension, indices."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from random import Random
+from typing import Any
+
+from opcert.generator.element_types import fits, highest
+from opcert.generator.errors import Inapplicable
+from opcert.generator.expressions import python_slice
+
+# The most elements that the extents of one tensor are drawn for.
+ELEMENTS = 1024
+_EXTENTS = (2, 3, 5, 7, 4)
+
+
+class Sampler:
+    """Draws for one case; the same seed gives the same draws on any machine.
+
+    Built on `Random.random` alone: what else `Random` offers may change between Pythons.
+    """
+
+    def __init__(self) -> None:
+        self._seed = ""
+        self._random: Random | None = None
+
+    def reseed(self, seed: str) -> None:
+        """Start the draws of `seed`."""
+        self._seed, self._random = seed, None
+
+    def _below(self, n: int) -> int:
+        if self._random is None:
+            self._random = Random(self._seed)  # noqa: S311 -- draws, no secrets
+        return int(self._random.random() * n)
+
+    def between(self, low: int, high: int) -> int:
+        """Draw an integer from `low` to `high`, both included."""
+        return low + self._below(high - low + 1)
+
+    def pick(self, items: Sequence[Any]) -> Any:
+        """Draw one of `items`."""
+        return items[self._below(len(items))]
+
+    def sample(self, items: Sequence[Any], count: int) -> tuple[Any, ...]:
+        """Draw `count` of `items`, in their order."""
+        left = list(range(len(items)))
+        chosen = [left.pop(self._below(len(left))) for _ in range(count)]
+        return tuple(items[i] for i in sorted(chosen))
+
+    def disordered(self, items: Sequence[Any]) -> tuple[Any, ...]:
+        """Draw an order of `items` other than their own, where there is one."""
+        left, order = list(items), []
+        while left:
+            order.append(left.pop(self._below(len(left))))
+        return tuple(order) if order != list(items) else tuple(order[1:] + order[:1])
+
+    def subset_with(self, items: Sequence[Any], item: Any, least: int = 1) -> tuple[Any, ...]:
+        """Draw at least `least` of `items`, `item` among them, in their order; not all of them."""
+        others = [each for each in items if each != item]
+        kept = self.sample(others, self.between(least - 1, max(least, len(others)) - 1))
+        return tuple(each for each in items if each == item or each in kept)
+
+    def dims(self, count: int, kind: str = "varied", taken: int = 1) -> tuple[int, ...]:
+        """Draw `count` extents beside `taken` elements: varied, ones, equal, or with a zero."""
+        if kind == "ones":
+            return (1,) * count
+        budget = ELEMENTS // max(1, taken)
+        if kind == "equal":
+            return (max(e for e in (1, 2, 3, 4) if e == 1 or e**count <= budget),) * count
+        extents = [1] * count
+        for position in self.disordered(range(count)):
+            room = [e for e in _EXTENTS[: 5 if count < 4 else 2] if prod(extents) * e <= budget]
+            extents[position] = self.pick(room) if room else 1
+        if kind == "zero" and count:
+            extents[self._below(count)] = 0
+        return tuple(extents)
+
+    def parts(self, total: int, count: int, most: int) -> tuple[int, ...]:
+        """Draw `count` lengths up to `most` that sum to `total`, none 0 where that can be."""
+        least = 1 if count <= total else 0
+        lengths: list[int] = []
+        for others in reversed(range(count)):
+            left = total - sum(lengths)
+            low, high = max(least, left - most * others), min(most, left - least * others)
+            if low > high:
+                raise Inapplicable(f"{count} lengths up to {most} do not sum to {total}")
+            lengths.append(self.between(low, min(high, max(low, 2 * left // (others + 1)))))
+        return tuple(lengths)
+
+    def position_in(self, n: int, index_type: str) -> int:
+        """Draw an index into a dimension of `n`, of either sign where its type has both.
+
+        Where `n` is 0 there is none, and the index is near 0.
+        """
+        least = -max(n, 1) if fits(index_type, -max(n, 1)) else 0
+        return self.between(least, min(max(n, 1) - 1, highest(index_type)))
+
+    def span(self, n: int, index_type: str) -> tuple[int, int, int]:
+        """Draw start, stop and step of a Python slice that selects something, where n > 0."""
+        while n:
+            start, stop = self.position_in(n, index_type), self.between(-n - 1, n)
+            step = self.pick((1, 1, 2, 3, -1, -2))
+            if (
+                fits(index_type, stop)
+                and fits(index_type, step)
+                and python_slice(n, start, stop, step)
+            ):
+                return start, stop, step
+        return 0, 0, 1
+
+
+_DRAWS = (
+    *(Sampler.between, Sampler.pick, Sampler.sample, Sampler.disordered),
+    *(Sampler.subset_with, Sampler.dims, Sampler.parts, Sampler.position_in, Sampler.span),
+)
+SAMPLERS: dict[str, Callable[..., Any]] = {draw.__name__: draw for draw in _DRAWS}
+
+
+def bound(sampler: Sampler) -> dict[str, Callable[..., Any]]:
+    """Return the draws that expressions may call, drawing from `sampler`."""
+    return {name: getattr(sampler, name) for name in SAMPLERS}

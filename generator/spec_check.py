@@ -1,0 +1,135 @@
+"""Specs -> what their cases exercise; a rule, type or boundary without a case is a mistake."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rich.console import Console
+from rich.table import Table
+
+from opcert.generator.calls import Call
+from opcert.generator.cases import Case, cases_of
+from opcert.generator.conditions import Conditions
+from opcert.generator.errors import ExpressionError, Mistake, SpecError
+from opcert.generator.expressions import FUNCTIONS, evaluate, parse
+from opcert.generator.spec import Ends
+from opcert.generator.spec_files import SpecFile, read_specs
+from opcert.generator.vectors import vectors_of
+from opcert.generator.yaml_source import Path_
+
+ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
+
+
+@dataclass(frozen=True)
+class RuleCounts:
+    """How many cases stand behind one rule: calls that keep or show it, calls that break it."""
+
+    rule: str
+    kind: str
+    positive: int
+    negative: int
+
+
+def check_specs(paths: Sequence[Path]) -> list[RuleCounts]:
+    """Check specs whole: as files, as draws, against the reference, and for what they exercise.
+
+    Raises:
+        SpecError: with the mistakes of all of them.
+    """
+    mistakes: list[Mistake] = []
+    counts: list[RuleCounts] = []
+    for spec_file in read_specs(paths):
+        try:
+            cases = cases_of(spec_file, "core", seed=0)
+            vectors_of(spec_file, cases)
+        except SpecError as error:
+            mistakes += error.mistakes
+            continue
+        deciding = [case for case in cases if case.ambiguity is None]
+        counted = _rule_counts(spec_file, deciding)
+        counts += counted
+        mistakes += _unexercised_rules(spec_file, counted)
+        mistakes += _unreached(spec_file, [case for case in deciding if case.rejects is None])
+    if mistakes:
+        raise SpecError(mistakes)
+    return counts
+
+
+def _rule_counts(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]:
+    kept = [rule for case in cases if case.rejects is None for rule in case.rules]
+    broken = [case.rejects for case in cases if case.rejects is not None]
+    names = ((spec_file.spec.full_id(rule.id), rule.kind) for rule in spec_file.spec.rules)
+    return [RuleCounts(name, kind, kept.count(name), broken.count(name)) for name, kind in names]
+
+
+def _unexercised_rules(spec_file: SpecFile, counts: Sequence[RuleCounts]) -> Iterator[Mistake]:
+    for i, (rule, counted) in enumerate(zip(spec_file.spec.rules, counts, strict=True)):
+        if not counted.positive:
+            yield spec_file.mistake(("rules", i, "id"), f"no valid case exercises '{rule.id}'")
+
+
+def _unreached(spec_file: SpecFile, valid: Sequence[Case]) -> Iterator[Mistake]:
+    """Yield each type, rank, feature level and end of a range that no valid case has."""
+    spec = spec_file.spec
+    drawn = {
+        each.name: [case.call.inputs[each.name] for case in valid if each.name in case.call.inputs]
+        for each in spec.inputs
+    }
+    for i, each in enumerate(spec.inputs):
+        found = {tensor.type for tensor in drawn[each.name]}
+        for name in sorted(set(spec.type_sets[each.type]) - found):
+            yield spec_file.mistake(("inputs", i, "type"), f"no case has '{each.name}' of {name}")
+    for i, level in enumerate(spec.feature_levels):
+        if not any(level.name in case.feature_levels for case in valid):
+            text = f"no case is in feature level {level.name}"
+            yield spec_file.mistake(("feature_levels", i), text)
+    yield from _unreached_ends(spec_file, [case.call for case in valid])
+
+
+def _unreached_ends(spec_file: SpecFile, calls: Sequence[Call]) -> Iterator[Mistake]:
+    conditions = Conditions(spec_file.spec)
+    for place, name, values_of, ends in _ranges(spec_file):
+        reached = [False, False]
+        for call in calls:
+            names = conditions.names(call)
+            if names[name] is None:
+                continue
+            try:
+                least, most = (evaluate(parse(end), names, FUNCTIONS) for end in ends)
+            except ExpressionError as error:
+                yield spec_file.mistake(place, str(error))
+                return
+            for value in values_of(names[name]):
+                if not least <= value <= most:
+                    text = f"a valid case has {value} for '{name}', outside [{least}, {most}]"
+                    yield spec_file.mistake(place, text)
+                    return
+                reached = [reached[0] or value == least, reached[1] or value == most]
+        for end, seen in zip(ends, reached, strict=True):
+            if not seen:
+                yield spec_file.mistake(place, f"no case of '{name}' reaches the boundary {end}")
+
+
+def _ranges(spec_file: SpecFile) -> Iterator[tuple[Path_, str, ValuesOf, Ends]]:
+    """Yield each declared range: its place, what it is of, how to read the values, its ends."""
+    for i, each in enumerate(spec_file.spec.inputs):
+        yield ("inputs", i, "rank"), each.name, lambda tensor: (tensor.rank,), each.rank
+        if each.range is not None:
+            yield ("inputs", i, "range"), each.name, lambda tensor: tensor.values, each.range
+    for i, attribute in enumerate(spec_file.spec.attributes):
+        if attribute.range is not None:
+            place = ("attributes", i, "range")
+            yield place, attribute.name, lambda value: (value,), attribute.range
+
+
+def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
+    """Print each rule with its positive and negative cases."""
+    table = Table("rule", "kind", "positive", "negative")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for each in counts:
+        negative = str(each.negative) if each.kind == "requirement" else ""
+        table.add_row(each.rule, each.kind, str(each.positive), negative)
+    console.print(table)
+    console.print(f"{len(counts)} rules, each exercised", highlight=False)

@@ -1,0 +1,234 @@
+"""What a spec names: every id, type, input and expression must be known where it stands."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import TypeAlias
+
+from opcert.generator.calls import BUILDERS, CHANGES
+from opcert.generator.element_types import ELEMENT_TYPES
+from opcert.generator.errors import ExpressionError, did_you_mean
+from opcert.generator.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    TENSOR_ATTRIBUTES,
+    Functions,
+    parse,
+)
+from opcert.generator.samplers import SAMPLERS
+from opcert.generator.spec import DocumentedTensor, Example, Rule, Spec
+from opcert.generator.yaml_source import Path_
+
+Found: TypeAlias = Iterator[tuple[Path_, str]]
+Known: TypeAlias = Mapping[str, tuple[str, ...]]
+
+
+def name_mistakes(spec: Spec) -> list[tuple[Path_, str]]:
+    """Return each mistake with the path to it; reads names alone, draws nothing."""
+    return [
+        *_types(spec),
+        *_repeated_ids(spec),
+        *_ranges_and_outputs(spec),
+        *_rules(spec),
+        *_ambiguities(spec),
+        *_examples(spec),
+        *_cases(spec),
+    ]
+
+
+def _expression(path: Path_, text: str, known: Known, functions: Functions) -> Found:
+    try:
+        mistakes = parse(text).mistakes(known, functions)
+    except ExpressionError as error:
+        mistakes = [str(error)]
+    for mistake in mistakes:
+        yield path, mistake
+
+
+def _call_names(spec: Spec) -> Known:
+    """Return what conditions on a call may name."""
+    fixed = dict.fromkeys((*CONSTANTS, *spec.constants, *spec.types, "omitted"), ())
+    return {
+        **fixed,
+        **dict.fromkeys((each.name for each in spec.inputs), TENSOR_ATTRIBUTES),
+        **dict.fromkeys((each.name for each in spec.attributes), ()),
+    }
+
+
+def _unknown(path: Path_, what: str, name: str, known: list[str]) -> Found:
+    if name not in known:
+        yield path, f"unknown {what} '{name}'{did_you_mean(name, known)}"
+
+
+def _types(spec: Spec) -> Found:
+    for symbol, types in spec.types.items():
+        for i, name in enumerate(types if isinstance(types, tuple) else ()):
+            yield from _unknown(("types", symbol, i), "type", name, list(ELEMENT_TYPES))
+    symbols = [
+        *((("inputs", i, "type"), each.type) for i, each in enumerate(spec.inputs)),
+        *((("outputs", i, "type"), each.type) for i, each in enumerate(spec.outputs)),
+    ]
+    for path, symbol in symbols:
+        yield from _unknown(path, "type symbol", symbol, list(spec.types))
+    for i, level in enumerate(spec.feature_levels):
+        for j, name in enumerate(level.types):
+            known = list(ELEMENT_TYPES)
+            yield from _unknown(("feature_levels", i, "types", j), "type", name, known)
+
+
+def _repeated_ids(spec: Spec) -> Found:
+    named = [
+        *(("rules", i, "id", each.id) for i, each in enumerate(spec.rules)),
+        *(("ambiguities", i, "id", each.id) for i, each in enumerate(spec.ambiguities)),
+        *(("examples", i, "id", each.id) for i, each in enumerate(spec.examples)),
+        *(("inputs", i, "name", each.name) for i, each in enumerate(spec.inputs)),
+        *(("attributes", i, "name", each.name) for i, each in enumerate(spec.attributes)),
+    ]
+    times = Counter(name for *_, name in named)
+    for *path, name in named:
+        if times[name] > 1:
+            yield tuple(path), f"'{name}' stands {times[name]} times; expected a name of its own"
+
+
+def _ranges_and_outputs(spec: Spec) -> Found:
+    known = _call_names(spec)
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, each in enumerate(described):
+            for key in ("rank", "range"):
+                for j, end in enumerate(getattr(each, key, None) or ()):
+                    yield from _expression((part, i, key, j), end, known, FUNCTIONS)
+    for i, output in enumerate(spec.outputs):
+        yield from _expression(("outputs", i, "count"), output.count, known, FUNCTIONS)
+        numbered = {**known, "i": ()}
+        yield from _expression(("outputs", i, "shape"), output.shape, numbered, FUNCTIONS)
+
+
+def _rules(spec: Spec) -> Found:
+    known = _call_names(spec)
+    for i, rule in enumerate(spec.rules):
+        path = ("rules", i)
+        yield from _expression((*path, "when"), rule.when, known, FUNCTIONS)
+        if rule.kind == "requirement":
+            yield from _requirement(spec, rule, path, known)
+        else:
+            yield from _behaviour(rule, path, known)
+        earlier = [each.id for each in spec.rules[:i] if each.kind == "requirement"]
+        for name in rule.given:
+            yield from _unknown((*path, "given"), "earlier requirement", name, earlier)
+
+
+def _requirement(spec: Spec, rule: Rule, path: Path_, known: Known) -> Found:
+    if rule.holds is None:
+        text = f"requirement '{rule.id}' has no condition; expected the key 'holds'"
+        yield (*path, "id"), text
+    else:
+        yield from _expression((*path, "holds"), rule.holds, known, FUNCTIONS)
+    if not rule.broken_by and rule.unbreakable is None:
+        text = f"requirement '{rule.id}' is never broken; expected 'broken_by' or 'unbreakable'"
+        yield (*path, "id"), text
+    if rule.broken_by and rule.unbreakable is not None:
+        yield (*path, "unbreakable"), "beside 'broken_by'; expected one of the two"
+    yield from _ways(spec, (*path, "broken_by"), rule.broken_by)
+
+
+def _behaviour(rule: Rule, path: Path_, known: Known) -> Found:
+    for key in ("broken_by", "unbreakable", "given"):
+        if getattr(rule, key):
+            yield (*path, key), f"'{key}' in a behaviour; only a requirement can be broken"
+    if rule.holds is not None:
+        with_outputs = {**known, "outputs": ()}
+        yield from _expression((*path, "holds"), rule.holds, with_outputs, FUNCTIONS)
+
+
+def _ways(spec: Spec, path: Path_, ways: Mapping[str, Mapping[str, str]]) -> Found:
+    arguments = [each.name for each in (*spec.inputs, *spec.attributes)]
+    functions = {**FUNCTIONS, **BUILDERS, **CHANGES}
+    for way, change in ways.items():
+        if len(change) != 1 and path[0] == "rules":
+            text = f"{len(change)} changes; expected one change to a valid call"
+            yield (*path, way), text
+        for target, text in change.items():
+            here = (*path, way, target)
+            yield from _unknown(here, "input or attribute", target, arguments)
+            yield from _expression(here, text, _call_names(spec), functions)
+
+
+def _ambiguities(spec: Spec) -> Found:
+    for i, each in enumerate(spec.ambiguities):
+        path = ("ambiguities", i)
+        yield from _expression((*path, "touches"), each.touches, _call_names(spec), FUNCTIONS)
+        yield from _ways(spec, (*path, "shown_by"), each.shown_by)
+
+
+def _examples(spec: Spec) -> Found:
+    for i, example in enumerate(spec.examples):
+        path = ("examples", i)
+        yield from _arguments(spec, example, path)
+        literals = [
+            *((("inputs", name), each) for name, each in example.inputs.items()),
+            *((("outputs", j), each) for j, each in enumerate(example.outputs)),
+        ]
+        for where, literal in literals:
+            yield from _literal((*path, *where), literal)
+
+
+def _arguments(spec: Spec, example: Example, path: Path_) -> Found:
+    for part, described, given in (
+        ("inputs", spec.inputs, example.inputs),
+        ("attributes", spec.attributes, example.attributes),
+    ):
+        known = [each.name for each in described]
+        for name in given:
+            yield from _unknown((*path, part, name), part.removesuffix("s"), name, known)
+        for each in described:
+            if each.required and each.name not in given:
+                yield (*path, part), f"required '{each.name}' is left out"
+
+
+def _literal(path: Path_, literal: DocumentedTensor) -> Found:
+    yield from _unknown((*path, "type"), "type", literal.type, list(ELEMENT_TYPES))
+    if literal.element is not None:
+        yield from _expression((*path, "element"), literal.element, {"i": ()}, FUNCTIONS)
+        if literal.values is not None:
+            yield (*path, "element"), "beside 'values'; expected one of the two"
+    if literal.values is not None and len(literal.values) != prod(literal.shape):
+        found = f"{len(literal.values)} values for the shape {list(literal.shape)}"
+        yield (*path, "values"), f"{found}; expected {prod(literal.shape)}"
+
+
+def _cases(spec: Spec) -> Found:
+    table = spec.cases
+    known: dict[str, tuple[str, ...]] = dict.fromkeys(
+        (*CONSTANTS, *spec.constants, *spec.types), ()
+    )
+    for factor, levels in table.factors.items():
+        here: Path_ = ("cases", "factors", factor)
+        if isinstance(levels, str):
+            yield from _expression(here, levels, known, FUNCTIONS)
+        else:
+            for level, text in levels.items():
+                yield from _expression((*here, level), text, known, FUNCTIONS)
+        known[factor] = ()
+    known["level"] = tuple(table.factors)
+    for key in ("unless", "masked"):
+        for i, text in enumerate(getattr(table, key)):
+            yield from _expression(("cases", key, i), text, known, FUNCTIONS)
+    yield from _draws(spec, known)
+
+
+def _draws(spec: Spec, factors: Known) -> Found:
+    table, drawn = spec.cases, dict(factors)
+    for name, text in table.draw.items():
+        here = ("cases", "draw", name)
+        yield from _expression(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
+        drawn[name] = ()
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        known = [each.name for each in described]
+        given: Mapping[str, str] = getattr(table, part)
+        for name, text in given.items():
+            here = ("cases", part, name)
+            yield from _unknown(here, part.removesuffix("s"), name, known)
+            yield from _expression(here, text, drawn, {**FUNCTIONS, **BUILDERS})
+        for each in described:
+            if each.name not in given:
+                yield ("cases", part), f"'{each.name}' is not drawn; expected an expression for it"

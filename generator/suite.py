@@ -1,0 +1,170 @@
+"""A suite on disk, read and proved whole before anything is run from it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from opcert.generator.element_types import ELEMENT_TYPES, Array, stored_dtype
+from opcert.generator.errors import SuiteError
+from opcert.generator.packs import elements
+from opcert.generator.suite_format import (
+    FORMAT,
+    MANIFEST,
+    Index,
+    IndexedCase,
+    Manifest,
+    OperatorEntry,
+    Record,
+    StoredArray,
+)
+
+Model = TypeVar("Model", bound=Record)
+
+
+@dataclass(frozen=True)
+class OperatorSuite:
+    """The cases of one operator, and its pack's bytes."""
+
+    entry: OperatorEntry
+    index: Index
+    pack: bytes
+    folder: Path
+
+    @cached_property
+    def cases(self) -> Mapping[str, IndexedCase]:
+        """The cases by id, in the order in which they run."""
+        return {case.id: case for case in self.index.cases}
+
+    def inputs(self, case: IndexedCase) -> dict[str, Array]:
+        """Return fresh, writeable arrays, by name in the spec's order."""
+        return {name: self._array(stored).copy() for name, stored in case.inputs.items()}
+
+    def outputs(self, case: IndexedCase) -> list[Array]:
+        """Return the golden outputs, read-only."""
+        return [self._array(stored) for stored in case.outputs]
+
+    def _array(self, stored: StoredArray) -> Array:
+        try:
+            bits = elements(self.pack, stored.offset, stored.shape, stored_dtype(stored.type))
+        except ValueError:
+            place = self.folder / self.entry.pack
+            raise SuiteError(
+                f"{place}: {stored.array} is not within the pack's {len(self.pack)} bytes; "
+                "generate the suite again"
+            ) from None
+        return bits.view(ELEMENT_TYPES[stored.type])
+
+
+class Suite:
+    """A suite whose every file is as its manifest says."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Open the suite in `folder`, by default the core suite that comes with opcert.
+
+        Raises:
+            SuiteError: it is not there, of another version, damaged or incomplete.
+        """
+        self.folder = folder if folder is not None else Path(str(files("opcert.generated")))
+        text = self._bytes(MANIFEST)
+        self.digest = sha256(text).hexdigest()
+        self.manifest = self._model(MANIFEST, text, Manifest)
+        self._files = {name: self._proved(name) for name in self.manifest.files}
+
+    @cached_property
+    def operators(self) -> Mapping[str, OperatorSuite]:
+        """The operators by id.
+
+        Raises:
+            SuiteError: an index contradicts the manifest or itself.
+        """
+        return {
+            name: self._operator(name, entry) for name, entry in self.manifest.operators.items()
+        }
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a certificate says of the suite."""
+        manifest = self.manifest
+        return {
+            "version": manifest.format,
+            "profile": manifest.profile,
+            "seed": manifest.seed,
+            "digest": self.digest,
+            "specs": {name: each.spec_sha256 for name, each in manifest.operators.items()},
+        }
+
+    def __iter__(self) -> Iterator[tuple[OperatorSuite, IndexedCase]]:
+        """Yield every case, with the operator that it is of."""
+        for operator in self.operators.values():
+            for case in operator.cases.values():
+                yield operator, case
+
+    def _bytes(self, name: str) -> bytes:
+        path = self.folder / name
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise SuiteError(
+                f"{path}: {error.strerror or error}; expected a folder that `opcert generate` wrote"
+            ) from None
+
+    def _proved(self, name: str) -> bytes:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise SuiteError(f"{self.folder / MANIFEST}: file '{name}' is outside the suite")
+        data = self._bytes(name)
+        if sha256(data).hexdigest() != self.manifest.files[name]:
+            raise SuiteError(
+                f"{self.folder / name}: {len(data)} bytes that are not those the manifest names; "
+                "it was changed or cut short: generate the suite again"
+            )
+        return data
+
+    def _model(self, name: str, text: bytes, model: type[Model]) -> Model:
+        path = self.folder / name
+        try:
+            found: Any = json.loads(text)
+        except ValueError as error:
+            raise SuiteError(f"{path}: not JSON: {error}; generate the suite again") from None
+        version = found.get("format") if isinstance(found, dict) else None
+        if version != FORMAT:
+            raise SuiteError(
+                f"{path}: format {version}; this opcert reads format {FORMAT}: generate the suite "
+                "again, or use the opcert that wrote it"
+            )
+        try:
+            return model.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise SuiteError(f"{path}: {where}: {first['msg']}; generate the suite again") from None
+
+    def _operator(self, name: str, entry: OperatorEntry) -> OperatorSuite:
+        for file in (entry.index, entry.pack, entry.tests):
+            if file not in self._files:
+                raise self._contradiction(MANIFEST, f"'{file}' of {name} has no digest")
+        index = self._model(entry.index, self._files[entry.index], Index)
+        operator = OperatorSuite(entry, index, self._files[entry.pack], self.folder)
+        counts = (
+            len(index.cases),
+            sum(case.expects == "rejection" for case in index.cases),
+            sum(case.ambiguity is not None for case in index.cases),
+        )
+        stated = (entry.cases, entry.rejections, entry.implementation_defined)
+        if index.operator != name:
+            raise self._contradiction(entry.index, f"is of {index.operator}, not of {name}")
+        if counts != stated or len(operator.cases) != len(index.cases):
+            raise self._contradiction(entry.index, f"has {counts} cases, the manifest {stated}")
+        for case in index.cases:
+            if case.twin is not None and case.twin not in operator.cases:
+                raise self._contradiction(entry.index, f"{case.id} has no twin {case.twin}")
+        return operator
+
+    def _contradiction(self, name: str, text: str) -> SuiteError:
+        return SuiteError(f"{self.folder / name}: {text}; generate the suite again")

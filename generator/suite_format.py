@@ -1,0 +1,95 @@
+"""The format of a suite's manifest and indexes, as they are written and as they are read."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from opcert.generator.element_types import ELEMENT_TYPES
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+TypeName = Annotated[str, Field(pattern=f"^({'|'.join(ELEMENT_TYPES)})$")]
+Extent = Annotated[int, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """A part of a suite's JSON: immutable, with no keys but its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class StoredArray(Record):
+    """Where an array is: its name in the pack, and where its elements begin in the pack's bytes."""
+
+    array: str
+    type: TypeName
+    shape: tuple[Extent, ...]
+    offset: Extent
+
+
+class IndexedCase(Record):
+    """One case: what it calls, what it expects and why it exists.
+
+    `type` and `rank` are those of the operator's first input, or of the twin's where the case
+    leaves it out. The elements of `free` inputs mean nothing to the operator but as data to move.
+    """
+
+    id: str
+    expects: Annotated[str, Field(pattern="^(outputs|rejection)$")]
+    rule: str | None = None
+    twin: str | None = None
+    ambiguity: str | None = None
+    why: str
+    rules: tuple[str, ...]
+    levels: Mapping[str, str] = {}
+    feature_levels: tuple[str, ...] = ()
+    type: TypeName
+    rank: Extent
+    free: tuple[str, ...] = ()
+    example: bool = False
+    attributes: Mapping[str, JsonValue]
+    inputs: Mapping[str, StoredArray]
+    outputs: tuple[StoredArray, ...]
+
+    @property
+    def index_types(self) -> frozenset[str]:
+        """The element types of the inputs behind the first."""
+        return frozenset([each.type for each in self.inputs.values()][1:])
+
+
+class Index(Record):
+    """The cases of one operator and the pack that holds their arrays."""
+
+    format: int
+    operator: str
+    spec: str
+    pack: str
+    feature_levels: tuple[str, ...] = ()
+    cases: tuple[IndexedCase, ...]
+
+
+class OperatorEntry(Record):
+    """What the manifest says of one operator."""
+
+    spec: str
+    spec_version: int
+    spec_sha256: Digest
+    index: str
+    pack: str
+    tests: str
+    cases: Extent
+    rejections: Extent
+    implementation_defined: Extent
+
+
+class Manifest(Record):
+    """What a suite consists of."""
+
+    format: int
+    profile: str
+    seed: int
+    operators: Mapping[str, OperatorEntry]
+    files: Mapping[str, Digest]

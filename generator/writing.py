@@ -1,0 +1,98 @@
+"""Files -> a folder, whole or not at all; and whether a folder holds just these files."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from opcert.generator.emit import Files
+from opcert.generator.errors import SuiteError
+from opcert.generator.suite import Suite
+from opcert.generator.suite_format import MANIFEST
+
+# What Python and pytest leave behind in a folder of tests.
+_CACHES = ("__pycache__", ".pytest_cache")
+
+
+def write_suite(folder: Path, files: Files) -> None:
+    """Put a suite of just `files` at `folder`, in the place of one that is there.
+
+    The suite is written beside `folder` and moved into its place: a run that fails or is
+    interrupted leaves the former suite as it was.
+
+    Raises:
+        SuiteError: the folder holds something else, or cannot be written; nothing has changed.
+    """
+    target = folder.resolve()
+    _refuse_strangers(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.new-", dir=target.parent))
+    except OSError as error:
+        raise _unwritten(folder, error) from None
+    try:
+        for name, data in files.items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        fresh.chmod(0o755)
+        _exchange(fresh, target)
+    except OSError as error:
+        raise _unwritten(folder, error) from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _exchange(fresh: Path, target: Path) -> None:
+    """Move `fresh` to `target`, and what was there to where `fresh` was."""
+    former = fresh.with_name(fresh.name + ".former")
+    if target.exists():
+        target.rename(former)
+    try:
+        fresh.rename(target)
+    except BaseException:
+        if former.exists():
+            former.rename(target)
+        raise
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def _unwritten(folder: Path, error: OSError) -> SuiteError:
+    reason = error.strerror or error
+    return SuiteError(f"{folder}: cannot be written: {reason}; what was there is as it was")
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Refuse a folder that writing would take something from."""
+    if folder.exists() and not folder.is_dir():
+        raise SuiteError(f"{folder}: a file; expected a folder, or nothing")
+    found = set(_files_in(folder))
+    if not found:
+        return
+    if MANIFEST not in found:
+        raise SuiteError(f"{folder}: holds files but no suite; expected a suite or an empty folder")
+    strangers = sorted(found - {MANIFEST, *Suite(folder).manifest.files})
+    if strangers:
+        names = ", ".join(strangers[:5])
+        raise SuiteError(f"{folder}: holds {names}, no part of a suite; move it away first")
+
+
+def _files_in(folder: Path) -> Iterator[str]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _CACHES]
+        for name in names:
+            yield (Path(parent) / name).relative_to(folder).as_posix()
+
+
+def differences(folder: Path, files: Files) -> list[str]:
+    """Say how the files in `folder` differ from `files`, one line each."""
+    found = set(_files_in(folder))
+    missing = [f"missing: {name}" for name in files.keys() - found]
+    beyond = [f"not generated: {name}" for name in found - files.keys()]
+    changed = [
+        f"differs: {name}"
+        for name in found & files.keys()
+        if (folder / name).read_bytes() != files[name]
+    ]
+    return sorted([*missing, *beyond, *changed])
