@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opcert.generator.certificate import Certificate
-    from opcert.generator.certification import certify
+    from opcert.generator.certify_suite import certify
     from opcert.generator.generation import generate
 
 __all__ = ["Certificate", "certify", "generate"]
 
-_HOMES = {"Certificate": "certificate", "certify": "certification", "generate": "generation"}
+_HOMES = {"Certificate": "certificate", "certify": "certify_suite", "generate": "generation"}
 
 
 def __getattr__(name: str) -> Any:

@@ -105,13 +105,14 @@ def with_values(original: Tensor, values: tuple[int, ...]) -> Tensor:
 
 
 def with_type(original: Tensor, element_type: str) -> Tensor:
-    """Return `original` with another type; inapplicable where a value does not fit it."""
+    """Return `original` with another type; inapplicable where a value is not whole or not in it."""
     if original.values is None:
         return replace(original, type=element_type)
     values = tuple(int(value) for value in original.values)
     most = _MAGNITUDES.get(element_type)
-    if most is not None and not all(-most * (most > 1) <= value <= most for value in values):
-        raise Inapplicable(f"{list(values)} does not fit {element_type}")
+    fit = most is None or all(-most * (most > 1) <= value <= most for value in values)
+    if not fit or values != original.values:
+        raise Inapplicable(f"{list(original.values)} does not fit {element_type}")
     return tensor(element_type, original.shape, values)
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from opcert.generator.calls import BUILDERS, CHANGES, Call, Tensor
 from opcert.generator.conditions import Conditions
+from opcert.generator.cover import Row
 from opcert.generator.drawing import Table, patterned
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.expressions import FUNCTIONS, evaluate, parse
@@ -99,8 +100,11 @@ class _Author:
                 yield self.valid(example.id, call, ("examples", i), why, example=example)
 
     def drawn(self, strength: int) -> Iterator[Case]:
-        table = Table(self.spec)
-        for row in table.rows(strength):
+        rows: list[Row] = []
+        with self.noting(("cases", "factors")):
+            table = Table(self.spec)
+            rows = table.rows(strength)
+        for row in rows:
             levels = table.level_names(row)
             pairs = [f"{factor}={level}" for factor, level in levels.items()]
             name = "-".join(["valid", *[*levels.values()][:2], digest(" ".join(sorted(pairs)))])

@@ -103,7 +103,7 @@ def certify(
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
     from opcert.generator.certificate import write_certificate
-    from opcert.generator.certification import certify as run
+    from opcert.generator.certify_suite import certify as run
     from opcert.generator.report import console, progress, show
 
     options = dict(_key_value(each) for each in backend_option or [])

@@ -1,12 +1,20 @@
 """What a call keeps, breaks and touches, by the conditions of its spec."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from opcert.generator.calls import Call, Tensor
-from opcert.generator.expressions import CONSTANTS, FUNCTIONS, condition, evaluate, parse
+from opcert.generator.errors import ExpressionError, Inapplicable
+from opcert.generator.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    condition,
+    evaluate,
+    parse,
+    shown,
+)
 from opcert.generator.spec import Rule, Spec
 
 
@@ -63,9 +71,9 @@ class Conditions:
         return Standing(tuple(kept), tuple(broken))
 
     def _speaks(self, rule: Rule, names: Mapping[str, Any]) -> bool:
-        return self._has(names, rule.when, rule.holds or "True") and condition(
-            parse(rule.when), names
-        )
+        if not self._has(names, rule.when, rule.holds or "True"):
+            return False
+        return rule.when == "True" or condition(parse(rule.when), names)
 
     def _has(self, names: Mapping[str, Any], *texts: str) -> bool:
         """Whether every required argument that one of the expressions names is there."""
@@ -87,24 +95,51 @@ class Conditions:
         return None
 
     def outputs(self, call: Call) -> list[Tensor]:
-        """Return the type and shape of each output of a valid `call`, as the spec declares them."""
+        """Return the type and shape of each output of a valid `call`, as the spec declares them.
+
+        Raises:
+            ExpressionError: a count is no number, a shape no shape, or neither can be evaluated.
+        """
         names = self.names(call)
         types = {
-            each.type: names[each.name].type
-            for each in reversed(self.spec.inputs)
-            if names[each.name]
+            each.type: names[each.name].type for each in reversed(self.spec.inputs) if each.required
         }
         return [
-            Tensor(types[output.type], evaluate(parse(output.shape), {**names, "i": i}, FUNCTIONS))
+            Tensor(types[output.type], _shape(output.shape, {**names, "i": i}))
             for output in self.spec.outputs
-            for i in range(evaluate(parse(output.count), names, FUNCTIONS))
+            for i in range(_size(output.count, names))
         ]
 
     def contradicted(
-        self, call: Call, shown: Sequence[str], outputs: Sequence[Tensor]
+        self, call: Call, shown: Collection[str], outputs: Sequence[Tensor]
     ) -> list[str]:
-        """Return the behaviours of `shown` whose `holds` is false of the outputs of `call`."""
+        """Return the behaviours among the rules `shown`, by full id, that outputs contradict."""
         names = {**self.names(call), "outputs": tuple(outputs)}
-        rules = [self.spec.behaviours[name] for name in shown]
-        stated = [(rule.id, parse(rule.holds)) for rule in rules if rule.holds is not None]
-        return [name for name, holds in stated if not condition(holds, names)]
+        return [
+            rule.id
+            for rule in self.spec.behaviours.values()
+            if rule.holds is not None
+            and self.spec.full_id(rule.id) in shown
+            and not condition(parse(rule.holds), names)
+        ]
+
+
+def _shape(text: str, names: Mapping[str, Any]) -> tuple[int, ...]:
+    shape = _value(text, names)
+    if not isinstance(shape, tuple) or not all(isinstance(each, int) for each in shape):
+        raise ExpressionError(f"{shown(text)} is {shown(shape)}; expected a shape")
+    return shape
+
+
+def _size(text: str, names: Mapping[str, Any]) -> int:
+    size = _value(text, names)
+    if not isinstance(size, int):
+        raise ExpressionError(f"{shown(text)} is {shown(size)}; expected a number of outputs")
+    return size
+
+
+def _value(text: str, names: Mapping[str, Any]) -> Any:
+    try:
+        return evaluate(parse(text), names, FUNCTIONS)
+    except Inapplicable as error:
+        raise ExpressionError(str(error)) from None

@@ -44,11 +44,12 @@ class _Array:
     def __init__(self, levels: Sequence[int], constraints: Sequence[Constraint], t: int) -> None:
         self.levels = levels
         self.t = min(t, len(levels))
-        self.constraints: list[list[Constraint]] = [[] for _ in levels]
+        # By factor: each constraint that it is part of, and where in it.
+        self.constraints: list[list[tuple[Constraint, int]]] = [[] for _ in levels]
         for constraint in constraints:
-            for factor in constraint.factors:
-                self.constraints[factor].append(constraint)
-        self.known: dict[tuple[int, Row], bool] = {}
+            for at, factor in enumerate(constraint.factors):
+                self.constraints[factor].append((constraint, at))
+        self.known: dict[tuple[int, int, Row, Row], dict[int, bool]] = {}
         self.missing: dict[tuple[int, ...], npt.NDArray[np.bool_]] = {
             group: np.ones([levels[factor] for factor in group], bool)
             for group in combinations(range(len(levels)), self.t)
@@ -95,10 +96,11 @@ class _Array:
         for factor, level in wanted:
             row[factor] = level
         group = tuple(factor for factor, _ in wanted)
-        if not all(self._allowed(row, factor) for factor in group):
+        if not all(level in self._allowed(row, factor) for factor, level in wanted):
             return None
-        free = self.orders.setdefault(group, list(self._order(group)))
-        return tuple(row) if self._complete(row, free) else None
+        if group not in self.orders:
+            self.orders[group] = list(self._order(group))
+        return tuple(row) if self._complete(row, self.orders[group]) else None
 
     def _complete(self, row: list[int], free: Sequence[int]) -> bool:
         if not free:
@@ -106,31 +108,41 @@ class _Array:
         factor, *others = free
         for level in self._by_gain(row, factor):
             row[factor] = level
-            if self._allowed(row, factor) and self._complete(row, others):
+            if self._complete(row, others):
                 return True
         row[factor] = _FREE
         return False
 
-    def _allowed(self, row: Sequence[int], factor: int) -> bool:
-        return all(self._holds(row, constraint) for constraint in self.constraints[factor])
+    def _allowed(self, row: Sequence[int], factor: int) -> list[int]:
+        """Return the levels of `factor` that the rest of `row` allows, as far as it is chosen.
 
-    def _holds(self, row: Sequence[int], constraint: Constraint) -> bool:
-        chosen = tuple(row[factor] for factor in constraint.factors)
-        if _FREE in chosen:
-            return True
-        key = (id(constraint), chosen)
-        if key not in self.known:
-            self.known[key] = constraint.allows(chosen)
-        return self.known[key]
+        A constraint is asked only of what those before it allow.
+        """
+        allowed = list(range(self.levels[factor]))
+        for constraint, at in self.constraints[factor]:
+            chosen = [row[each] for each in constraint.factors]
+            chosen[at] = 0
+            if _FREE not in chosen:
+                before, after = tuple(chosen[:at]), tuple(chosen[at + 1 :])
+                known = self.known.setdefault((id(constraint), factor, before, after), {})
+                for level in allowed:
+                    if level not in known:
+                        known[level] = constraint.allows((*before, level, *after))
+                allowed = [level for level in allowed if known[level]]
+        return allowed
 
     def _by_gain(self, row: Sequence[int], factor: int) -> list[int]:
-        """Order the levels of `factor` by the missing tuples that each completes, rare first."""
+        """Order the allowed levels of `factor` by the missing tuples each completes, rare first."""
+        allowed = self._allowed(row, factor)
+        if len(allowed) < 2:
+            return allowed
         gain = np.zeros(self.levels[factor], int)
         for group in self.groups[factor]:
-            if all(row[each] != _FREE for each in group if each != factor):
-                index = tuple(slice(None) if each == factor else row[each] for each in group)
+            index = tuple(slice(None) if each == factor else row[each] for each in group)
+            if _FREE not in index:
                 gain += self.missing[group][index]
-        return [int(level) for level in np.lexsort((self.used[factor], -gain))]
+        order = np.lexsort((self.used[factor][allowed], -gain[allowed]))
+        return [allowed[i] for i in order]
 
     def _order(self, chosen: Sequence[int]) -> Iterator[int]:
         """Yield the other factors, those first that complete a constraint on what is chosen."""
@@ -142,6 +154,8 @@ class _Array:
             yield factor
 
     def _open_factors(self, factor: int, done: set[int]) -> tuple[int, int]:
-        touching = [c for c in self.constraints[factor] if done & set(c.factors)]
-        still_open = [len(set(c.factors) - done) for c in touching]
+        touching = [
+            c.factors for c, _ in self.constraints[factor] if not done.isdisjoint(c.factors)
+        ]
+        still_open = [len(set(factors) - done) for factors in touching]
         return min(still_open, default=len(self.levels)), -len(self.constraints[factor])

@@ -1,7 +1,7 @@
 """One spec's table of factors: rows of levels, and the call that a row draws."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -36,10 +36,11 @@ class Table:
         self._fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
         self.factors = {name: self._levels(name) for name in spec.cases.factors}
         self._position = {name: i for i, name in enumerate(self.factors)}
-        self._needs: dict[str, frozenset[str]] = {}
+        self._needs: dict[str, tuple[str, ...]] = {}
         for name, levels in self.factors.items():
-            self._needs[name] = frozenset().union(*(self._behind(each.value) for each in levels))
-        self._values: dict[tuple[str, Row], Any] = {}
+            needed = frozenset().union(*(self._behind(each.value) for each in levels))
+            self._needs[name] = tuple(sorted(needed, key=self._position.__getitem__))
+        self._values: dict[tuple[object, ...], Any] = {}
 
     def _levels(self, factor: str) -> tuple[Level, ...]:
         levels = self._spec.cases.factors[factor]
@@ -72,24 +73,36 @@ class Table:
         involved = self._behind(expression) | _level_uses(expression)
         order = sorted(involved, key=self._position.__getitem__)
 
+        named = sorted(expression.names & self.factors.keys())
+        levels = sorted(_level_uses(expression))
+        known: dict[tuple[Any, ...], bool] = {}
+
         def allows(chosen: Row) -> bool:
-            return not condition(expression, self.names(dict(zip(order, chosen, strict=True))))
+            row = dict(zip(order, chosen, strict=True))
+            # Many choices of levels come to the same values.
+            key = (*(self._value(each, row) for each in named), *(row[each] for each in levels))
+            if key not in known:
+                known[key] = not condition(expression, self.names(row, named))
+            return known[key]
 
         return Constraint(tuple(self._position[factor] for factor in order), allows)
 
-    def names(self, row: Mapping[str, int]) -> dict[str, Any]:
-        """Return what expressions see of the factors in `row`: values by name, and `level`."""
-        names: dict[str, Any] = dict(self._fixed)
-        for factor, i in row.items():
-            needed = self._needs[factor]
-            key = (factor, (*(row.get(each, -1) for each in needed), i))
-            if key not in self._values and needed <= row.keys():
-                self._values[key] = evaluate(self.factors[factor][i].value, names, FUNCTIONS)
-            names[factor] = self._values.get(key)
-        names["level"] = SimpleNamespace(
-            **{factor: self.factors[factor][i].name for factor, i in row.items()}
-        )
-        return names
+    def _value(self, factor: str, row: Mapping[str, int]) -> Any:
+        """Return the value of the factor's level in `row`, which has all that it builds on."""
+        needed = self._needs[factor]
+        key = (factor, row[factor], *[row[each] for each in needed])
+        if key not in self._values:
+            level = self.factors[factor][row[factor]]
+            self._values[key] = evaluate(level.value, self._with_values(row, needed), FUNCTIONS)
+        return self._values[key]
+
+    def _with_values(self, row: Mapping[str, int], factors: Iterable[str]) -> dict[str, Any]:
+        return {**self._fixed, **{each: self._value(each, row) for each in factors}}
+
+    def names(self, row: Mapping[str, int], factors: Iterable[str]) -> dict[str, Any]:
+        """Return what expressions see of `row`: the values of `factors`, and each `level`."""
+        chosen = {factor: self.factors[factor][i].name for factor, i in row.items()}
+        return {**self._with_values(row, factors), "level": SimpleNamespace(**chosen)}
 
     def call(self, row: Row, seed: str) -> Call:
         """Draw the call of `row`, each draw from a seed of its own.
@@ -98,7 +111,7 @@ class Table:
             ExpressionError, Inapplicable: an expression fails on this row.
         """
         table = self._spec.cases
-        names = self.names(dict(zip(self.factors, row, strict=True)))
+        names = self.names(dict(zip(self.factors, row, strict=True)), self.factors)
         sampler = Sampler()
         functions = {**FUNCTIONS, **bound(sampler)}
         for name, text in table.draw.items():

@@ -1,13 +1,14 @@
 """The expressions that specs use: Python's syntax, a safe evaluator, parsed once and checked."""
 
 import ast
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import Any
 
-from simpleeval import EvalWithCompoundTypes
+from simpleeval import DEFAULT_OPERATORS, EvalWithCompoundTypes
 
 from opcert.generator.element_types import FLOATS, INTEGERS, fits, highest, lowest
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
@@ -15,6 +16,27 @@ from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
 Functions = Mapping[str, Callable[..., Any]]
 
 TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values")
+
+# What keeps a slip in a spec from taking all memory or all day.
+_LONGEST_RANGE = 10**6
+_MOST_BITS = 4096
+# How much of an expression or of a value a message shows.
+_SHOWN = 100
+
+
+def bounded_range(*ends: int) -> range:
+    """Return `range(*ends)`, a million integers at most."""
+    integers = range(*ends)
+    if integers[_LONGEST_RANGE:]:
+        raise ValueError(f"{integers} is longer than {_LONGEST_RANGE}")
+    return integers
+
+
+def bounded_power(base: int, exponent: int) -> int | float:
+    """Return `base**exponent`, of about 4,096 bits at most."""
+    if int(abs(base)).bit_length() * exponent > _MOST_BITS:
+        raise ValueError("a power of more than 4,096 bits")
+    return base**exponent  # type: ignore[no-any-return]
 
 
 def wrap(axis: int, rank: int) -> int:
@@ -54,10 +76,11 @@ def replace(items: list[Any], position: int, item: Any) -> tuple[Any, ...]:
 
 # What every expression may call.
 FUNCTIONS: Functions = {
-    **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min, range)},
+    **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip, prod)},
     **{f.__name__: f for f in (wrap, broadcasts, python_slice, insert, replace)},
     **{f.__name__: f for f in (fits, lowest, highest)},
+    "range": bounded_range,
 }
 CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
 
@@ -68,6 +91,13 @@ _ALLOWED = (
     *(ast.Slice, ast.Attribute, ast.Name, ast.Load, ast.Store, ast.Constant, ast.Tuple, ast.List),
     *(ast.Dict, ast.Set, ast.Starred, ast.ListComp, ast.GeneratorExp, ast.comprehension),
 )
+_FORBIDDEN: dict[type[ast.AST], str] = {
+    ast.Lambda: "a lambda",
+    ast.NamedExpr: "an assignment",
+    ast.JoinedStr: "an f-string",
+    ast.Div: "a division by '/' instead of '//'",
+    ast.keyword: "an argument by name",
+}
 
 
 @dataclass(frozen=True)
@@ -84,31 +114,51 @@ class Expression:
         `known` maps each name to what may follow it after a dot.
         """
         found: list[str] = []
+        where = f" in {shown(self.text)}"
         called = {id(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
-                found += _function_mistakes(node, functions)
-            elif isinstance(node, ast.Attribute):
-                owner = node.value.id if isinstance(node.value, ast.Name) else ""
-                allowed = known.get(owner, TENSOR_ATTRIBUTES)
-                if node.attr not in allowed:
-                    found.append(_unknown(f"{owner}.{node.attr}", node.attr, list(allowed)))
-            elif isinstance(node, ast.Name) and node.id in self.names and id(node) not in called:
-                found += [] if node.id in known else [_unknown(node.id, node.id, sorted(known))]
-        return [f"{text} in '{self.text}'" for text in dict.fromkeys(found)]
+                found += _function_mistakes(node, functions, where)
+            elif isinstance(node, ast.Attribute) and id(node) not in called:
+                found += _attribute_mistakes(node, known, where)
+            elif isinstance(node, ast.Name) and node.id in self.names.difference(known):
+                found.append(_unknown(f"name '{node.id}'{where}", node.id, known))
+        return list(dict.fromkeys(found))
 
 
-def _function_mistakes(call: ast.Call, functions: Functions) -> list[str]:
-    if not isinstance(call.func, ast.Name):
-        return [f"a call of '{ast.unparse(call.func)}'; only functions by name can be called"]
-    name = call.func.id
-    if name in functions:
+def _attribute_mistakes(
+    node: ast.Attribute, known: Mapping[str, tuple[str, ...]], where: str
+) -> list[str]:
+    owner = node.value.id if isinstance(node.value, ast.Name) else ""
+    allowed = known.get(owner, TENSOR_ATTRIBUTES)
+    if node.attr in allowed:
         return []
-    return [_unknown(f"{name}()", name, sorted(functions))]
+    if not allowed:
+        return [f"unknown name '{owner}.{node.attr}'{where}; expected '{owner}' alone"]
+    return [_unknown(f"name '{owner}.{node.attr}'{where}", node.attr, allowed)]
 
 
-def _unknown(found: str, name: str, known: list[str]) -> str:
-    return f"unknown name '{found}'{did_you_mean(name, known)}"
+def _function_mistakes(call: ast.Call, functions: Functions, where: str) -> list[str]:
+    if not isinstance(call.func, ast.Name):
+        found = f"'.{call.func.attr}()'" if isinstance(call.func, ast.Attribute) else "a value"
+        return [f"a call of {found}{where}; only functions by name can be called"]
+    name = call.func.id
+    return [] if name in functions else [_unknown(f"function '{name}'{where}", name, functions)]
+
+
+def _unknown(found: str, name: str, known: Iterable[str]) -> str:
+    return f"unknown {found}{did_you_mean(name, sorted(known))}"
+
+
+def shown(value: object) -> str:
+    """Return `value` for a message: on one line, and no longer than a reader wants."""
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    text = " ".join(text.split())
+    text = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return f"'{text}'" if isinstance(value, str) else text
 
 
 @cache
@@ -119,14 +169,15 @@ def parse(text: str) -> Expression:
         ExpressionError: it is no expression of the kind that specs use.
     """
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError) as error:
+        with warnings.catch_warnings(action="error"):
+            tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ExpressionError(f"'{text}' is not an expression: {reason}") from None
+        raise ExpressionError(f"{shown(text)} is not an expression: {reason}") from None
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED):
-            kind = type(node).__name__
-            raise ExpressionError(f"'{text}' has {kind}, which expressions do not have")
+            kind = _FORBIDDEN.get(type(node), type(node).__name__)
+            raise ExpressionError(f"{kind} in {shown(text)}; expressions have none")
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
@@ -134,7 +185,7 @@ def parse(text: str) -> Expression:
     return Expression(text, tree, frozenset(free))
 
 
-_evaluator = EvalWithCompoundTypes(functions=dict(FUNCTIONS))
+_evaluator = EvalWithCompoundTypes(operators={**DEFAULT_OPERATORS, ast.Pow: bounded_power})
 
 
 def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functions) -> Any:
@@ -151,9 +202,11 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
     except Inapplicable:
         raise
     except IndexError:
-        raise Inapplicable(f"'{expression.text}' asks for an element that is not there") from None
+        text = f"{shown(expression.text)} asks for an element that is not there"
+        raise Inapplicable(text) from None
     except Exception as error:
-        raise ExpressionError(f"'{expression.text}' cannot be evaluated: {error!r}") from None
+        text = f"{shown(expression.text)} cannot be evaluated: {error}"
+        raise ExpressionError(text) from None
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -168,5 +221,6 @@ def condition(expression: Expression, names: Mapping[str, Any]) -> bool:
     except Inapplicable as error:
         raise ExpressionError(str(error)) from None
     if not isinstance(value, bool):
-        raise ExpressionError(f"'{expression.text}' is {value!r}; expected true or false")
+        text = f"{shown(expression.text)} is {shown(value)}; expected true or false"
+        raise ExpressionError(text)
     return value

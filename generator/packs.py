@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def pack(arrays: Mapping[str, Array]) -> Pack:
             member.create_system = _UNIX
             member.external_attr = 0o644 << 16
             header = _npy_header(array.dtype.str, array.shape)
-            offsets[name] = buffer.tell() + _LOCAL_HEADER + len(member.filename) + len(header)
+            path = member.filename.encode()
+            offsets[name] = buffer.tell() + _LOCAL_HEADER + len(path) + len(header)
             archive.writestr(member, header + array.tobytes())
     return Pack(buffer.getvalue(), offsets)
 
@@ -55,5 +57,7 @@ def elements(data: bytes, offset: int, shape: tuple[int, ...], dtype: np.dtype[A
     Raises:
         ValueError: `data` is too short for it.
     """
-    count = int(np.prod(shape, dtype=np.int64))
-    return np.frombuffer(data, dtype, count, offset).reshape(shape)
+    try:
+        return np.frombuffer(data, dtype, prod(shape), offset).reshape(shape)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None

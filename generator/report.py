@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from opcert.generator.certificate import STATUSES, Certificate
-from opcert.generator.certification import Progress as Told
+from opcert.generator.certify_suite import Progress as Told
 from opcert.generator.verdict import Verdict
 
 # How many failures a terminal shows.
@@ -76,14 +76,14 @@ def _table(certificate: Certificate) -> Table:
 
 
 def answer(certificate: Certificate) -> str:
-    """Return the conclusion in one line."""
-    name = f"{certificate.backend['name']} {certificate.backend['version']}"
-    suite = certificate.suite
-    on = f"on {suite['profile']} {suite['digest'][:12]}"
-    selected = [
-        f"{key} {value}" for key, value in certificate.selection.items() if value not in ("*", None)
-    ]
-    only = f", {' and '.join(selected)} only" if selected else ""
+    """Return the conclusion in one line: for what, of what, and if not, why."""
+    backend, suite = certificate.backend, certificate.suite
+    passed = sum(counts["pass"] > 0 for counts in certificate.operators.values())
+    scope = [f"{passed} of {len(suite['specs'])} operators"]
+    chosen = certificate.selection.items()
+    scope += [f"{key} {value}" for key, value in chosen if value not in ("*", None)]
+    on = f"{suite['profile']} suite {suite['digest'][:12]}"
+    subject = f"{backend['name']} {backend['version']} on {', '.join([on, *scope])}"
     if certificate.conformant:
-        return f"CONFORMANT, {certificate.grade}: {name} {on}{only}"
-    return f"NOT CONFORMANT: {name} {on}{only}: {'; '.join(certificate.reasons)}"
+        return f"CONFORMANT, {certificate.grade}: {subject}"
+    return f"NOT CONFORMANT: {subject}: {'; '.join(certificate.reasons)}"

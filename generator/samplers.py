@@ -78,6 +78,8 @@ class Sampler:
     def parts(self, total: int, count: int, most: int) -> tuple[int, ...]:
         """Draw `count` lengths up to `most` that sum to `total`, none 0 where that can be."""
         least = 1 if count <= total else 0
+        if not count and total:
+            raise Inapplicable(f"no lengths do not sum to {total}")
         lengths: list[int] = []
         for others in reversed(range(count)):
             left = total - sum(lengths)

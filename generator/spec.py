@@ -14,7 +14,7 @@ def _as_text(value: Any) -> Any:
 
 ExpressionText = Annotated[
     str,
-    BeforeValidator(_as_text, json_schema_input_type=str | int),
+    BeforeValidator(_as_text, json_schema_input_type=str | int | bool),
     Field(description="An expression in Python's syntax."),
 ]
 Ends = tuple[ExpressionText, ExpressionText]
@@ -65,7 +65,7 @@ class Output(Part):
     """One output, or `count` of them; `i` is its number in `shape`."""
 
     name: str
-    type: str = Field(description="The type symbol that it shares with an input.")
+    type: str = Field(description="The type symbol that it shares with a required input.")
     shape: ExpressionText
     count: ExpressionText = "1"
     text: str

@@ -1,6 +1,6 @@
 """Specs -> what their cases exercise; a rule, type or boundary without a case is a mistake."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,8 +11,8 @@ from rich.table import Table
 from opcert.generator.calls import Call
 from opcert.generator.cases import Case, cases_of
 from opcert.generator.conditions import Conditions
-from opcert.generator.errors import ExpressionError, Mistake, SpecError
-from opcert.generator.expressions import FUNCTIONS, evaluate, parse
+from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.generator.expressions import FUNCTIONS, evaluate, parse, shown
 from opcert.generator.spec import Ends
 from opcert.generator.spec_files import SpecFile, read_specs
 from opcert.generator.vectors import vectors_of
@@ -89,26 +89,43 @@ def _unreached(spec_file: SpecFile, valid: Sequence[Case]) -> Iterator[Mistake]:
 
 def _unreached_ends(spec_file: SpecFile, calls: Sequence[Call]) -> Iterator[Mistake]:
     conditions = Conditions(spec_file.spec)
+    seen = [conditions.names(call) for call in calls]
     for place, name, values_of, ends in _ranges(spec_file):
-        reached = [False, False]
-        for call in calls:
-            names = conditions.names(call)
-            if names[name] is None:
-                continue
-            try:
-                least, most = (evaluate(parse(end), names, FUNCTIONS) for end in ends)
-            except ExpressionError as error:
-                yield spec_file.mistake(place, str(error))
+        present = [names for names in seen if names[name] is not None]
+        try:
+            yield from _unreached_ends_of(spec_file, present, place, name, values_of, ends)
+        except (ExpressionError, Inapplicable, TypeError) as error:
+            yield spec_file.mistake(place, str(error))
+
+
+def _unreached_ends_of(
+    spec_file: SpecFile,
+    seen: Sequence[Mapping[str, Any]],
+    place: Path_,
+    name: str,
+    values_of: ValuesOf,
+    ends: Ends,
+) -> Iterator[Mistake]:
+    reached = [False, False]
+    for names in seen:
+        least, most = (_end(end, names) for end in ends)
+        for value in values_of(names[name]):
+            if not least <= value <= most:
+                text = f"a valid case has {value} for '{name}', outside [{least}, {most}]"
+                yield spec_file.mistake(place, text)
                 return
-            for value in values_of(names[name]):
-                if not least <= value <= most:
-                    text = f"a valid case has {value} for '{name}', outside [{least}, {most}]"
-                    yield spec_file.mistake(place, text)
-                    return
-                reached = [reached[0] or value == least, reached[1] or value == most]
-        for end, seen in zip(ends, reached, strict=True):
-            if not seen:
-                yield spec_file.mistake(place, f"no case of '{name}' reaches the boundary {end}")
+            reached = [reached[0] or value == least, reached[1] or value == most]
+    for end, is_reached in zip(ends, reached, strict=True):
+        if not is_reached:
+            text = f"no case of '{name}' reaches the boundary {shown(end)}"
+            yield spec_file.mistake(place, text)
+
+
+def _end(text: str, names: Mapping[str, Any]) -> int:
+    value = evaluate(parse(text), names, FUNCTIONS)
+    if not isinstance(value, int):
+        raise ExpressionError(f"{shown(text)} is {shown(value)}; expected an integer")
+    return value
 
 
 def _ranges(spec_file: SpecFile) -> Iterator[tuple[Path_, str, ValuesOf, Ends]]:
@@ -116,7 +133,8 @@ def _ranges(spec_file: SpecFile) -> Iterator[tuple[Path_, str, ValuesOf, Ends]]:
     for i, each in enumerate(spec_file.spec.inputs):
         yield ("inputs", i, "rank"), each.name, lambda tensor: (tensor.rank,), each.rank
         if each.range is not None:
-            yield ("inputs", i, "range"), each.name, lambda tensor: tensor.values, each.range
+            # What a pattern fills has no values to speak of.
+            yield ("inputs", i, "range"), each.name, lambda given: given.values or (), each.range
     for i, attribute in enumerate(spec_file.spec.attributes):
         if attribute.range is not None:
             place = ("attributes", i, "range")

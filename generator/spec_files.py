@@ -1,12 +1,12 @@
 """Spec files -> specs: found, read, validated, every mistake told with its place."""
 
 import importlib
-import importlib.util
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -16,20 +16,22 @@ from pydantic import ValidationError
 
 from opcert.generator.element_types import Array
 from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mean
+from opcert.generator.python_files import module_from_file
 from opcert.generator.spec import Part, Spec
 from opcert.generator.spec_names import name_mistakes
-from opcert.generator.yaml_source import Path_, Source
+from opcert.generator.yaml_source import KEY, Path_, Source
 
 Reference = Callable[..., list[Array]]
 
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A valid spec with the file that it was read from."""
+    """A valid spec with the file that it was read from, and the function that gives it meaning."""
 
     path: Path
     source: Source
     spec: Spec
+    reference: Reference
 
     @cached_property
     def name(self) -> str:
@@ -42,46 +44,41 @@ class SpecFile:
         text = self.path.read_text(encoding="utf-8")
         return sha256(text.encode()).hexdigest()
 
-    @cached_property
-    def reference(self) -> Reference:
-        """The NumPy function that says what the operator means.
-
-        Raises:
-            SpecError: it is not where the spec says.
-        """
-        place, _, attribute = self.spec.reference.partition(":")
-        try:
-            function: Reference = getattr(_module(place, self.path.parent), attribute)
-        except (ImportError, OSError, AttributeError, SyntaxError) as error:
-            text = f"no reference function '{self.spec.reference}': {error}"
-            raise SpecError([self.mistake(("reference",), text)]) from None
-        return function
-
     def mistake(self, path: Path_, text: str) -> Mistake:
         """Return a mistake at `path` in the file."""
         return self.source.mistake(path, text)
 
 
-def _module(place: str, folder: Path) -> Any:
-    if not place.endswith(".py"):
-        return importlib.import_module(place)
-    return module_from_file(folder / place)
+def _function(source: Source, named: str) -> Reference:
+    place, _, attribute = named.partition(":")
+    try:
+        if place.endswith(".py"):
+            module = module_from_file((Path(source.file).parent / place).resolve())
+        else:
+            module = importlib.import_module(place)
+    except Exception as error:  # a module may raise anything
+        reason = error.strerror if isinstance(error, OSError) else repr(error)
+        text = f"the module of the reference '{named}' cannot be imported: {reason}"
+        raise SpecError([source.mistake(("reference",), text)]) from None
+    function: Reference | None = getattr(module, attribute, None)
+    if not callable(function):
+        text = f"no function '{attribute}' in {place}, which the reference names"
+        raise SpecError([source.mistake(("reference",), text)])
+    return function
 
 
-@cache
-def module_from_file(path: Path) -> Any:
-    """Import the Python file at `path`, once.
+def references_in(folder: Path | None) -> dict[str, Reference]:
+    """Return each operator's reference function, reading no more of the specs than its name.
 
     Raises:
-        OSError, SyntaxError, ImportError: it cannot be read or imported.
+        OpcertError: there is no spec, or no function where one says.
     """
-    name = f"opcert_file_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
-    module_spec = importlib.util.spec_from_file_location(name, path)
-    if module_spec is None or module_spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(module_spec)
-    module_spec.loader.exec_module(module)
-    return module
+    sources = [Source(path) for path in spec_paths(folder)]
+    return {
+        str(source.data["operator"]): _function(source, str(source.data["reference"]))
+        for source in sources
+        if isinstance(source.data, dict) and source.data.keys() >= {"operator", "reference"}
+    }
 
 
 def read_spec(path: Path) -> SpecFile:
@@ -96,9 +93,13 @@ def read_spec(path: Path) -> SpecFile:
     except ValidationError as error:
         raise SpecError(source.mistakes + _model_mistakes(source, error)) from None
     mistakes = [source.mistake(where, text) for where, text in name_mistakes(spec)]
+    try:
+        reference = _function(source, spec.reference)
+    except SpecError as error:
+        mistakes += error.mistakes
     if source.mistakes or mistakes:
         raise SpecError(source.mistakes + mistakes)
-    return SpecFile(path, source, spec)
+    return SpecFile(path, source, spec, reference)
 
 
 def read_specs(paths: Iterable[Path]) -> list[SpecFile]:
@@ -156,25 +157,63 @@ def specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
 
 def _model_mistakes(source: Source, error: ValidationError) -> list[Mistake]:
     """Say each error of the model once: branches of a union that all failed count as one."""
-    by_place: dict[Path_, list[str]] = {}
+    by_place: dict[Path_, list[Any]] = {}
     for each in error.errors(include_url=False):
-        missing = each["type"] == "missing"
-        place = each["loc"] if missing else source.known_part(each["loc"])
-        by_place.setdefault(place, []).append(_model_text(each))
+        by_place.setdefault(_place(source, each), []).append(each)
+    within = {place[:length] for place in by_place for length in range(len(place))}
+    unknown = [place[:-1] for place in by_place if place[-1:] == (KEY,)]
+    # Where a part has a mistake of its own, the whole is not of the wrong type.
     return [
-        source.mistake(place, " or ".join(dict.fromkeys(texts)))
-        for place, texts in by_place.items()
+        source.mistake(place, _model_text(errors))
+        for place, errors in by_place.items()
+        if place not in within and not _is_misspelt(place, errors[0]["type"], unknown)
     ]
 
 
-def _model_text(error: Any) -> str:
-    loc, kind = error["loc"], error["type"]
+def _is_misspelt(place: Path_, kind: str, unknown: list[Path_]) -> bool:
+    """Whether a key is missing only because an unknown one stands in its place."""
+    beside = [str(each[-1]) for each in unknown if each[:-1] == place[:-1]]
+    return kind == "missing" and bool(get_close_matches(str(place[-1]), beside))
+
+
+def _place(source: Source, error: Any) -> Path_:
+    loc = error["loc"]
+    if error["type"] == "missing":
+        return (*source.known_part(loc[:-1]), loc[-1])
+    return source.known_part((*loc, KEY) if error["type"] == "extra_forbidden" else loc)
+
+
+_EXPECTED = {
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    "string_type": "text",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_pattern_mismatch": "text of the form {pattern}",
+    "greater_than_equal": "{ge} or more",
+    "too_short": "at least {min_length} of them",
+    "too_long": "at most {max_length} of them",
+}
+
+
+def _model_text(errors: list[Any]) -> str:
+    first = errors[0]
+    loc, kind = first["loc"], first["type"]
     if kind == "missing":
-        return f"missing key '{loc[-1]}'"
+        is_key = isinstance(loc[-1], str)
+        return f"missing key '{loc[-1]}'" if is_key else f"missing item {loc[-1] + 1}"
     if kind == "extra_forbidden":
         return f"unknown key '{loc[-1]}'{did_you_mean(loc[-1], _keys_at(loc[:-1]))}"
-    expected = error["msg"].removeprefix("Input should be ")
-    return f"found {json.dumps(error['input'])[:60]}; expected {expected}"
+    expected = " or ".join(dict.fromkeys(map(_expected, errors)))
+    return f"found {json.dumps(first['input'])[:60]}; expected {expected}"
+
+
+def _expected(error: Any) -> str:
+    known = _EXPECTED.get(error["type"])
+    if known is None:
+        return str(error["msg"]).removeprefix("Input should be ")
+    return known.format(**error.get("ctx", {}))
 
 
 def _keys_at(loc: tuple[int | str, ...]) -> list[str]:

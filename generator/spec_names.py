@@ -3,24 +3,29 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from opcert.generator.calls import BUILDERS, CHANGES
 from opcert.generator.element_types import ELEMENT_TYPES
-from opcert.generator.errors import ExpressionError, did_you_mean
+from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.generator.expressions import (
     CONSTANTS,
     FUNCTIONS,
     TENSOR_ATTRIBUTES,
     Functions,
+    evaluate,
     parse,
+    shown,
 )
 from opcert.generator.samplers import SAMPLERS
 from opcert.generator.spec import DocumentedTensor, Example, Rule, Spec
-from opcert.generator.yaml_source import Path_
+from opcert.generator.yaml_source import KEY, Path_
 
 Found: TypeAlias = Iterator[tuple[Path_, str]]
 Known: TypeAlias = Mapping[str, tuple[str, ...]]
+
+# The most elements of a documented tensor, which has to fit a pack.
+_MOST_ELEMENTS = 10**6
 
 
 def name_mistakes(spec: Spec) -> list[tuple[Path_, str]]:
@@ -63,17 +68,22 @@ def _unknown(path: Path_, what: str, name: str, known: list[str]) -> Found:
 def _types(spec: Spec) -> Found:
     for symbol, types in spec.types.items():
         for i, name in enumerate(types if isinstance(types, tuple) else ()):
-            yield from _unknown(("types", symbol, i), "type", name, list(ELEMENT_TYPES))
-    symbols = [
-        *((("inputs", i, "type"), each.type) for i, each in enumerate(spec.inputs)),
-        *((("outputs", i, "type"), each.type) for i, each in enumerate(spec.outputs)),
-    ]
-    for path, symbol in symbols:
-        yield from _unknown(path, "type symbol", symbol, list(spec.types))
+            yield from _element_type(("types", symbol, i), name)
+    for i, each in enumerate(spec.inputs):
+        yield from _unknown(("inputs", i, "type"), "type symbol", each.type, list(spec.types))
+    # An output takes its type from an input that is always there.
+    symbols = list(dict.fromkeys(each.type for each in spec.inputs if each.required))
+    for i, output in enumerate(spec.outputs):
+        if output.type not in symbols:
+            text = f"no required input has the type symbol '{output.type}'"
+            yield ("outputs", i, "type"), f"{text}{did_you_mean(output.type, symbols)}"
     for i, level in enumerate(spec.feature_levels):
         for j, name in enumerate(level.types):
-            known = list(ELEMENT_TYPES)
-            yield from _unknown(("feature_levels", i, "types", j), "type", name, known)
+            yield from _element_type(("feature_levels", i, "types", j), name)
+
+
+def _element_type(path: Path_, name: str) -> Found:
+    yield from _unknown(path, "element type", name, list(ELEMENT_TYPES))
 
 
 def _repeated_ids(spec: Spec) -> Found:
@@ -94,6 +104,8 @@ def _ranges_and_outputs(spec: Spec) -> Found:
     known = _call_names(spec)
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, each in enumerate(described):
+            if part == "attributes" and each.range is not None and each.type != "int":
+                yield (part, i, "range", KEY), f"'range' of a {each.type}; only integers have one"
             for key in ("rank", "range"):
                 for j, end in enumerate(getattr(each, key, None) or ()):
                     yield from _expression((part, i, key, j), end, known, FUNCTIONS)
@@ -113,8 +125,8 @@ def _rules(spec: Spec) -> Found:
         else:
             yield from _behaviour(rule, path, known)
         earlier = [each.id for each in spec.rules[:i] if each.kind == "requirement"]
-        for name in rule.given:
-            yield from _unknown((*path, "given"), "earlier requirement", name, earlier)
+        for j, name in enumerate(rule.given if rule.kind == "requirement" else ()):
+            yield from _unknown((*path, "given", j), "earlier requirement", name, earlier)
 
 
 def _requirement(spec: Spec, rule: Rule, path: Path_, known: Known) -> Found:
@@ -127,14 +139,14 @@ def _requirement(spec: Spec, rule: Rule, path: Path_, known: Known) -> Found:
         text = f"requirement '{rule.id}' is never broken; expected 'broken_by' or 'unbreakable'"
         yield (*path, "id"), text
     if rule.broken_by and rule.unbreakable is not None:
-        yield (*path, "unbreakable"), "beside 'broken_by'; expected one of the two"
+        yield (*path, "unbreakable", KEY), "'unbreakable' beside 'broken_by'; expected one of them"
     yield from _ways(spec, (*path, "broken_by"), rule.broken_by)
 
 
 def _behaviour(rule: Rule, path: Path_, known: Known) -> Found:
     for key in ("broken_by", "unbreakable", "given"):
         if getattr(rule, key):
-            yield (*path, key), f"'{key}' in a behaviour; only a requirement can be broken"
+            yield (*path, key, KEY), f"'{key}' in a behaviour; only a requirement can be broken"
     if rule.holds is not None:
         with_outputs = {**known, "outputs": ()}
         yield from _expression((*path, "holds"), rule.holds, with_outputs, FUNCTIONS)
@@ -149,7 +161,7 @@ def _ways(spec: Spec, path: Path_, ways: Mapping[str, Mapping[str, str]]) -> Fou
             yield (*path, way), text
         for target, text in change.items():
             here = (*path, way, target)
-            yield from _unknown(here, "input or attribute", target, arguments)
+            yield from _unknown((*here, KEY), "input or attribute", target, arguments)
             yield from _expression(here, text, _call_names(spec), functions)
 
 
@@ -179,18 +191,21 @@ def _arguments(spec: Spec, example: Example, path: Path_) -> Found:
     ):
         known = [each.name for each in described]
         for name in given:
-            yield from _unknown((*path, part, name), part.removesuffix("s"), name, known)
+            yield from _unknown((*path, part, name, KEY), part.removesuffix("s"), name, known)
         for each in described:
             if each.required and each.name not in given:
                 yield (*path, part), f"required '{each.name}' is left out"
 
 
 def _literal(path: Path_, literal: DocumentedTensor) -> Found:
-    yield from _unknown((*path, "type"), "type", literal.type, list(ELEMENT_TYPES))
+    yield from _element_type((*path, "type"), literal.type)
+    if min(literal.shape, default=0) < 0 or prod(literal.shape) > _MOST_ELEMENTS:
+        found = f"the shape {list(literal.shape)}"
+        yield (*path, "shape"), f"{found}; expected sizes for {_MOST_ELEMENTS} elements at most"
     if literal.element is not None:
         yield from _expression((*path, "element"), literal.element, {"i": ()}, FUNCTIONS)
         if literal.values is not None:
-            yield (*path, "element"), "beside 'values'; expected one of the two"
+            yield (*path, "element", KEY), "'element' beside 'values'; expected one of them"
     if literal.values is not None and len(literal.values) != prod(literal.shape):
         found = f"{len(literal.values)} values for the shape {list(literal.shape)}"
         yield (*path, "values"), f"{found}; expected {prod(literal.shape)}"
@@ -198,13 +213,14 @@ def _literal(path: Path_, literal: DocumentedTensor) -> Found:
 
 def _cases(spec: Spec) -> Found:
     table = spec.cases
-    known: dict[str, tuple[str, ...]] = dict.fromkeys(
-        (*CONSTANTS, *spec.constants, *spec.types), ()
-    )
+    fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
+    known: dict[str, tuple[str, ...]] = dict.fromkeys(fixed, ())
     for factor, levels in table.factors.items():
         here: Path_ = ("cases", "factors", factor)
         if isinstance(levels, str):
-            yield from _expression(here, levels, known, FUNCTIONS)
+            yield from _listed_levels(here, levels, fixed)
+        elif not levels:
+            yield here, f"the factor '{factor}' has no levels"
         else:
             for level, text in levels.items():
                 yield from _expression((*here, level), text, known, FUNCTIONS)
@@ -214,6 +230,22 @@ def _cases(spec: Spec) -> Found:
         for i, text in enumerate(getattr(table, key)):
             yield from _expression(("cases", key, i), text, known, FUNCTIONS)
     yield from _draws(spec, known)
+
+
+def _listed_levels(path: Path_, text: str, fixed: Mapping[str, Any]) -> Found:
+    """Check an expression that lists levels: it stands alone, so its value shows at once."""
+    mistakes = list(_expression(path, text, dict.fromkeys(fixed, ()), FUNCTIONS))
+    yield from mistakes
+    if mistakes:
+        return
+    try:
+        levels = evaluate(parse(text), fixed, FUNCTIONS)
+    except (ExpressionError, Inapplicable) as error:
+        yield path, str(error)
+        return
+    if not (isinstance(levels, tuple | range) and levels):
+        found = f"{shown(text)} is {shown(levels)}"
+        yield path, f"{found}; expected a list of levels, or a mapping that names each"
 
 
 def _draws(spec: Spec, factors: Known) -> Found:
@@ -227,7 +259,7 @@ def _draws(spec: Spec, factors: Known) -> Found:
         given: Mapping[str, str] = getattr(table, part)
         for name, text in given.items():
             here = ("cases", part, name)
-            yield from _unknown(here, part.removesuffix("s"), name, known)
+            yield from _unknown((*here, KEY), part.removesuffix("s"), name, known)
             yield from _expression(here, text, drawn, {**FUNCTIONS, **BUILDERS})
         for each in described:
             if each.name not in given:

@@ -50,15 +50,27 @@ class OperatorSuite:
         """Return the golden outputs, read-only."""
         return [self._array(stored) for stored in case.outputs]
 
+    def prove(self) -> None:
+        """Prove that each twin stands before its case, and each array within the pack.
+
+        Raises:
+            SuiteError: one does not.
+        """
+        before: set[str] = set()
+        for case in self.index.cases:
+            if case.twin is not None and case.twin not in before:
+                text = f"{case.id} has no twin {case.twin} before it"
+                raise _contradiction(self.folder / self.entry.index, text)
+            before.add(case.id)
+            for stored in (*case.inputs.values(), *case.outputs):
+                self._array(stored)
+
     def _array(self, stored: StoredArray) -> Array:
         try:
             bits = elements(self.pack, stored.offset, stored.shape, stored_dtype(stored.type))
         except ValueError:
-            place = self.folder / self.entry.pack
-            raise SuiteError(
-                f"{place}: {stored.array} is not within the pack's {len(self.pack)} bytes; "
-                "generate the suite again"
-            ) from None
+            text = f"{stored.array} is not within the pack's {len(self.pack)} bytes"
+            raise _contradiction(self.folder / self.entry.pack, text) from None
         return bits.view(ELEMENT_TYPES[stored.type])
 
 
@@ -72,9 +84,9 @@ class Suite:
             SuiteError: it is not there, of another version, damaged or incomplete.
         """
         self.folder = folder if folder is not None else Path(str(files("opcert.generated")))
-        text = self._bytes(MANIFEST)
+        text = _bytes(self.folder / MANIFEST)
         self.digest = sha256(text).hexdigest()
-        self.manifest = self._model(MANIFEST, text, Manifest)
+        self.manifest = _model(self.folder / MANIFEST, text, Manifest)
         self._files = {name: self._proved(name) for name in self.manifest.files}
 
     @cached_property
@@ -106,19 +118,11 @@ class Suite:
             for case in operator.cases.values():
                 yield operator, case
 
-    def _bytes(self, name: str) -> bytes:
-        path = self.folder / name
-        try:
-            return path.read_bytes()
-        except OSError as error:
-            raise SuiteError(
-                f"{path}: {error.strerror or error}; expected a folder that `opcert generate` wrote"
-            ) from None
-
     def _proved(self, name: str) -> bytes:
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise SuiteError(f"{self.folder / MANIFEST}: file '{name}' is outside the suite")
-        data = self._bytes(name)
+            text = f"file '{name}' is outside the suite"
+            raise _contradiction(self.folder / MANIFEST, text)
+        data = _bytes(self.folder / name)
         if sha256(data).hexdigest() != self.manifest.files[name]:
             raise SuiteError(
                 f"{self.folder / name}: {len(data)} bytes that are not those the manifest names; "
@@ -126,30 +130,12 @@ class Suite:
             )
         return data
 
-    def _model(self, name: str, text: bytes, model: type[Model]) -> Model:
-        path = self.folder / name
-        try:
-            found: Any = json.loads(text)
-        except ValueError as error:
-            raise SuiteError(f"{path}: not JSON: {error}; generate the suite again") from None
-        version = found.get("format") if isinstance(found, dict) else None
-        if version != FORMAT:
-            raise SuiteError(
-                f"{path}: format {version}; this opcert reads format {FORMAT}: generate the suite "
-                "again, or use the opcert that wrote it"
-            )
-        try:
-            return model.model_validate_json(text)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise SuiteError(f"{path}: {where}: {first['msg']}; generate the suite again") from None
-
     def _operator(self, name: str, entry: OperatorEntry) -> OperatorSuite:
         for file in (entry.index, entry.pack, entry.tests):
             if file not in self._files:
-                raise self._contradiction(MANIFEST, f"'{file}' of {name} has no digest")
-        index = self._model(entry.index, self._files[entry.index], Index)
+                raise _contradiction(self.folder / MANIFEST, f"'{file}' of {name} has no digest")
+        place = self.folder / entry.index
+        index = _model(place, self._files[entry.index], Index)
         operator = OperatorSuite(entry, index, self._files[entry.pack], self.folder)
         counts = (
             len(index.cases),
@@ -158,13 +144,52 @@ class Suite:
         )
         stated = (entry.cases, entry.rejections, entry.implementation_defined)
         if index.operator != name:
-            raise self._contradiction(entry.index, f"is of {index.operator}, not of {name}")
-        if counts != stated or len(operator.cases) != len(index.cases):
-            raise self._contradiction(entry.index, f"has {counts} cases, the manifest {stated}")
-        for case in index.cases:
-            if case.twin is not None and case.twin not in operator.cases:
-                raise self._contradiction(entry.index, f"{case.id} has no twin {case.twin}")
+            raise _contradiction(place, f"is of {index.operator}, not of {name}")
+        if counts != stated:
+            raise _contradiction(place, f"has {counts} cases, the manifest {stated}")
+        if len(operator.cases) != len(index.cases):
+            raise _contradiction(place, "has two cases of one id")
+        operator.prove()
         return operator
 
-    def _contradiction(self, name: str, text: str) -> SuiteError:
-        return SuiteError(f"{self.folder / name}: {text}; generate the suite again")
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of the suite in `folder`, whose files may be damaged.
+
+    Raises:
+        SuiteError: it is not there, of another version or damaged.
+    """
+    return _model(folder / MANIFEST, _bytes(folder / MANIFEST), Manifest)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise SuiteError(
+            f"{path}: {getattr(error, 'strerror', None) or error}; expected a folder that "
+            "`opcert generate` wrote"
+        ) from None
+
+
+def _model(path: Path, text: bytes, model: type[Model]) -> Model:
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _contradiction(path, f"not JSON: {error}") from None
+    version = found.get("format") if isinstance(found, dict) else None
+    if version != FORMAT:
+        raise SuiteError(
+            f"{path}: format {version}; this opcert reads format {FORMAT}: generate the suite "
+            "again, or use the opcert that wrote it"
+        )
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise _contradiction(path, f"{where}: {first['msg']}") from None
+
+
+def _contradiction(path: Path, text: str) -> SuiteError:
+    return SuiteError(f"{path}: {text}; generate the suite again")

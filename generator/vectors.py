@@ -95,8 +95,7 @@ class _Prover:
         found = [Tensor(name_of(each.dtype), each.shape) for each in outputs]
         try:
             declared = self.conditions.outputs(case.call)
-            shown = self.conditions.behaviours(case.call)
-            contradicted = self.conditions.contradicted(case.call, shown, found)
+            contradicted = self.conditions.contradicted(case.call, case.rules, found)
         except ExpressionError as error:
             raise self._error(case, str(error)) from None
         if found != declared:

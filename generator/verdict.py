@@ -135,5 +135,6 @@ def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
 
 def _same_value(expected: Array, output: Array) -> Any:
     """Whether each pair of elements is equal, or both are NaN, which alone differs from itself."""
-    nan, also_nan = expected != expected, output != output  # noqa: PLR0124
-    return (expected == output) | (nan & also_nan)
+    with np.errstate(invalid="ignore"):
+        nan, also_nan = expected != expected, output != output  # noqa: PLR0124
+        return (expected == output) | (nan & also_nan)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opcert.generator.emit import Files
 from opcert.generator.errors import SuiteError
-from opcert.generator.suite import Suite
+from opcert.generator.suite import read_manifest
 from opcert.generator.suite_format import MANIFEST
 
 # What Python and pytest leave behind in a folder of tests.
@@ -47,15 +47,14 @@ def write_suite(folder: Path, files: Files) -> None:
 def _exchange(fresh: Path, target: Path) -> None:
     """Move `fresh` to `target`, and what was there to where `fresh` was."""
     former = fresh.with_name(fresh.name + ".former")
-    if target.exists():
-        target.rename(former)
     try:
+        if target.exists():
+            target.rename(former)
         fresh.rename(target)
-    except BaseException:
-        if former.exists():
+    finally:
+        if former.exists() and not target.exists():
             former.rename(target)
-        raise
-    shutil.rmtree(former, ignore_errors=True)
+        shutil.rmtree(former, ignore_errors=True)
 
 
 def _unwritten(folder: Path, error: OSError) -> SuiteError:
@@ -72,7 +71,11 @@ def _refuse_strangers(folder: Path) -> None:
         return
     if MANIFEST not in found:
         raise SuiteError(f"{folder}: holds files but no suite; expected a suite or an empty folder")
-    strangers = sorted(found - {MANIFEST, *Suite(folder).manifest.files})
+    try:
+        manifest = read_manifest(folder)
+    except SuiteError as error:
+        raise SuiteError(f"{error}; move the folder away first") from None
+    strangers = sorted(found - {MANIFEST, *manifest.files})
     if strangers:
         names = ", ".join(strangers[:5])
         raise SuiteError(f"{folder}: holds {names}, no part of a suite; move it away first")

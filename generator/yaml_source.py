@@ -17,8 +17,16 @@ _NULL = re.compile(r"(null|Null|NULL|~|)$")
 _BOOLEAN = re.compile(r"(true|True|TRUE|false|False|FALSE)$")
 _INTEGER = re.compile(r"([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$")
 _FLOAT = re.compile(r"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$")
+_SPECIAL_FLOAT = re.compile(r"([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$")
+# A longer one stays text: Python converts no number of thousands of digits.
+_LONGEST_NUMBER = 99
 _QUOTED = ("'", '"', "|", ">")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# How deep a spec may be nested; no part of one is as deep, and readers recurse.
+_DEPTH = 50
+
+# Behind the path of a mapping's entry: its key, as pydantic calls it.
+KEY = "[key]"
 
 
 class Source:
@@ -28,74 +36,115 @@ class Source:
         """Read `path`.
 
         Raises:
-            SpecError: it cannot be read or is not YAML. Keys that stand twice and aliases are
-                left in `mistakes`, so that they are told beside all others.
+            SpecError: it cannot be read, is not YAML, or has what specs do without: aliases, tags.
+                Keys that stand twice are left in `mistakes`, so that they are told beside others.
         """
         self.file = str(path)
         self.mistakes: list[Mistake] = []
         self._positions: dict[Path_, tuple[int, int]] = {(): (1, 1)}
-        self._seen: set[int] = set()
+        text = self._text(path)
         try:
-            root = yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER)
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecError([Mistake(self.file, 1, 1, f"cannot be read: {error}")]) from None
+            self._stop_at_extras(text)
+            root = yaml.compose(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            text = f"not YAML: {error.problem or error.context}"
-            raise SpecError([Mistake(self.file, line, column, text)]) from None
+            reason = ", ".join(filter(None, (error.context, error.problem)))
+            raise self._error(line, column, f"not YAML: {reason}") from None
         except yaml.YAMLError as error:
-            raise SpecError([Mistake(self.file, 1, 1, f"not YAML: {error}")]) from None
+            raise self._error(1, 1, f"not YAML: {error}") from None
         self.data = self._plain(root, ()) if root is not None else None
 
     def known_part(self, path: Path_) -> Path_:
-        """Return the longest beginning of `path` that the file has."""
-        while path not in self._positions:
-            path = path[:-1]
-        return path
+        """Return the steps of `path` that the file has."""
+        known: Path_ = ()
+        for step in path:
+            known = (*known, step) if (*known, step) in self._positions else known
+        return known
 
     def mistake(self, path: Path_, text: str) -> Mistake:
-        """Return a mistake at the deepest part of `path` that the file has."""
-        return Mistake(self.file, *self._positions[self.known_part(path)], text)
+        """Return a mistake, told on one line, at the deepest part of `path` that the file has.
+
+        An entry of a mapping is found at its scalar, else at its key; `(*path, KEY)` is the key.
+        """
+        return Mistake(self.file, *self._positions[self.known_part(path)], " ".join(text.split()))
+
+    def _error(self, line: int, column: int, text: str) -> SpecError:
+        return SpecError([Mistake(self.file, line, column, " ".join(text.split()))])
+
+    def _text(self, path: Path) -> str:
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise self._error(1, 1, f"cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start].decode()
+            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            found = f"0x{error.object[error.start]:02x}"
+            raise self._error(line, column, f"not UTF-8: found the byte {found}") from None
+
+    def _stop_at_extras(self, text: str) -> None:
+        depth, extras = 0, []
+        for event in yaml.parse(text, Loader=_LOADER):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            extra = _extra(event, depth)
+            if extra:
+                extras.append(Mistake(self.file, *_position(event), extra))
+            if depth > _DEPTH:
+                break
+        if extras:
+            raise SpecError(extras)
 
     def _plain(self, node: yaml.Node, path: Path_) -> Plain:
-        # A mapping's entry is found at its key, which is set before its value is read.
-        self._positions.setdefault(path, _position(node))
-        if id(node) in self._seen:
-            self.mistakes.append(self.mistake(path, "an alias; write the value out instead"))
-            return None
-        self._seen.add(id(node))
         if isinstance(node, yaml.ScalarNode):
+            if node.value:
+                self._positions[path] = _position(node)
             return _scalar(node)
+        # An entry of a mapping has a position, its key's, before its value is read.
+        self._positions.setdefault(path, _position(node))
         if isinstance(node, yaml.SequenceNode):
+            for i, child in enumerate(node.value):
+                self._positions[(*path, i)] = _position(child)
             return [self._plain(child, (*path, i)) for i, child in enumerate(node.value)]
         return self._mapping(node, path)
 
     def _mapping(self, node: yaml.Node, path: Path_) -> dict[str, Plain]:
         plain: dict[str, Plain] = {}
         for key_node, value in node.value:
-            line, column = _position(key_node)
+            place = _position(key_node)
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
             if not key:
                 text = "a key that is not plain text; expected a name"
-                self.mistakes.append(Mistake(self.file, line, column, text))
+                self.mistakes.append(Mistake(self.file, *place, text))
             elif key in plain:
-                first = self._positions[(*path, key)][0]
+                first = self._positions[(*path, key, KEY)][0]
                 text = f"duplicate key '{key}', first on line {first}; keep one of them"
-                self.mistakes.append(Mistake(self.file, line, column, text))
+                self.mistakes.append(Mistake(self.file, *place, text))
             else:
-                self._positions[(*path, key)] = (line, column)
+                self._positions[(*path, key)] = self._positions[(*path, key, KEY)] = place
                 plain[key] = self._plain(value, (*path, key))
         return plain
 
 
-def _position(node: yaml.Node) -> tuple[int, int]:
-    return node.start_mark.line + 1, node.start_mark.column + 1
+def _extra(event: yaml.Event, depth: int) -> str:
+    """Say what `event` has that specs do without, if anything."""
+    if depth > _DEPTH:
+        return f"nested more than {_DEPTH} deep"
+    if isinstance(event, yaml.AliasEvent):
+        return "an alias; write the value out instead"
+    tag = getattr(event, "tag", None)
+    return f"the tag {tag}; expected a value without one" if tag else ""
+
+
+def _position(part: yaml.Node | yaml.Event) -> tuple[int, int]:
+    mark = part.start_mark
+    return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
 
 
 def _scalar(node: yaml.ScalarNode) -> Plain:
     text: str = node.value
-    if node.style in _QUOTED:
+    if node.style in _QUOTED or len(text) > _LONGEST_NUMBER:
         return text
     if _NULL.match(text):
         return None
@@ -103,4 +152,6 @@ def _scalar(node: yaml.ScalarNode) -> Plain:
         return text.lower() == "true"
     if _INTEGER.match(text):
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    if _SPECIAL_FLOAT.match(text):
+        return float(text.replace(".", ""))
     return float(text) if _FLOAT.match(text) else text

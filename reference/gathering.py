@@ -50,20 +50,25 @@ def gather_8(data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> l
 
 
 def _pick(data: Array, indices: Array, axis: int, batch: int) -> Array:
-    """Gather whole rows, the dimensions behind the axis, in one `take`; zero those out of range."""
-    outer, extent, inner = data.shape[batch:axis], data.shape[axis], data.shape[axis + 1 :]
-    batches, between = prod(data.shape[:batch]), prod(outer)
-    shape = data.shape[:axis] + indices.shape[batch:] + inner
+    """Gather slices in one `take`, then zero those whose index is out of range."""
+    extent = data.shape[axis]
+    shape = data.shape[:axis] + indices.shape[batch:] + data.shape[axis + 1 :]
     if extent == 0 or 0 in shape:
         return np.zeros(shape, data.dtype)
     in_range = (indices >= -extent) & (indices < extent)
     # Compared in the indices' own type and zeroed before the cast: u64 does not fit intp.
     picked = np.where(in_range, indices, 0).astype(np.intp) % extent
-    first_rows = np.arange(batches * between).reshape(batches, between, 1) * extent
-    rows = first_rows + picked.reshape(batches, 1, -1)
-    output = data.reshape(-1, prod(inner)).take(rows.ravel(), axis=0)
+    batches, outer = prod(data.shape[:batch]), prod(data.shape[batch:axis])
+    rows = data.reshape(batches, outer, extent, -1)
+    if batches == 1:
+        output = rows[0].take(picked.ravel(), axis=1)
+    else:
+        first = np.arange(batches * outer).reshape(batches, outer, 1) * extent
+        numbers = first + picked.reshape(batches, 1, -1)
+        output = rows.reshape(batches * outer * extent, -1).take(numbers.ravel(), axis=0)
     if not in_range.all():
-        strays = np.broadcast_to(~in_range.reshape(batches, 1, -1), rows.shape)
-        output[strays.ravel()] = 0
+        spread = output.reshape(batches, outer, -1, rows.shape[-1])
+        for_each = np.broadcast_to(in_range.reshape(batches, 1, -1), spread.shape[:3])
+        spread[~for_each] = 0
     gathered: Array = output.reshape(shape)
     return gathered

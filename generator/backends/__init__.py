@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from opcert.generator.element_types import Array
 from opcert.generator.errors import BackendError, did_you_mean
-from opcert.generator.spec_files import module_from_file
+from opcert.generator.python_files import module_from_file
 
 GROUP = "opcert.backends"
 BUILT_IN = {"reference": "opcert.generator.backends.reference:Reference"}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from opcert.generator.element_types import Array
-from opcert.generator.spec_files import specs_in
+from opcert.generator.spec_files import references_in
 
 
 class Reference:
@@ -16,8 +16,7 @@ class Reference:
 
     def __init__(self, specs: str | Path | None = None) -> None:
         self.version = version("opcert")
-        files = specs_in(Path(specs) if specs is not None else None)
-        self._functions = {each.spec.operator: each.reference for each in files}
+        self._functions = references_in(Path(specs) if specs is not None else None)
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

@@ -1,0 +1,101 @@
+"""Suite x backend -> certificate: the whole run, in this process."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from opcert.generator.backends import Backend, checked, load
+from opcert.generator.certificate import Certificate
+from opcert.generator.certification import Certification
+from opcert.generator.errors import OpcertError, did_you_mean
+from opcert.generator.generation import generate
+from opcert.generator.suite import Suite
+from opcert.generator.verdict import Verdict
+
+# Told each verdict, its number and how many there will be.
+Progress = Callable[[Verdict, int, int], None]
+
+
+def certify(
+    backend: str | Backend,
+    suite: str | Path | None = None,
+    isolated: bool | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    specs: str | Path | None = None,
+    operator: str = "*",
+    case: str = "*",
+    feature_level: str | None = None,
+    stop_at_failure: bool = False,
+    progress: Progress = lambda *_: None,
+) -> Certificate:
+    """Run the cases of a suite on a backend, in this process, and certify what it did.
+
+    `backend` is an object or what `load` looks up; `options` then go to its constructor. `suite`
+    is a folder, by default the core suite of opcert; with `specs` instead, it is made from those.
+    `operator` and `case` are globs.
+
+    Raises:
+        OpcertError: backend, suite, specs or selection are at fault.
+    """
+    if isolated:
+        raise OpcertError("a backend cannot run isolated yet; expected isolated=None or False")
+    opened = _opened(suite, specs, operator)
+    _check_feature_level(opened, feature_level)
+    given = dict(options or {})
+    found = _backend(backend, given, specs)
+    certification = Certification(found, opened, feature_level)
+    chosen = {
+        each.id: Verdict(each.id, of.index.operator, "not-run", None, "not-run", each.rules, "")
+        for of, each in opened
+        if fnmatchcase(of.index.operator, operator) and fnmatchcase(each.id, case)
+    }
+    try:
+        for number, name in enumerate(chosen, 1):
+            verdict = certification.verdict(name)
+            progress(verdict, number, len(chosen))
+            if stop_at_failure and verdict.status == "fail":
+                break
+    finally:
+        if callable(close := getattr(found, "close", None)):
+            close()
+    for verdict in certification.finish():
+        if verdict.case in chosen:
+            chosen[verdict.case] = verdict
+    return Certificate(
+        backend={
+            "name": str(found.name),
+            "version": str(found.version),
+            "options": given,
+            "support": getattr(found, "support", None),
+        },
+        suite=opened.identity,
+        selection={"operator": operator, "case": case, "feature_level": feature_level},
+        verdicts=list(chosen.values()),
+    )
+
+
+def _opened(suite: str | Path | None, specs: str | Path | None, operator: str) -> Suite:
+    if specs is None:
+        return Suite(Path(suite) if suite is not None else None)
+    if suite is not None:
+        raise OpcertError("both a suite and specs were given; expected one of them")
+    with tempfile.TemporaryDirectory() as folder:
+        generate(Path(folder) / "suite", specs, operator=operator)
+        return Suite(Path(folder) / "suite")
+
+
+def _backend(backend: str | Backend, options: dict[str, Any], specs: str | Path | None) -> Backend:
+    if not isinstance(backend, str):
+        return checked(backend, type(backend).__name__)
+    if backend == "reference" and specs is not None:
+        return load(backend, specs=specs, **options)
+    return load(backend, **options)
+
+
+def _check_feature_level(suite: Suite, level: str | None) -> None:
+    known = sorted({each for of in suite.operators.values() for each in of.index.feature_levels})
+    if level is not None and level not in known:
+        raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")

@@ -1,0 +1,143 @@
+"""The hand-written checks of the reference against the conditions in the specs, on any call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcert.generator.calls import Call, tensor_of
+from opcert.generator.conditions import Conditions
+from opcert.generator.element_types import ELEMENT_TYPES, Array
+from opcert.generator.spec_files import SpecFile, specs_in
+from opcert.generator.suite import OperatorSuite, Suite
+from opcert.reference import RuleBroken
+
+OPERATORS = [each.spec.operator for each in specs_in(None)]
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who says what a call breaks: the spec's conditions, and the reference."""
+
+    spec_file: SpecFile
+    suite: OperatorSuite
+
+
+@cache
+def judges(operator: str) -> Judges:
+    (spec_file,) = specs_in(None, operator)
+    return Judges(spec_file, Suite().operators[operator])
+
+
+def rule_named(judge: Judges, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> str:
+    """Return the rule that the reference names, or nothing where it accepts the call."""
+    try:
+        judge.spec_file.reference(**inputs, **attributes)
+    except RuleBroken as error:
+        return error.rule.partition("/")[2]
+    return ""
+
+
+@st.composite
+def changed_values(draw: st.DrawFn, array: Array) -> Array:
+    """Draw other small elements, another type, or another shape of a small integer tensor."""
+    other = array.copy()
+    how = draw(st.sampled_from(["element", "type", "shape", "longer", "shorter"]))
+    if how == "element" and array.size and array.dtype.kind in "iu":
+        least, most = np.iinfo(array.dtype).min, np.iinfo(array.dtype).max
+        near = st.integers(max(least, -10), 10) | st.sampled_from([int(least), int(most)])
+        other.flat[draw(st.integers(0, array.size - 1))] = draw(near)
+    elif how == "type":
+        with np.errstate(all="ignore"):
+            name = draw(st.sampled_from(["f32", "f64", "boolean", "i8", "u16", "i64", "u64"]))
+            other = array.astype(ELEMENT_TYPES[name])
+    elif how == "shape":
+        other = array.reshape(draw(st.sampled_from([(1, *array.shape), (*array.shape, 1), (-1,)])))
+    elif how == "longer":
+        other = np.append(array.ravel(), array.ravel()[:1])
+    elif array.ndim:
+        other = array[: max(0, array.shape[0] - 1)]
+    return other
+
+
+@st.composite
+def changed_shape(draw: st.DrawFn, array: Array) -> Array:
+    """Draw data of another rank, extent or type."""
+    shape = list(array.shape)
+    how = draw(st.sampled_from(["extent", "drop", "add", "type", "scalar"]))
+    if how == "extent" and shape:
+        shape[draw(st.integers(0, len(shape) - 1))] = draw(st.integers(0, 4))
+    elif how == "drop" and shape:
+        del shape[draw(st.integers(0, len(shape) - 1))]
+    elif how == "add":
+        shape.insert(draw(st.integers(0, len(shape))), draw(st.integers(1, 3)))
+    elif how == "scalar":
+        shape = []
+    types = st.sampled_from(sorted(ELEMENT_TYPES)) if how == "type" else st.none()
+    name = draw(types)
+    return np.zeros(shape, array.dtype if name is None else ELEMENT_TYPES[name])
+
+
+@st.composite
+def changed_attribute(draw: st.DrawFn, value: Any) -> Any:
+    """Draw another value of an attribute of the same kind."""
+    if isinstance(value, int):
+        return draw(st.integers(-10, 10) | st.sampled_from([-(2**31), 2**31 - 1]))
+    if isinstance(value, str):
+        return draw(st.sampled_from(["numpy", "explicit", "", "bidirectional"]))
+    items = [dict(each, Sizes=list(each["Sizes"])) for each in value]
+    sizes = draw(st.sampled_from(items))["Sizes"] if items else []
+    if sizes:
+        sizes[draw(st.integers(0, len(sizes) - 1))] += draw(st.integers(-3, 3))
+    return items[: draw(st.integers(0, len(items)))] if draw(st.booleans()) else items
+
+
+@st.composite
+def calls(draw: st.DrawFn, judge: Judges) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Draw a case of the core suite and change up to two of its arguments in any way."""
+    case = draw(st.sampled_from(judge.suite.index.cases))
+    inputs, attributes = judge.suite.inputs(case), dict(case.attributes)
+    for _ in range(draw(st.integers(0, 2))):
+        name = draw(st.sampled_from(sorted({*inputs, *attributes})))
+        if draw(st.integers(0, 9)) == 0 and len(inputs) + len(attributes) > 1:
+            inputs.pop(name, None)
+            attributes.pop(name, None)
+        elif name in attributes:
+            attributes[name] = draw(changed_attribute(attributes[name]))
+        elif name == judge.spec_file.spec.inputs[0].name:
+            inputs[name] = draw(changed_shape(inputs[name]))
+        else:
+            inputs[name] = draw(changed_values(inputs[name]))
+    return inputs, attributes
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_the_reference_rejects_what_the_conditions_reject(
+    operator: str, data: st.DataObject
+) -> None:
+    judge = judges(operator)
+    inputs, attributes = data.draw(calls(judge))
+    call = Call({name: tensor_of(array) for name, array in inputs.items()}, attributes)
+    broken = Conditions(judge.spec_file.spec).standing(call).broken
+    named = rule_named(judge, inputs, attributes)
+    assert (named in broken) if broken else (named == "")
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_both_agree_on_every_case_of_the_core_suite(operator: str) -> None:
+    judge = judges(operator)
+    conditions = Conditions(judge.spec_file.spec)
+    for case in judge.suite.index.cases:
+        inputs = judge.suite.inputs(case)
+        call = Call({name: tensor_of(array) for name, array in inputs.items()}, case.attributes)
+        broken = conditions.standing(call).broken
+        named = rule_named(judge, inputs, case.attributes)
+        assert named == (case.rule or "").partition("/")[2]
+        assert broken == ((named,) if named else ()) or case.ambiguity

@@ -1,0 +1,171 @@
+"""Certification: verdicts, kinds and conformance, as wrong backends bring them out."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from opcert.generator import Certificate, certify
+from opcert.generator.element_types import Array
+from opcert.generator.errors import BackendError, OpcertError
+from tests import wrong_backends as wrong
+from tests.wrong_backends import Attributes, Inputs
+
+
+def kinds(certificate: Certificate) -> Counter[str | None]:
+    return Counter(v.kind for v in certificate.verdicts if v.status == "fail")
+
+
+def test_the_reference_is_conformant_and_bit_exact() -> None:
+    certificate = certify("reference")
+    assert certificate.conformant
+    assert certificate.grade == "bit-exact"
+    assert len(certificate.operators) == 5
+
+
+def test_every_case_of_the_manifest_has_one_verdict() -> None:
+    certificate = certify(wrong.Right())
+    assert len({v.case for v in certificate.verdicts}) == len(certificate.verdicts)
+    assert sum(certificate.counts.values()) == len(certificate.verdicts)
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [wrong.RejectsEverything, wrong.DoesNothing, wrong.ReturnsItsInput, wrong.SupportsNothing],
+)
+def test_a_backend_that_computes_nothing_gets_no_certificate(
+    backend: Callable[[], wrong.Right],
+) -> None:
+    certificate = certify(backend())
+    assert not certificate.conformant
+    assert certificate.grade is None
+
+
+def test_a_rejection_is_not_credited_where_the_valid_twin_fails() -> None:
+    certificate = certify(wrong.RejectsEverything())
+    assert kinds(certificate).keys() == {"rejected", "uncredited"}
+    assert not certificate.counts["pass"]
+
+
+def test_declining_everything_verifies_nothing() -> None:
+    certificate = certify(wrong.SupportsNothing())
+    assert certificate.counts["unsupported"] > 0
+    assert certificate.reasons == ["nothing was verified"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    [
+        (wrong.AcceptsEverything, "accepted"),
+        (wrong.WrongDtype, "dtype"),
+        (wrong.WrongByteOrder, "dtype"),
+        (wrong.WrongShape, "shape"),
+        (wrong.NestedLists, "type"),
+        (wrong.ReturnsArray, "type"),
+        (wrong.ReturnsOneOutput, "count"),
+        (wrong.ThroughFloat16, "value"),
+        (wrong.LosesNaNPayloads, "bits"),
+        (wrong.LosesNegativeZero, "bits"),
+        (wrong.WritesToItsInput, "mutated-input"),
+        (wrong.ReturnsViews, "aliased-output"),
+        (wrong.CachesByShape, "state"),
+        (wrong.WrongEveryThirdCall, "unstable"),
+        (wrong.DeclinesHighRanks, "undeclared"),
+    ],
+)
+def test_each_fault_is_named_by_its_kind(backend: Callable[[], wrong.Right], kind: str) -> None:
+    assert kinds(certify(backend()))[kind] > 0
+
+
+def test_only_bits_that_differ_leave_a_backend_value_exact() -> None:
+    certificate = certify(wrong.LosesNaNPayloads())
+    assert kinds(certificate).keys() == {"bits"}
+    assert certificate.conformant
+    assert certificate.grade == "value-exact"
+
+
+def test_a_whole_data_type_may_be_declined_without_a_declaration() -> None:
+    certificate = certify(wrong.DeclinesBfloat16())
+    assert certificate.counts["unsupported"] > 0
+    assert certificate.conformant
+
+
+def test_what_is_declared_beforehand_does_not_count_against_a_backend() -> None:
+    certificate = certify(wrong.with_support())
+    assert certificate.conformant
+    assert certificate.operators["openvino/Broadcast-1"]["pass"] == 0
+    assert certificate.operators["openvino/Slice-8"]["pass"] > 0
+
+
+def test_a_malformed_declaration_is_the_backends_fault() -> None:
+    backend = wrong.Right()
+    backend.support = {"openvino/Slice-8": {"type": ["f32"]}}  # type: ignore[attr-defined]
+    with pytest.raises(BackendError, match="did you mean 'types'"):
+        certify(backend)
+
+
+def test_ambiguous_cases_never_decide() -> None:
+    certificate = certify(wrong.AcceptsEverything(), operator="directml/*", case="*zero-sizes*")
+    assert {v.status for v in certificate.verdicts} == {"implementation-defined"}
+    assert certificate.reasons == ["nothing was verified"]
+
+
+def test_a_twin_runs_on_demand_where_it_is_not_selected() -> None:
+    certificate = certify("reference", case="slice-8/step-nonzero.*")
+    assert {v.status for v in certificate.verdicts} == {"pass"}
+    assert all("step-nonzero" in v.case for v in certificate.verdicts)
+
+
+def test_an_older_feature_level_puts_cases_out_of_scope() -> None:
+    newest = certify("reference", operator="directml/*")
+    oldest = certify("reference", operator="directml/*", feature_level="1_0")
+    assert newest.counts["out-of-claim"] == 0
+    assert 0 < oldest.counts["pass"] < newest.counts["pass"]
+    assert oldest.conformant
+
+
+def test_an_unknown_feature_level_is_told() -> None:
+    with pytest.raises(OpcertError, match="feature level '5_0'"):
+        certify("reference", feature_level="5_0")
+
+
+def test_stopping_at_a_failure_leaves_the_rest_not_run() -> None:
+    certificate = certify(wrong.WrongDtype(), stop_at_failure=True)
+    assert certificate.counts["fail"] == 1
+    assert certificate.counts["not-run"] > 0
+    assert not certificate.conformant
+
+
+def test_nothing_selected_is_nothing_verified() -> None:
+    assert certify("reference", case="no-such-case").reasons == ["nothing was verified"]
+
+
+def test_isolation_is_refused_rather_than_ignored() -> None:
+    with pytest.raises(OpcertError, match="isolated"):
+        certify("reference", isolated=True)
+
+
+def test_the_backend_is_closed_also_when_it_interrupts() -> None:
+    class Interrupts(wrong.Right):
+        closed = False
+
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
+            raise KeyboardInterrupt
+
+        def close(self) -> None:
+            self.closed = True
+
+    backend = Interrupts()
+    with pytest.raises(KeyboardInterrupt):
+        certify(backend)
+    assert backend.closed
+
+
+def test_a_backend_that_exits_the_process_is_an_outcome() -> None:
+    class Exits(wrong.Right):
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
+            raise SystemExit(0)
+
+    verdicts = certify(Exits(), operator="directml/*").verdicts
+    assert {v.observed for v in verdicts} == {"rejected"}
+    assert not any(v.status == "pass" for v in verdicts)

@@ -1,0 +1,191 @@
+"""The command line as a user sees it: exit codes, messages, the files it leaves."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator.cli import app
+
+BACKENDS = Path(__file__).with_name("wrong_backends.py")
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.fixture(scope="module")
+def small_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suites") / "small"
+    assert opcert("generate", "--out", folder, "--operator", "directml/*").exit_code == 0
+    return folder
+
+
+def test_help_names_every_command() -> None:
+    result = opcert("--help")
+    assert result.exit_code == 0
+    for command in ("certify", "generate", "check", "schema"):
+        assert command in result.stdout
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert opcert("--version").stdout.startswith("opcert 0.")
+
+
+def test_certify_ends_in_a_table_and_the_answer(small_suite: Path) -> None:
+    result = opcert("certify", "--suite", small_suite)
+    assert result.exit_code == 0
+    assert "directml/DML_OPERATOR_SPLIT" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("CONFORMANT, bit-exact: reference")
+
+
+def test_certify_shows_progress_apart_from_the_result(small_suite: Path) -> None:
+    result = opcert("certify", "--suite", small_suite)
+    assert "1/" in result.stderr
+    assert "1/" not in result.stdout
+
+
+def test_a_wrong_backend_exits_1_with_its_first_failures(small_suite: Path) -> None:
+    backend = f"{BACKENDS}:ThroughFloat16"
+    result = opcert("certify", "--suite", small_suite, "--backend", backend)
+    assert result.exit_code == 1
+    assert "fail (value)" in result.stdout
+    assert "expected" in result.stdout
+    assert "NOT CONFORMANT" in result.stdout
+
+
+def test_only_ten_failures_are_shown(small_suite: Path) -> None:
+    backend = f"{BACKENDS}:WrongShape"
+    result = opcert("certify", "--suite", small_suite, "--backend", backend)
+    assert result.stdout.count("fail (shape)") == 10
+    assert "more" in result.stdout
+
+
+def test_nothing_verified_exits_1(small_suite: Path) -> None:
+    result = opcert("certify", "--suite", small_suite, "--case", "no-such-case")
+    assert result.exit_code == 1
+    assert "nothing was verified" in result.stdout
+
+
+def test_stopping_at_the_first_failure(small_suite: Path) -> None:
+    backend = f"{BACKENDS}:WrongShape"
+    result = opcert("certify", "--suite", small_suite, "--backend", backend, "-x")
+    assert result.exit_code == 1
+    assert "not-run" in result.stdout
+
+
+def test_the_certificate_is_written_to_out(small_suite: Path, tmp_path: Path) -> None:
+    result = opcert("certify", "--suite", small_suite, "--out", tmp_path / "new" / "folder")
+    assert result.exit_code == 0
+    certificate = json.loads((tmp_path / "new" / "folder" / "certificate.json").read_text())
+    assert certificate["schema"] == 1
+    assert certificate["conformant"] is True
+    manifest = json.loads((small_suite / "manifest.json").read_text())
+    total = sum(each["cases"] for each in manifest["operators"].values())
+    assert certificate["summary"]["cases"] == total == len(certificate["verdicts"])
+    assert set(certificate) >= {"suite", "backend", "platform", "summary", "operators", "verdicts"}
+
+
+def test_results_never_go_into_the_suite(small_suite: Path) -> None:
+    before = sorted(small_suite.rglob("*"))
+    result = opcert("certify", "--suite", small_suite, "--out", small_suite / "results")
+    assert result.exit_code == 2
+    assert "inside the suite" in result.stderr
+    assert sorted(small_suite.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--backend", "refrence"], "did you mean 'reference'?"),
+        (["--backend", "no_such_module:Backend"], "cannot be imported"),
+        (["--backend", f"{BACKENDS}:RejectsEverythin"], "did you mean 'RejectsEverything'?"),
+        (["--backend", "missing.py:Backend"], "cannot be imported"),
+        (["--backend", f"{BACKENDS}:Inputs"], "is no backend|cannot be made"),
+        (["--backend", f"{BACKENDS}:Right", "--backend-option", "device=GPU"], "cannot be made"),
+        (["--backend-option", "device"], "expected KEY=VALUE"),
+        (["--suite", "no-such-folder"], "opcert generate"),
+        (["--operator", "x", "--specs", "no-such-folder"], "no spec in no-such-folder"),
+        (["--feature-level", "9"], "feature level '9'"),
+        (["--no-such-option"], "No such option"),
+    ],
+)
+def test_a_wrong_call_exits_2_with_one_message(arguments: list[str], told: str) -> None:
+    result = opcert("certify", *arguments)
+    assert result.exit_code == 2
+    assert any(each in result.stderr.replace("\n", " ") for each in told.split("|"))
+    assert "Traceback" not in result.stderr
+
+
+def test_generate_writes_what_check_then_finds_unchanged(small_suite: Path) -> None:
+    arguments = ("generate", "--out", small_suite, "--operator", "directml/*", "--check")
+    assert opcert(*arguments).exit_code == 0
+
+
+def test_check_names_what_differs(small_suite: Path) -> None:
+    result = opcert("generate", "--out", small_suite, "--operator", "*Split*", "--check")
+    assert result.exit_code == 1
+    assert "missing: openvino/variadic-split-1.npz" in result.stdout
+    assert "not generated: directml/dml-split.npz" in result.stdout
+    assert "differs: manifest.json" in result.stdout
+
+
+@pytest.mark.parametrize("profile", ["full", "stress"])
+def test_profiles_that_do_not_exist_yet_say_so(profile: str, tmp_path: Path) -> None:
+    result = opcert("generate", "--profile", profile, "--out", tmp_path / "suite")
+    assert result.exit_code == 2
+    assert f"profile '{profile}' cannot be generated yet" in result.stderr
+    assert not (tmp_path / "suite").exists()
+
+
+def test_generate_leaves_a_strangers_folder_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    result = opcert("generate", "--out", tmp_path, "--operator", "directml/*")
+    assert result.exit_code == 2
+    assert "thesis.txt" in str(list(tmp_path.iterdir()))
+
+
+def test_an_unknown_operator_is_told(tmp_path: Path) -> None:
+    result = opcert("generate", "--out", tmp_path / "suite", "--operator", "openvino/Slice8")
+    assert result.exit_code == 2
+    assert "did you mean 'openvino/Slice-8'?" in result.stderr
+
+
+def test_check_prints_cases_by_rule() -> None:
+    result = opcert("check")
+    assert result.exit_code == 0
+    assert "slice-8/step-nonzero" in result.stdout
+
+
+def test_schema_is_json() -> None:
+    assert json.loads(opcert("schema").stdout)["title"] == "Spec"
+
+
+def test_the_installed_command_runs_in_an_empty_folder(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--operator", "directml/*"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_exits_130_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "interrupting.py").write_text(
+        "class Backend:\n"
+        "    name, version = 'interrupting', '1'\n"
+        "    def run(self, operator, inputs, attributes):\n"
+        "        raise KeyboardInterrupt\n"
+    )
+    result = opcert("certify", "--backend", f"{tmp_path / 'interrupting.py'}:Backend")
+    assert result.exit_code == 130
+    assert "interrupted" in result.stderr
+
+
+def test_no_colour_is_honoured(small_suite: Path) -> None:
+    environment = {**os.environ, "NO_COLOR": "1", "FORCE_COLOR": ""}
+    command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--suite", str(small_suite)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "\x1b[" not in done.stdout

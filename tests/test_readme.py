@@ -1,0 +1,91 @@
+"""The README: every file it shows and every command it gives, run as they stand."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: its language, the file it is shown as, its text."""
+
+    language: str
+    file: str
+    text: str
+
+
+BLOCKS = [Block(*match.groups(default="")) for match in FENCE.finditer(README)]
+COMMANDS = [
+    command for b in BLOCKS if b.language == "sh" for command in b.text.splitlines() if command
+]
+SET_UP, REST = COMMANDS[:2], COMMANDS[2:]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds every file that the README shows."""
+    home = tmp_path_factory.mktemp("readme")
+    for block in BLOCKS:
+        if block.file:
+            path = home / block.file
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+    return home
+
+
+def test_the_first_two_blocks_are_one_line_each() -> None:
+    assert [block.language for block in BLOCKS[:2]] == ["sh", "sh"]
+    assert all(block.text.count("\n") == 1 for block in BLOCKS[:2])
+    assert SET_UP[0].endswith("opcert certify")
+
+
+def test_ci_runs_the_first_two_lines_as_they_stand() -> None:
+    lines = [line for line in README.splitlines() if line.startswith("python3 -m venv")]
+    assert lines == SET_UP
+    assert '"$(line 1)"' in (ROOT / ".ci" / "run").read_text()
+    assert '"$(line 2)"' in (ROOT / ".ci" / "run").read_text()
+
+
+def test_every_other_command_succeeds_in_the_readmes_order(folder: Path) -> None:
+    bin_folder = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    printed = ""
+    for command in REST:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        printed += done.stdout
+    assert "CONFORMANT, bit-exact: my-slices 1.0" in printed
+    # The C++ reader prints the golden output of Gather's example 7.
+    assert printed.count("\n4\n0\n0\n") == 1
+    assert (folder / "results" / "certificate.json").is_file()
+
+
+def test_every_shown_file_is_used_by_a_command() -> None:
+    used = " ".join(REST)
+    modules = {"my_backend.py": "my_backend.py:Backend", "my_specs/reverse.py": "--specs my_specs"}
+    for block in BLOCKS:
+        if block.file:
+            assert modules.get(block.file, block.file) in used
+
+
+def test_every_linked_folder_exists() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert links
+    assert all((ROOT / link).exists() for link in links)
