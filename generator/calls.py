@@ -1,6 +1,6 @@
 """A call of an operator before it has arrays: what each input is, and the attributes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -9,8 +9,13 @@ from typing import Any
 import ml_dtypes
 
 from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, Array, fits, name_of
-from opcert.generator.errors import Inapplicable
+from opcert.generator.errors import Inapplicable, did_you_mean
 
+# What a tensor may have at most: beyond it a spec asks for gigabytes, or more than NumPy has.
+MOST_DIMENSIONS = 32
+MOST_ELEMENTS = 1 << 24
+# How many values a message shows.
+_SHOWN = 16
 # The greatest absolute value of each type that is no integer type.
 _MAGNITUDES = {
     "boolean": 1,
@@ -32,6 +37,10 @@ class Tensor:
     shape: tuple[int, ...]
     values: tuple[bool | int | float, ...] | None = None
     pattern: str = ""
+
+    def __str__(self) -> str:
+        values = "" if self.values is None or self.size > _SHOWN else f" {list(self.values)}"
+        return f"{self.type}{list(self.shape)}{values}"
 
     @cached_property
     def rank(self) -> int:
@@ -55,16 +64,19 @@ class Call:
         plain = {name: _plain(value) for name, value in self.attributes.items()}
         object.__setattr__(self, "attributes", plain)
 
-    def changed(self, name: str, value: Any) -> "Call":
-        """Return the call with one input or attribute replaced; left out where `value` is None."""
-        kept = {**self.inputs, **self.attributes, name: value}
-        is_input = isinstance(kept[name], Tensor) or name in self.inputs
-        inputs = [*self.inputs, name] if is_input else [*self.inputs]
-        attributes = [*self.attributes] if is_input else [*self.attributes, name]
-        return Call(
-            {key: kept[key] for key in dict.fromkeys(inputs) if kept[key] is not None},
-            {key: kept[key] for key in dict.fromkeys(attributes) if kept[key] is not None},
-        )
+    def __str__(self) -> str:
+        arguments = {**self.inputs, **self.attributes}
+        return ", ".join(f"{name}={value}" for name, value in arguments.items())
+
+    def changed(self, name: str, value: Any, order: Sequence[str]) -> "Call":
+        """Return the call with one argument replaced, added in its place in `order`, or left out.
+
+        Left out is one whose `value` is None; a tensor is an input, anything else an attribute.
+        """
+        given = {**self.inputs, **self.attributes, name: value}
+        kept = {each: given[each] for each in order if given.get(each) is not None}
+        inputs = {each: kept[each] for each in kept if isinstance(kept[each], Tensor)}
+        return Call(inputs, {each: kept[each] for each in kept if each not in inputs})
 
 
 def _plain(value: Any) -> Any:
@@ -75,17 +87,35 @@ def _plain(value: Any) -> Any:
 
 
 def filled(element_type: str, shape: tuple[int, ...]) -> Tensor:
-    """Return a tensor for a data pattern to fill."""
+    """Return a tensor for a data pattern to fill.
+
+    Raises:
+        ValueError: there is no such type, or the shape is none that could be drawn.
+    """
+    if element_type not in ELEMENT_TYPES:
+        near = did_you_mean(str(element_type), list(ELEMENT_TYPES))
+        raise ValueError(f"unknown type '{element_type}'{near}")
+    whole = all(isinstance(extent, int) and extent >= 0 for extent in shape)
+    if not whole or len(shape) > MOST_DIMENSIONS or prod(shape) > MOST_ELEMENTS:
+        raise ValueError(
+            f"shape {list(shape)}; expected up to {MOST_DIMENSIONS} sizes and {MOST_ELEMENTS} "
+            "elements"
+        )
     return Tensor(element_type, tuple(shape))
 
 
 def tensor(element_type: str, shape: tuple[int, ...], values: tuple[int, ...]) -> Tensor:
-    """Return a tensor of `values`, flat; inapplicable where one does not fit an integer type."""
+    """Return a tensor of `values`, flat; inapplicable where one does not fit an integer type.
+
+    Raises:
+        ValueError: as for `filled`.
+    """
+    empty = filled(element_type, shape)
     if element_type in INTEGERS and not all(fits(element_type, value) for value in values):
         raise Inapplicable(f"{list(values)} does not fit {element_type}")
-    if len(values) != prod(shape):
+    if len(values) != empty.size:
         raise Inapplicable(f"{len(values)} values for the shape {list(shape)}")
-    return Tensor(element_type, tuple(shape), tuple(values))
+    return replace(empty, values=tuple(values))
 
 
 def listed(element_type: str, values: tuple[int, ...]) -> Tensor:

@@ -4,19 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any
 
 from opcert.generator.calls import BUILDERS, CHANGES, Call, Tensor
 from opcert.generator.conditions import Conditions
 from opcert.generator.cover import Row
-from opcert.generator.drawing import Table, patterned
+from opcert.generator.drawing import InputSpace
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.expressions import FUNCTIONS, evaluate, parse
 from opcert.generator.spec import DocumentedTensor, Example
 from opcert.generator.spec_files import SpecFile
-from opcert.generator.yaml_source import Path_
+from opcert.generator.yaml_source import SpecPath
 
-Answer = TypeVar("Answer")
 Change = Mapping[str, str]
 
 # How many valid calls each way of breaking a rule is applied to.
@@ -37,7 +36,7 @@ class Case:
 
     id: str
     call: Call
-    place: Path_
+    place: SpecPath
     why: str
     rules: tuple[str, ...]
     levels: Mapping[str, str] = field(default_factory=dict)
@@ -68,6 +67,15 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:8]
 
 
+def patterned(call: Call, seed: str) -> Call:
+    """Give each tensor of `call` that a pattern fills a pattern of its own."""
+    inputs = {
+        name: replace(tensor, pattern=f"{seed}|{name}") if tensor.values is None else tensor
+        for name, tensor in call.inputs.items()
+    }
+    return Call(inputs, call.attributes)
+
+
 def _documented(each: DocumentedTensor) -> Tensor:
     tensor = Tensor(each.type, each.shape, each.values)
     if each.element is None:
@@ -85,7 +93,7 @@ class _Author:
         self.spec = spec_file.spec
         self.seed = seed
         self.conditions = Conditions(spec_file.spec)
-        self.mistakes: dict[Path_, Mistake] = {}
+        self.mistakes: dict[SpecPath, Mistake] = {}
 
     def stop_at_mistakes(self) -> None:
         if self.mistakes:
@@ -102,23 +110,24 @@ class _Author:
     def drawn(self, strength: int) -> Iterator[Case]:
         rows: list[Row] = []
         with self.noting(("cases", "factors")):
-            table = Table(self.spec)
-            rows = table.rows(strength)
+            space = InputSpace(self.spec)
+            rows = space.rows(strength)
         for row in rows:
-            levels = table.level_names(row)
+            levels = space.level_names(row)
             pairs = [f"{factor}={level}" for factor, level in levels.items()]
             name = "-".join(["valid", *[*levels.values()][:2], digest(" ".join(sorted(pairs)))])
             with self.noting(("cases", "draw"), f", drawn for {', '.join(pairs)}"):
-                call = table.call(row, f"{self.seed}|{self.spec.full_id(name)}")
+                call = space.call(row, f"{self.seed}|{self.spec.full_id(name)}")
                 yield self.valid(name, call, ("cases", "draw"), "its levels", levels=levels)
 
-    def valid(self, name: str, call: Call, place: Path_, why: str, **more: Any) -> Case:
+    def valid(self, name: str, call: Call, place: SpecPath, why: str, **more: Any) -> Case:
         """Return the case of a valid call, whose patterns are its own."""
         identity = self.spec.full_id(name)
         call = patterned(call, f"{self.seed}|{identity}")
         standing = self.conditions.standing(call)
         if standing.broken:
-            raise ExpressionError(f"{identity} is to be valid and breaks {standing.broken}: {call}")
+            rules = ", ".join(standing.broken)
+            raise ExpressionError(f"{identity} is to be valid and breaks {rules}: {call}")
         return Case(
             identity,
             call,
@@ -155,7 +164,7 @@ class _Author:
         self,
         twin: Case,
         call: Call,
-        place: Path_,
+        place: SpecPath,
         kind: str,
         rules: Sequence[str],
         rejects: str | None = None,
@@ -178,7 +187,7 @@ class _Author:
         twins: Sequence[Case],
         kind: str,
         change: Change,
-        place: Path_,
+        place: SpecPath,
         ambiguity: str | None,
         breaks: str | None = None,
     ) -> list[tuple[Case, Call]]:
@@ -213,12 +222,12 @@ class _Author:
                 value = evaluate(expression, names, {**FUNCTIONS, **BUILDERS, **CHANGES})
             except Inapplicable:
                 return None
-            call = call.changed(target, value)
+            call = call.changed(target, value, tuple(self.spec.defaults))
         return call if call != twin.call else None
 
     def feature_levels(self, call: Call) -> tuple[str, ...]:
         """Return the feature levels whose table has the first input's rank and type."""
-        first = next(iter(call.inputs.values()))
+        first = call.inputs[self.spec.leading.name]
         return tuple(
             level.name
             for level in self.spec.feature_levels
@@ -229,9 +238,10 @@ class _Author:
         return tuple(map(self.spec.full_id, names))
 
     @contextmanager
-    def noting(self, place: Path_, context: str = "") -> Iterator[None]:
+    def noting(self, place: SpecPath, context: str = "") -> Iterator[None]:
         """Keep what goes wrong inside as a mistake of the spec, and go on behind it."""
         try:
             yield
         except (ExpressionError, Inapplicable) as error:
-            self.mistakes.setdefault(place, self.file.mistake(place, f"{error}{context}"))
+            at = getattr(error, "place", ()) or place
+            self.mistakes.setdefault(at, self.file.mistake(at, f"{error}{context}"))

@@ -34,8 +34,8 @@ def certify(
     """Run the cases of a suite on a backend, in this process, and certify what it did.
 
     `backend` is an object or what `load` looks up; `options` then go to its constructor. `suite`
-    is a folder, by default the core suite of opcert; with `specs` instead, it is made from those.
-    `operator` and `case` are globs.
+    is a folder, by default the core suite of opcert; without it and with `specs`, it is made from
+    those, which the reference then follows too. `operator` and `case` are globs.
 
     Raises:
         OpcertError: backend, suite, specs or selection are at fault.
@@ -78,10 +78,8 @@ def certify(
 
 
 def _opened(suite: str | Path | None, specs: str | Path | None, operator: str) -> Suite:
-    if specs is None:
+    if suite is not None or specs is None:
         return Suite(Path(suite) if suite is not None else None)
-    if suite is not None:
-        raise OpcertError("both a suite and specs were given; expected one of them")
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder) / "suite", specs, operator=operator)
         return Suite(Path(folder) / "suite")

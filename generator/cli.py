@@ -8,7 +8,7 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from opcert.generator.errors import OpcertError
+from opcert.generator.errors import OpcertError, SpecError
 
 CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
 INTERRUPTED = 130
@@ -45,7 +45,9 @@ def _told(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
         try:
             command(*args, **kwargs)
         except OpcertError as error:
-            typer.echo(f"opcert: {error}" if "\n" not in str(error) else str(error), err=True)
+            # A mistake in a spec begins with its place, as editors read it.
+            place = "" if isinstance(error, SpecError) else "opcert: "
+            typer.echo(f"{place}{error}", err=True)
             raise typer.Exit(AT_FAULT) from None
         except KeyboardInterrupt:
             typer.echo("opcert: interrupted; nothing was written", err=True)

@@ -1,6 +1,6 @@
 """What a call keeps, breaks and touches, by the conditions of its spec."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,9 @@ from opcert.generator.expressions import (
     shown,
 )
 from opcert.generator.spec import Rule, Spec
+from opcert.generator.yaml_source import SpecPath
+
+_MOST_OUTPUTS = 1000
 
 
 @dataclass(frozen=True)
@@ -60,20 +63,23 @@ class Conditions:
         kept: list[str] = []
         broken: list[str] = []
         moot: set[str] = set()
-        for rule in self.spec.requirements.values():
+        for i, rule in self._rules("requirement"):
             if not moot.isdisjoint(rule.given):
                 moot.add(rule.id)
-            elif self._speaks(rule, names):
-                holds = condition(parse(rule.holds or "True"), names)
+            elif self._speaks(i, rule, names):
+                holds = _condition(rule.holds or "True", names, ("rules", i, "holds"))
                 (kept if holds else broken).append(rule.id)
                 if not holds:
                     moot.add(rule.id)
         return Standing(tuple(kept), tuple(broken))
 
-    def _speaks(self, rule: Rule, names: Mapping[str, Any]) -> bool:
+    def _rules(self, kind: str) -> Iterator[tuple[int, Rule]]:
+        return ((i, rule) for i, rule in enumerate(self.spec.rules) if rule.kind == kind)
+
+    def _speaks(self, i: int, rule: Rule, names: Mapping[str, Any]) -> bool:
         if not self._has(names, rule.when, rule.holds or "True"):
             return False
-        return rule.when == "True" or condition(parse(rule.when), names)
+        return _condition(rule.when, names, ("rules", i, "when"))
 
     def _has(self, names: Mapping[str, Any], *texts: str) -> bool:
         """Whether every required argument that one of the expressions names is there."""
@@ -83,14 +89,18 @@ class Conditions:
     def behaviours(self, call: Call) -> tuple[str, ...]:
         """Return the behaviours that a valid `call` shows."""
         names = self.names(call)
-        shown = self.spec.behaviours.values()
-        return tuple(rule.id for rule in shown if condition(parse(rule.when), names))
+        return tuple(
+            rule.id
+            for i, rule in self._rules("behaviour")
+            if _condition(rule.when, names, ("rules", i, "when"))
+        )
 
     def ambiguity(self, call: Call) -> str | None:
         """Return the first ambiguity that `call` touches."""
         names = self.names(call)
-        for each in self.spec.ambiguities:
-            if self._has(names, each.touches) and condition(parse(each.touches), names):
+        for i, each in enumerate(self.spec.ambiguities):
+            place = ("ambiguities", i, "touches")
+            if self._has(names, each.touches) and _condition(each.touches, names, place):
                 return each.id
         return None
 
@@ -105,41 +115,54 @@ class Conditions:
             each.type: names[each.name].type for each in reversed(self.spec.inputs) if each.required
         }
         return [
-            Tensor(types[output.type], _shape(output.shape, {**names, "i": i}))
-            for output in self.spec.outputs
-            for i in range(_size(output.count, names))
+            Tensor(types[output.type], _shape(output.shape, {**names, "i": i}, k))
+            for k, output in enumerate(self.spec.outputs)
+            for i in range(_count(output.count, names, k))
         ]
 
     def contradicted(
-        self, call: Call, shown: Collection[str], outputs: Sequence[Tensor]
+        self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]
     ) -> list[str]:
-        """Return the behaviours among the rules `shown`, by full id, that outputs contradict."""
+        """Return the behaviours among `rules`, by full id, that `outputs` contradict."""
         names = {**self.names(call), "outputs": tuple(outputs)}
         return [
             rule.id
-            for rule in self.spec.behaviours.values()
+            for i, rule in self._rules("behaviour")
             if rule.holds is not None
-            and self.spec.full_id(rule.id) in shown
-            and not condition(parse(rule.holds), names)
+            and self.spec.full_id(rule.id) in rules
+            and not _condition(rule.holds, names, ("rules", i, "holds"))
         ]
 
 
-def _shape(text: str, names: Mapping[str, Any]) -> tuple[int, ...]:
-    shape = _value(text, names)
+def _condition(text: str, names: Mapping[str, Any], place: SpecPath) -> bool:
+    # Most conditions of the kind have nothing to ask.
+    if text == "True":
+        return True
+    try:
+        return condition(parse(text), names)
+    except ExpressionError as error:
+        raise ExpressionError(str(error), place) from None
+
+
+def _shape(text: str, names: Mapping[str, Any], output: int) -> tuple[int, ...]:
+    place = ("outputs", output, "shape")
+    shape = _value(text, names, place)
     if not isinstance(shape, tuple) or not all(isinstance(each, int) for each in shape):
-        raise ExpressionError(f"{shown(text)} is {shown(shape)}; expected a shape")
+        raise ExpressionError(f"{shown(text)} is {shown(shape)}; expected a shape", place)
     return shape
 
 
-def _size(text: str, names: Mapping[str, Any]) -> int:
-    size = _value(text, names)
-    if not isinstance(size, int):
-        raise ExpressionError(f"{shown(text)} is {shown(size)}; expected a number of outputs")
-    return size
+def _count(text: str, names: Mapping[str, Any], output: int) -> int:
+    place = ("outputs", output, "count")
+    count = _value(text, names, place)
+    if not isinstance(count, int) or not 0 <= count <= _MOST_OUTPUTS:
+        expected = f"a number of outputs, {_MOST_OUTPUTS} at most"
+        raise ExpressionError(f"{shown(text)} is {shown(count)}; expected {expected}", place)
+    return count
 
 
-def _value(text: str, names: Mapping[str, Any]) -> Any:
+def _value(text: str, names: Mapping[str, Any], place: SpecPath) -> Any:
     try:
         return evaluate(parse(text), names, FUNCTIONS)
-    except Inapplicable as error:
-        raise ExpressionError(str(error)) from None
+    except (ExpressionError, Inapplicable) as error:
+        raise ExpressionError(str(error), place) from None

@@ -2,12 +2,13 @@
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from opcert.generator.calls import BUILDERS, Call
+from opcert.generator.calls import BUILDERS, Call, Tensor
 from opcert.generator.cover import Constraint, Row, covering_array
+from opcert.generator.errors import ExpressionError
 from opcert.generator.expressions import (
     CONSTANTS,
     FUNCTIONS,
@@ -15,6 +16,7 @@ from opcert.generator.expressions import (
     condition,
     evaluate,
     parse,
+    shown,
 )
 from opcert.generator.samplers import Sampler, bound
 from opcert.generator.spec import Spec
@@ -28,7 +30,7 @@ class Level:
     value: Expression
 
 
-class Table:
+class InputSpace:
     """The factors of a spec with their levels."""
 
     def __init__(self, spec: Spec) -> None:
@@ -93,7 +95,11 @@ class Table:
         key = (factor, row[factor], *[row[each] for each in needed])
         if key not in self._values:
             level = self.factors[factor][row[factor]]
-            self._values[key] = evaluate(level.value, self._with_values(row, needed), FUNCTIONS)
+            value = evaluate(level.value, self._with_values(row, needed), FUNCTIONS)
+            if not isinstance(value, bool | int | float | str):
+                text = f"{shown(value)}; expected a number or text as the value of a level"
+                raise ExpressionError(text, ("cases", "factors", factor, level.name))
+            self._values[key] = value
         return self._values[key]
 
     def _with_values(self, row: Mapping[str, int], factors: Iterable[str]) -> dict[str, Any]:
@@ -121,22 +127,18 @@ class Table:
             name: evaluate(parse(text), names, {**FUNCTIONS, **BUILDERS})
             for name, text in {**table.inputs, **table.attributes}.items()
         }
-        return patterned(self._call_of(built), seed)
+        return self._call_of(built)
 
     def _call_of(self, built: Mapping[str, Any]) -> Call:
         def chosen(wanted: Mapping[str, str]) -> dict[str, Any]:
             return {name: built[name] for name in wanted if built[name] is not None}
 
-        return Call(chosen(self._spec.cases.inputs), chosen(self._spec.cases.attributes))
-
-
-def patterned(call: Call, seed: str) -> Call:
-    """Give each tensor of `call` that a pattern fills a pattern of its own."""
-    inputs = {
-        name: replace(tensor, pattern=f"{seed}|{name}") if tensor.values is None else tensor
-        for name, tensor in call.inputs.items()
-    }
-    return Call(inputs, call.attributes)
+        inputs = chosen(self._spec.cases.inputs)
+        for name, value in inputs.items():
+            if not isinstance(value, Tensor):
+                expected = "expected a tensor: filled(), tensor(), listed() or scalar()"
+                raise ExpressionError(f"{shown(value)}; {expected}", ("cases", "inputs", name))
+        return Call(inputs, chosen(self._spec.cases.attributes))
 
 
 def _level_uses(expression: Expression) -> frozenset[str]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def operator_files(spec_file: SpecFile, vectors: Sequence[Vector]) -> tuple[Oper
         spec=spec_file.name,
         pack=f"{stem}.npz",
         feature_levels=tuple(level.name for level in spec.feature_levels),
-        cases=_indexed_cases(spec.inputs[0].name, vectors, names, packed),
+        cases=_indexed_cases(spec.leading.name, vectors, names, packed),
     )
     entry = OperatorEntry(
         spec=spec_file.name,
@@ -76,7 +77,7 @@ def suite_files(
         format=FORMAT,
         profile=profile,
         seed=seed,
-        operators={name: entry for name, entry, _ in operators},
+        operators={name: entry for name, entry, _ in sorted(operators, key=itemgetter(0))},
         files={name: sha256(data).hexdigest() for name, data in sorted(written.items())},
     )
     text = manifest.model_dump_json(indent=1) + "\n"
@@ -102,13 +103,13 @@ def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, 
 
 
 def _indexed_cases(
-    first: str, vectors: Sequence[Vector], names: Mapping[int, str], packed: Pack
+    leads: str, vectors: Sequence[Vector], names: Mapping[int, str], packed: Pack
 ) -> tuple[IndexedCase, ...]:
     indexed: dict[str, IndexedCase] = {}
     for vector in vectors:
         case, tensors = vector.case, vector.case.call.inputs
         twin = indexed.get(case.twin or "")
-        leading = tensors.get(first)
+        leading = tensors.get(leads)
         indexed[case.id] = IndexedCase(
             id=case.id,
             expects="outputs" if case.rejects is None else "rejection",
@@ -194,7 +195,7 @@ def _literal(value: Any, indent: int) -> str:
 def _python(value: Any) -> str:
     """Write plain data as Python with double quotes."""
     if isinstance(value, str):
-        return json.dumps(value)
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_python(k)}: {_python(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):

@@ -1,5 +1,6 @@
 """What can be wrong with a call of opcert, a spec or a suite: one message each, exit code 2."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -9,7 +10,14 @@ class OpcertError(Exception):
 
 
 class ExpressionError(OpcertError):
-    """An expression that does not parse, names something unknown or cannot be evaluated."""
+    """An expression that does not parse, names something unknown or cannot be evaluated.
+
+    `place` is the path to it in the spec, where that is known.
+    """
+
+    def __init__(self, text: str, place: tuple[Hashable, ...] = ()) -> None:
+        super().__init__(text)
+        self.place = place
 
 
 class Inapplicable(Exception):

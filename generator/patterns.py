@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -15,20 +16,20 @@ Bits = npt.NDArray[np.unsignedinteger]
 _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m2": (5, 2)}
 # Of f8e4m3, which has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
-_ATTEMPTS = 16
+_ATTEMPTS = 64
 
 
 def filled_array(tensor: Tensor) -> Array:
     """Return the elements of a tensor that a pattern fills, the same for the same pattern.
 
     Injective where the type has as many values as the tensor has elements; else scattered so that
-    the tensor differs from itself shifted by one along any axis.
+    the tensor differs from itself shifted by one along any axis, and from its transposes.
     """
     dtype = ELEMENT_TYPES[tensor.type]
     width = 1 if tensor.type == "boolean" else 8 * dtype.itemsize
     for attempt in range(_ATTEMPTS):
         bits = _bits(f"{tensor.pattern}|{attempt}", tensor.size, width).reshape(tensor.shape)
-        if tensor.size <= 1 << width or _tells_shifts(bits):
+        if tensor.size <= 1 << width or _tells_positions(bits):
             break
     return bits.astype(bits_dtype(dtype)).view(dtype)
 
@@ -61,7 +62,9 @@ def with_specials(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Arr
     if not specials or bits.size > 1 << min(63, 8 * array.itemsize):
         return array
     arrived = [bits_of(each).ravel() for each in outputs if each.dtype == array.dtype]
-    reached = np.flatnonzero(np.isin(bits, np.concatenate(arrived))) if arrived else bits[:0]
+    # An operator may give zeros of its own, so a zero in an output shows no arrival.
+    seen = np.concatenate([bits[:0], *arrived])
+    reached = np.flatnonzero(np.isin(bits, seen) & (bits != 0))
     count = min(len(specials), (len(reached) + 1) // 2)
     turn = _number(f"{tensor.pattern}|specials")
     for k in range(count):
@@ -90,6 +93,10 @@ def _bits(seed: str, size: int, width: int) -> Bits:
     return (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(64 - width)
 
 
-def _tells_shifts(bits: Bits) -> bool:
+def _tells_positions(bits: Bits) -> bool:
     long_axes = [axis for axis, extent in enumerate(bits.shape) if extent > 1]
-    return all(not np.array_equal(bits, np.roll(bits, 1, axis)) for axis in long_axes)
+    shifted = [np.roll(bits, 1, axis) for axis in long_axes]
+    transposed = [
+        bits.swapaxes(a, b) for a, b in combinations(long_axes, 2) if bits.shape[a] == bits.shape[b]
+    ]
+    return not any(np.array_equal(bits, other) for other in [*shifted, *transposed])

@@ -5,12 +5,13 @@ from math import prod
 from random import Random
 from typing import Any
 
-from opcert.generator.element_types import fits, highest
-from opcert.generator.errors import Inapplicable
+from opcert.generator.element_types import fits, highest, lowest
+from opcert.generator.errors import Inapplicable, did_you_mean
 from opcert.generator.expressions import python_slice
 
 # The most elements that the extents of one tensor are drawn for.
 ELEMENTS = 1024
+_KINDS = ["varied", "ones", "equal", "zero"]
 _EXTENTS = (2, 3, 5, 7, 4)
 
 
@@ -62,6 +63,8 @@ class Sampler:
 
     def dims(self, count: int, kind: str = "varied", taken: int = 1) -> tuple[int, ...]:
         """Draw `count` extents beside `taken` elements: varied, ones, equal, or with a zero."""
+        if kind not in _KINDS:
+            raise ValueError(f"'{kind}' is no kind of extents{did_you_mean(kind, _KINDS)}")
         if kind == "ones":
             return (1,) * count
         budget = ELEMENTS // max(1, taken)
@@ -94,7 +97,7 @@ class Sampler:
 
         Where `n` is 0 there is none, and the index is near 0.
         """
-        least = -max(n, 1) if fits(index_type, -max(n, 1)) else 0
+        least = max(-max(n, 1), lowest(index_type))
         return self.between(least, min(max(n, 1) - 1, highest(index_type)))
 
     def span(self, n: int, index_type: str) -> tuple[int, int, int]:

@@ -40,7 +40,7 @@ class Document(Part):
 class Argument(Part):
     """What inputs and attributes have in common. `range` is [least, most]; both ends are tested."""
 
-    name: str
+    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     type: str
     required: bool
     text: str
@@ -198,6 +198,11 @@ class Spec(Part):
     def arguments(self) -> tuple[Argument, ...]:
         """The inputs, then the attributes."""
         return (*self.inputs, *self.attributes)
+
+    @cached_property
+    def leading(self) -> Input:
+        """The first required input, after whose type and rank a case is counted."""
+        return next(each for each in self.inputs if each.required)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from opcert.generator.expressions import FUNCTIONS, evaluate, parse, shown
 from opcert.generator.spec import Ends
 from opcert.generator.spec_files import SpecFile, read_specs
 from opcert.generator.vectors import vectors_of
-from opcert.generator.yaml_source import Path_
+from opcert.generator.yaml_source import SpecPath
 
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 
@@ -101,7 +101,7 @@ def _unreached_ends(spec_file: SpecFile, calls: Sequence[Call]) -> Iterator[Mist
 def _unreached_ends_of(
     spec_file: SpecFile,
     seen: Sequence[Mapping[str, Any]],
-    place: Path_,
+    place: SpecPath,
     name: str,
     values_of: ValuesOf,
     ends: Ends,
@@ -128,7 +128,7 @@ def _end(text: str, names: Mapping[str, Any]) -> int:
     return value
 
 
-def _ranges(spec_file: SpecFile) -> Iterator[tuple[Path_, str, ValuesOf, Ends]]:
+def _ranges(spec_file: SpecFile) -> Iterator[tuple[SpecPath, str, ValuesOf, Ends]]:
     """Yield each declared range: its place, what it is of, how to read the values, its ends."""
     for i, each in enumerate(spec_file.spec.inputs):
         yield ("inputs", i, "rank"), each.name, lambda tensor: (tensor.rank,), each.rank

@@ -19,7 +19,7 @@ from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mea
 from opcert.generator.python_files import module_from_file
 from opcert.generator.spec import Part, Spec
 from opcert.generator.spec_names import name_mistakes
-from opcert.generator.yaml_source import KEY, Path_, Source
+from opcert.generator.yaml_source import KEY, Source, SpecPath
 
 Reference = Callable[..., list[Array]]
 
@@ -44,7 +44,7 @@ class SpecFile:
         text = self.path.read_text(encoding="utf-8")
         return sha256(text.encode()).hexdigest()
 
-    def mistake(self, path: Path_, text: str) -> Mistake:
+    def mistake(self, path: SpecPath, text: str) -> Mistake:
         """Return a mistake at `path` in the file."""
         return self.source.mistake(path, text)
 
@@ -157,7 +157,7 @@ def specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
 
 def _model_mistakes(source: Source, error: ValidationError) -> list[Mistake]:
     """Say each error of the model once: branches of a union that all failed count as one."""
-    by_place: dict[Path_, list[Any]] = {}
+    by_place: dict[SpecPath, list[Any]] = {}
     for each in error.errors(include_url=False):
         by_place.setdefault(_place(source, each), []).append(each)
     within = {place[:length] for place in by_place for length in range(len(place))}
@@ -170,13 +170,13 @@ def _model_mistakes(source: Source, error: ValidationError) -> list[Mistake]:
     ]
 
 
-def _is_misspelt(place: Path_, kind: str, unknown: list[Path_]) -> bool:
+def _is_misspelt(place: SpecPath, kind: str, unknown: list[SpecPath]) -> bool:
     """Whether a key is missing only because an unknown one stands in its place."""
     beside = [str(each[-1]) for each in unknown if each[:-1] == place[:-1]]
     return kind == "missing" and bool(get_close_matches(str(place[-1]), beside))
 
 
-def _place(source: Source, error: Any) -> Path_:
+def _place(source: Source, error: Any) -> SpecPath:
     loc = error["loc"]
     if error["type"] == "missing":
         return (*source.known_part(loc[:-1]), loc[-1])

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any, TypeAlias
 
+from pydantic import JsonValue
+
 from opcert.generator.calls import BUILDERS, CHANGES
-from opcert.generator.element_types import ELEMENT_TYPES
+from opcert.generator.element_types import ELEMENT_TYPES, INTEGERS, fits
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.generator.expressions import (
     CONSTANTS,
@@ -18,21 +20,23 @@ from opcert.generator.expressions import (
     shown,
 )
 from opcert.generator.samplers import SAMPLERS
-from opcert.generator.spec import DocumentedTensor, Example, Rule, Spec
-from opcert.generator.yaml_source import KEY, Path_
+from opcert.generator.spec import Attribute, DocumentedTensor, Example, Rule, Spec
+from opcert.generator.yaml_source import KEY, SpecPath
 
-Found: TypeAlias = Iterator[tuple[Path_, str]]
+Found: TypeAlias = Iterator[tuple[SpecPath, str]]
 Known: TypeAlias = Mapping[str, tuple[str, ...]]
 
 # The most elements of a documented tensor, which has to fit a pack.
 _MOST_ELEMENTS = 10**6
+_ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
 
 
-def name_mistakes(spec: Spec) -> list[tuple[Path_, str]]:
+def name_mistakes(spec: Spec) -> list[tuple[SpecPath, str]]:
     """Return each mistake with the path to it; reads names alone, draws nothing."""
     return [
         *_types(spec),
         *_repeated_ids(spec),
+        *_shadowing_names(spec),
         *_ranges_and_outputs(spec),
         *_rules(spec),
         *_ambiguities(spec),
@@ -41,7 +45,7 @@ def name_mistakes(spec: Spec) -> list[tuple[Path_, str]]:
     ]
 
 
-def _expression(path: Path_, text: str, known: Known, functions: Functions) -> Found:
+def _expression(path: SpecPath, text: str, known: Known, functions: Functions) -> Found:
     try:
         mistakes = parse(text).mistakes(known, functions)
     except ExpressionError as error:
@@ -60,7 +64,7 @@ def _call_names(spec: Spec) -> Known:
     }
 
 
-def _unknown(path: Path_, what: str, name: str, known: list[str]) -> Found:
+def _unknown(path: SpecPath, what: str, name: str, known: list[str]) -> Found:
     if name not in known:
         yield path, f"unknown {what} '{name}'{did_you_mean(name, known)}"
 
@@ -82,22 +86,35 @@ def _types(spec: Spec) -> Found:
             yield from _element_type(("feature_levels", i, "types", j), name)
 
 
-def _element_type(path: Path_, name: str) -> Found:
+def _element_type(path: SpecPath, name: str) -> Found:
     yield from _unknown(path, "element type", name, list(ELEMENT_TYPES))
 
 
-def _repeated_ids(spec: Spec) -> Found:
-    named = [
-        *(("rules", i, "id", each.id) for i, each in enumerate(spec.rules)),
-        *(("ambiguities", i, "id", each.id) for i, each in enumerate(spec.ambiguities)),
-        *(("examples", i, "id", each.id) for i, each in enumerate(spec.examples)),
-        *(("inputs", i, "name", each.name) for i, each in enumerate(spec.inputs)),
-        *(("attributes", i, "name", each.name) for i, each in enumerate(spec.attributes)),
+def _argument_names(spec: Spec) -> list[tuple[SpecPath, str]]:
+    return [
+        *((("inputs", i, "name"), each.name) for i, each in enumerate(spec.inputs)),
+        *((("attributes", i, "name"), each.name) for i, each in enumerate(spec.attributes)),
     ]
-    times = Counter(name for *_, name in named)
-    for *path, name in named:
+
+
+def _repeated_ids(spec: Spec) -> Found:
+    named = _argument_names(spec)
+    for key in ("rules", "ambiguities", "examples"):
+        named += [((key, i, "id"), each.id) for i, each in enumerate(getattr(spec, key))]
+    times = Counter(name for _, name in named)
+    for path, name in named:
         if times[name] > 1:
-            yield tuple(path), f"'{name}' stands {times[name]} times; expected a name of its own"
+            yield path, f"'{name}' stands {times[name]} times; expected a name of its own"
+
+
+def _shadowing_names(spec: Spec) -> Found:
+    fixed = {*CONSTANTS, *spec.constants, *spec.types, "omitted", "outputs", "level", "i"}
+    named = _argument_names(spec)
+    for key in ("factors", "draw"):
+        named += [(("cases", key, name, KEY), name) for name in getattr(spec.cases, key)]
+    for path, name in named:
+        if name in fixed:
+            yield path, f"'{name}' already means something else in expressions; expected another"
 
 
 def _ranges_and_outputs(spec: Spec) -> Found:
@@ -109,10 +126,21 @@ def _ranges_and_outputs(spec: Spec) -> Found:
             for key in ("rank", "range"):
                 for j, end in enumerate(getattr(each, key, None) or ()):
                     yield from _expression((part, i, key, j), end, known, FUNCTIONS)
+    for i, attribute in enumerate(spec.attributes):
+        if attribute.default is not None:
+            yield from _attribute_value(("attributes", i, "default"), attribute, attribute.default)
     for i, output in enumerate(spec.outputs):
         yield from _expression(("outputs", i, "count"), output.count, known, FUNCTIONS)
         numbered = {**known, "i": ()}
         yield from _expression(("outputs", i, "shape"), output.shape, numbered, FUNCTIONS)
+
+
+def _attribute_value(path: SpecPath, attribute: Attribute, value: JsonValue) -> Found:
+    wanted = _ATTRIBUTE_TYPES[attribute.type]
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        yield path, f"found {shown(value)}; expected an attribute of type {attribute.type}"
+    elif attribute.one_of is not None and value not in attribute.one_of:
+        yield from _unknown(path, "value", str(value), list(attribute.one_of))
 
 
 def _rules(spec: Spec) -> Found:
@@ -129,7 +157,7 @@ def _rules(spec: Spec) -> Found:
             yield from _unknown((*path, "given", j), "earlier requirement", name, earlier)
 
 
-def _requirement(spec: Spec, rule: Rule, path: Path_, known: Known) -> Found:
+def _requirement(spec: Spec, rule: Rule, path: SpecPath, known: Known) -> Found:
     if rule.holds is None:
         text = f"requirement '{rule.id}' has no condition; expected the key 'holds'"
         yield (*path, "id"), text
@@ -143,7 +171,7 @@ def _requirement(spec: Spec, rule: Rule, path: Path_, known: Known) -> Found:
     yield from _ways(spec, (*path, "broken_by"), rule.broken_by)
 
 
-def _behaviour(rule: Rule, path: Path_, known: Known) -> Found:
+def _behaviour(rule: Rule, path: SpecPath, known: Known) -> Found:
     for key in ("broken_by", "unbreakable", "given"):
         if getattr(rule, key):
             yield (*path, key, KEY), f"'{key}' in a behaviour; only a requirement can be broken"
@@ -152,7 +180,7 @@ def _behaviour(rule: Rule, path: Path_, known: Known) -> Found:
         yield from _expression((*path, "holds"), rule.holds, with_outputs, FUNCTIONS)
 
 
-def _ways(spec: Spec, path: Path_, ways: Mapping[str, Mapping[str, str]]) -> Found:
+def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> Found:
     arguments = [each.name for each in (*spec.inputs, *spec.attributes)]
     functions = {**FUNCTIONS, **BUILDERS, **CHANGES}
     for way, change in ways.items():
@@ -184,7 +212,7 @@ def _examples(spec: Spec) -> Found:
             yield from _literal((*path, *where), literal)
 
 
-def _arguments(spec: Spec, example: Example, path: Path_) -> Found:
+def _arguments(spec: Spec, example: Example, path: SpecPath) -> Found:
     for part, described, given in (
         ("inputs", spec.inputs, example.inputs),
         ("attributes", spec.attributes, example.attributes),
@@ -195,9 +223,13 @@ def _arguments(spec: Spec, example: Example, path: Path_) -> Found:
         for each in described:
             if each.required and each.name not in given:
                 yield (*path, part), f"required '{each.name}' is left out"
+    for attribute in spec.attributes:
+        if attribute.name in example.attributes:
+            value = example.attributes[attribute.name]
+            yield from _attribute_value((*path, "attributes", attribute.name), attribute, value)
 
 
-def _literal(path: Path_, literal: DocumentedTensor) -> Found:
+def _literal(path: SpecPath, literal: DocumentedTensor) -> Found:
     yield from _element_type((*path, "type"), literal.type)
     if min(literal.shape, default=0) < 0 or prod(literal.shape) > _MOST_ELEMENTS:
         found = f"the shape {list(literal.shape)}"
@@ -206,9 +238,20 @@ def _literal(path: Path_, literal: DocumentedTensor) -> Found:
         yield from _expression((*path, "element"), literal.element, {"i": ()}, FUNCTIONS)
         if literal.values is not None:
             yield (*path, "element", KEY), "'element' beside 'values'; expected one of them"
+    for i, value in enumerate(literal.values or ()):
+        if not _is_of_type(value, literal.type):
+            yield (*path, "values", i), f"found {value}; expected a value of {literal.type}"
     if literal.values is not None and len(literal.values) != prod(literal.shape):
         found = f"{len(literal.values)} values for the shape {list(literal.shape)}"
         yield (*path, "values"), f"{found}; expected {prod(literal.shape)}"
+
+
+def _is_of_type(value: bool | int | float, element_type: str) -> bool:
+    if element_type == "boolean":
+        return value in (0, 1)
+    if element_type in INTEGERS:
+        return type(value) is int and fits(element_type, value)
+    return True
 
 
 def _cases(spec: Spec) -> Found:
@@ -216,7 +259,7 @@ def _cases(spec: Spec) -> Found:
     fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
     known: dict[str, tuple[str, ...]] = dict.fromkeys(fixed, ())
     for factor, levels in table.factors.items():
-        here: Path_ = ("cases", "factors", factor)
+        here: SpecPath = ("cases", "factors", factor)
         if isinstance(levels, str):
             yield from _listed_levels(here, levels, fixed)
         elif not levels:
@@ -228,11 +271,14 @@ def _cases(spec: Spec) -> Found:
     known["level"] = tuple(table.factors)
     for key in ("unless", "masked"):
         for i, text in enumerate(getattr(table, key)):
-            yield from _expression(("cases", key, i), text, known, FUNCTIONS)
+            mistakes = list(_expression(("cases", key, i), text, known, FUNCTIONS))
+            yield from mistakes
+            if not mistakes and parse(text).names.isdisjoint((*table.factors, "level")):
+                yield ("cases", key, i), f"{shown(text)} names no factor; expected one in it"
     yield from _draws(spec, known)
 
 
-def _listed_levels(path: Path_, text: str, fixed: Mapping[str, Any]) -> Found:
+def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found:
     """Check an expression that lists levels: it stands alone, so its value shows at once."""
     mistakes = list(_expression(path, text, dict.fromkeys(fixed, ()), FUNCTIONS))
     yield from mistakes

@@ -72,11 +72,17 @@ class _Prover:
         return Vector(case, inputs, outputs)
 
     def _run(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
-        return list(self.file.reference(**inputs, **deepcopy(dict(case.call.attributes))))
+        outputs = self.file.reference(**inputs, **deepcopy(dict(case.call.attributes)))
+        if not isinstance(outputs, list) or not all(isinstance(e, np.ndarray) for e in outputs):
+            found = type(outputs).__name__
+            raise self._error(case, f"the reference returns {found}; expected a list of arrays")
+        return outputs
 
     def _outputs(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
         try:
             return self._run(case, inputs)
+        except SpecError:
+            raise
         except Exception as error:
             raise self._error(case, f"the reference rejects a valid call: {error}") from None
 
@@ -86,7 +92,8 @@ class _Prover:
         except Exception as error:
             named = getattr(error, "rule", None)
             if named != case.rejects:
-                text = f"the reference names {named or repr(error)} where {case.rejects} is broken"
+                found = f"names {named}" if named else f"raises {error!r}"
+                text = f"the reference {found}; expected RuleBroken('{case.rejects}', …)"
                 raise self._error(case, text) from None
         else:
             raise self._error(case, f"the reference accepts a call that breaks {case.rejects}")
@@ -97,7 +104,8 @@ class _Prover:
             declared = self.conditions.outputs(case.call)
             contradicted = self.conditions.contradicted(case.call, case.rules, found)
         except ExpressionError as error:
-            raise self._error(case, str(error)) from None
+            mistake = self.file.mistake(error.place or case.place, f"{error}, for {case.id}")
+            raise SpecError([mistake]) from None
         if found != declared:
             text = f"the reference gives {_shapes(found)}, the outputs are declared as"
             raise self._error(case, f"{text} {_shapes(declared)}")

@@ -83,19 +83,24 @@ def _refuse_strangers(folder: Path) -> None:
 
 def _files_in(folder: Path) -> Iterator[str]:
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in _CACHES]
-        for name in names:
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        folders[:] = [name for name in folders if name not in (*_CACHES, *links)]
+        for name in [*names, *links]:
             yield (Path(parent) / name).relative_to(folder).as_posix()
 
 
 def differences(folder: Path, files: Files) -> list[str]:
-    """Say how the files in `folder` differ from `files`, one line each."""
+    """Say how the files in `folder` differ from `files`, one line each.
+
+    Raises:
+        SuiteError: one of them cannot be read.
+    """
     found = set(_files_in(folder))
+    try:
+        held = {name: (folder / name).read_bytes() for name in found & files.keys()}
+    except OSError as error:
+        raise SuiteError(f"{error.filename}: cannot be read: {error.strerror}") from None
     missing = [f"missing: {name}" for name in files.keys() - found]
     beyond = [f"not generated: {name}" for name in found - files.keys()]
-    changed = [
-        f"differs: {name}"
-        for name in found & files.keys()
-        if (folder / name).read_bytes() != files[name]
-    ]
+    changed = [f"differs: {name}" for name, data in held.items() if data != files[name]]
     return sorted([*missing, *beyond, *changed])

@@ -10,7 +10,7 @@ import yaml
 from opcert.generator.errors import Mistake, SpecError
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
-Path_: TypeAlias = tuple[Hashable, ...]
+SpecPath: TypeAlias = tuple[Hashable, ...]
 
 # The core schema of YAML 1.2: no `no` as false, no `1_0` as ten, no `1:30` as ninety.
 _NULL = re.compile(r"(null|Null|NULL|~|)$")
@@ -41,7 +41,7 @@ class Source:
         """
         self.file = str(path)
         self.mistakes: list[Mistake] = []
-        self._positions: dict[Path_, tuple[int, int]] = {(): (1, 1)}
+        self._positions: dict[SpecPath, tuple[int, int]] = {(): (1, 1)}
         text = self._text(path)
         try:
             self._stop_at_extras(text)
@@ -55,14 +55,14 @@ class Source:
             raise self._error(1, 1, f"not YAML: {error}") from None
         self.data = self._plain(root, ()) if root is not None else None
 
-    def known_part(self, path: Path_) -> Path_:
+    def known_part(self, path: SpecPath) -> SpecPath:
         """Return the steps of `path` that the file has."""
-        known: Path_ = ()
+        known: SpecPath = ()
         for step in path:
             known = (*known, step) if (*known, step) in self._positions else known
         return known
 
-    def mistake(self, path: Path_, text: str) -> Mistake:
+    def mistake(self, path: SpecPath, text: str) -> Mistake:
         """Return a mistake, told on one line, at the deepest part of `path` that the file has.
 
         An entry of a mapping is found at its scalar, else at its key; `(*path, KEY)` is the key.
@@ -96,7 +96,7 @@ class Source:
         if extras:
             raise SpecError(extras)
 
-    def _plain(self, node: yaml.Node, path: Path_) -> Plain:
+    def _plain(self, node: yaml.Node, path: SpecPath) -> Plain:
         if isinstance(node, yaml.ScalarNode):
             if node.value:
                 self._positions[path] = _position(node)
@@ -109,7 +109,7 @@ class Source:
             return [self._plain(child, (*path, i)) for i, child in enumerate(node.value)]
         return self._mapping(node, path)
 
-    def _mapping(self, node: yaml.Node, path: Path_) -> dict[str, Plain]:
+    def _mapping(self, node: yaml.Node, path: SpecPath) -> dict[str, Plain]:
         plain: dict[str, Plain] = {}
         for key_node, value in node.value:
             place = _position(key_node)

@@ -1,0 +1,3 @@
+"""A file that fails when it is imported."""
+
+raise RuntimeError("out of order")
