@@ -20,7 +20,7 @@ _SHOWN = 16
 _MAGNITUDES = {
     "boolean": 1,
     **{
-        name: int(ml_dtypes.finfo(ELEMENT_TYPES[name]).max)  # type: ignore[no-untyped-call]
+        name: int(float(ml_dtypes.finfo(ELEMENT_TYPES[name]).max))  # type: ignore[no-untyped-call]
         for name in FLOATS
     },
 }

@@ -19,7 +19,7 @@ from opcert.generator.yaml_source import SpecPath
 Change = Mapping[str, str]
 
 # How many valid calls each way of breaking a rule is applied to.
-TWINS = 6
+TWINS = 8
 # The t of each profile's t-way covering array.
 STRENGTH = {"core": 2}
 
@@ -191,24 +191,38 @@ class _Author:
         ambiguity: str | None,
         breaks: str | None = None,
     ) -> list[tuple[Case, Call]]:
-        """Return the first `TWINS` changed calls that touch `ambiguity` and break `breaks` alone.
+        """Return up to `TWINS` changed calls that touch `ambiguity` and break `breaks` alone.
 
         The twins are asked in an order of the change's own, so that a new case among them moves
-        few others.
+        few others, and first those that give the changed argument a type it did not have yet.
         """
         found: list[tuple[Case, Call]] = []
-        for twin in sorted(twins, key=lambda case: digest(f"{kind}|{case.id}")):
-            with self.noting(place, f", in a change to {twin.id}"):
-                call = self.after(twin, change)
-                if call and self.conditions.ambiguity(call) == ambiguity:
-                    alone = breaks is None or self.conditions.standing(call).broken == (breaks,)
-                    found += [(twin, call)] if alone else []
-            if len(found) == TWINS or place in self.mistakes:
-                break
+        types: set[str] = set()
+        left = sorted(twins, key=lambda case: digest(f"{kind}|{case.id}"))
+        for again in (False, True):
+            for twin in list(left):
+                changed_type = self.type_of(twin.call, change)
+                if len(found) == TWINS or place in self.mistakes:
+                    break
+                if changed_type in types and not again:
+                    continue
+                left.remove(twin)
+                with self.noting(place, f", in a change to {twin.id}"):
+                    call = self.after(twin, change)
+                    if call and self.conditions.ambiguity(call) == ambiguity:
+                        broken = self.conditions.standing(call).broken
+                        if breaks is None or broken == (breaks,):
+                            found.append((twin, call))
+                            types.add(changed_type)
         if not found:
             text = f"'{kind}' applies to no call: no valid call becomes one that does this alone"
             self.mistakes.setdefault(place, self.file.mistake(place, text))
         return found
+
+    def type_of(self, call: Call, change: Change) -> str:
+        """Return the type of the changed input, or of the first where an attribute changes."""
+        changed = [call.inputs[name] for name in change if name in call.inputs]
+        return (changed or [call.inputs[self.spec.leading.name]])[0].type
 
     def after(self, twin: Case, change: Change) -> Call | None:
         """Return the twin's call with the change, or None where it does not admit it."""

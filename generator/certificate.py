@@ -1,8 +1,8 @@
 """Verdicts -> certificate: what was certified, on what, with what result."""
 
 import json
+import os
 import platform
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.suite import Suite
+from opcert.generator.errors import OpcertError, SuiteError, did_you_mean
+from opcert.generator.suite import default_folder
 from opcert.generator.verdict import Verdict
 
 SCHEMA = 1
@@ -30,6 +30,7 @@ class Certificate:
     backend: dict[str, Any]
     suite: dict[str, Any]
     selection: dict[str, Any]
+    platform: dict[str, str]
     verdicts: Sequence[Verdict]
 
     @cached_property
@@ -52,18 +53,26 @@ class Certificate:
     def reasons(self) -> list[str]:
         """Why the backend is not conformant; nothing where it is."""
         failed = Counter(v.kind for v in self.verdicts if v.status == "fail" and v.kind != "bits")
-        blocking = [f"{count} failures of kind {kind}" for kind, count in failed.most_common()]
+        blocking = [f"{count} x {kind}" for kind, count in failed.most_common()]
         for status in ("crash", "hang", "not-run"):
             if self.counts[status]:
-                blocking.append(f"{self.counts[status]} cases with status {status}")
+                blocking.append(f"{self.counts[status]} x {status}")
         return [*blocking, *self._unverified()]
 
     def _unverified(self) -> list[str]:
         verified = {v.operator for v in self.verdicts if v.status == "pass" or v.kind == "bits"}
         in_scope = {v.operator for v in self.verdicts if v.observed != "not-run"}
+        if not self.verdicts:
+            return [f"nothing was verified: no case matches {self._sought()}"]
         if not verified:
             return ["nothing was verified"]
         return [f"nothing of {name} was verified" for name in sorted(in_scope - verified)]
+
+    def _sought(self) -> str:
+        """Say what was asked for, and the operator that may have been meant."""
+        operator, case = self.selection["operator"], self.selection["case"]
+        near = did_you_mean(operator, list(self.suite["specs"])) if operator != "*" else ""
+        return f"operator '{operator}', case '{case}'{near}"
 
     @property
     def conformant(self) -> bool:
@@ -81,45 +90,62 @@ class Certificate:
         """Return the text of certificate.json."""
         content = {
             "schema": SCHEMA,
-            "opcert": version("opcert"),
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "conformant": self.conformant,
             "grade": self.grade,
             "reasons": self.reasons,
             "suite": self.suite,
             "selection": self.selection,
             "backend": self.backend,
-            "platform": {
-                "system": platform.system(),
-                "machine": platform.machine(),
-                "python": platform.python_version(),
-                "numpy": version("numpy"),
-            },
+            "platform": self.platform,
             "summary": {"cases": len(self.verdicts), **self.counts},
             "operators": self.operators,
             "verdicts": [asdict(verdict) for verdict in self.verdicts],
             "files": {},
         }
-        return json.dumps(content, indent=1, default=str) + "\n"
+        return json.dumps(content, indent=1) + "\n"
 
 
-def write_certificate(certificate: Certificate, out: Path, suite: Path | None) -> Path:
-    """Write certificate.json to the folder `out`, whole or not at all; never into the suite.
+def this_platform() -> dict[str, str]:
+    """Return where and when a run takes place, as a certificate says it."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "opcert": version("opcert"),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+    }
+
+
+def certificate_path(out: Path, suite: Path | None) -> Path:
+    """Return where in the folder `out`, which is made, a certificate goes: never into the suite.
 
     Raises:
-        OpcertError: `out` is in the suite's folder, or cannot be written.
+        OpcertError: `out` is in a suite's folder, or cannot be made.
     """
-    folder = (suite or Suite().folder).resolve()
-    target = out.resolve() / "certificate.json"
-    if target.is_relative_to(folder):
-        raise SuiteError(f"{out}: is inside the suite {folder}; expected a folder outside it")
     try:
+        target = out.resolve() / "certificate.json"
+        for folder in {default_folder().resolve(), (suite or default_folder()).resolve()}:
+            if target.is_relative_to(folder):
+                raise SuiteError(f"{out}: is inside the suite {folder}; expected a folder outside")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=target.parent, prefix=".certificate-", delete=False, encoding="utf-8"
-        ) as file:
-            file.write(certificate.to_json())
-        Path(file.name).replace(target)
-    except OSError as error:
-        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
+        if target.is_dir():
+            raise OpcertError(f"{target}: a folder; expected a file, or nothing")
+    except (OSError, RuntimeError) as error:
+        raise OpcertError(f"{out}: cannot be made: {error}") from None
     return target
+
+
+def write_certificate(certificate: Certificate, target: Path) -> None:
+    """Write a certificate to the file `target`, whole or not at all.
+
+    Raises:
+        OpcertError: it cannot be written.
+    """
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        fresh.write_text(certificate.to_json(), encoding="utf-8")
+        fresh.replace(target)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None

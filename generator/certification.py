@@ -2,29 +2,18 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import replace
 
 from opcert.generator.backends import Backend
-from opcert.generator.element_types import Array
-from opcert.generator.run import Outcome, run_vector
+from opcert.generator.errors import OpcertError, did_you_mean
+from opcert.generator.run import Returned, run_vector, still_right
 from opcert.generator.suite import OperatorSuite, Suite
 from opcert.generator.suite_format import IndexedCase
-from opcert.generator.support import declared_out
+from opcert.generator.support import support_of
 from opcert.generator.verdict import Verdict, judge
 
-# How many later cases run before a case's outputs are looked at for the last time.
-HELD = 4
-
-
-@dataclass(frozen=True)
-class Held:
-    """Outputs that passed, kept while later cases run."""
-
-    case: str
-    outputs: Sequence[Array]
-    golden: Sequence[bytes]
+# How many bytes of outputs are kept, to be looked at again after later cases.
+HELD = 1 << 26
 
 
 class Certification:
@@ -33,10 +22,13 @@ class Certification:
     def __init__(self, backend: Backend, suite: Suite, feature_level: str | None = None) -> None:
         self.backend = backend
         self.suite = suite
+        self.support = support_of(backend, suite)
         self.feature_level = feature_level
+        _check_feature_level(suite, feature_level)
         self._cases = {case.id: (operator, case) for operator, case in suite}
         self._verdicts: dict[str, Verdict] = {}
-        self._held: deque[Held] = deque()
+        self._held: deque[tuple[str, Returned]] = deque()
+        self._held_bytes = 0
 
     def verdict(self, case_id: str, hold: bool = True) -> Verdict:
         """Return the verdict of a case, which runs now unless it has; so does its twin."""
@@ -52,12 +44,14 @@ class Certification:
             return Verdict(case.id, name, status, None, "not-run", case.rules, detail)
         twin = self.verdict(case.twin, hold) if case.twin is not None else None
         outcome = run_vector(self.backend, operator, case)
-        golden = operator.outputs(case)
-        verdict = judge(name, case, golden, outcome, twin)
-        if hold:
-            self._look_again()
-            if verdict.status == "pass" and case.expects == "outputs":
-                self._hold(case, outcome, golden)
+        if case.expects == "rejection" and twin is not None and twin.status == "pass":
+            beside = still_right(self.backend, operator, operator.cases[twin.case])
+            outcome = replace(outcome, fault=outcome.fault or beside)
+        verdict = judge(name, case, outcome, twin)
+        if verdict.status == "fail":
+            verdict = replace(verdict, detail=f"{verdict.detail}\n    {_about(operator, case)}")
+        elif hold:
+            self._hold(case.id, outcome.returned)
         return verdict
 
     def _out_of_scope(self, operator: OperatorSuite, case: IndexedCase) -> tuple[str, str] | None:
@@ -66,29 +60,32 @@ class Certification:
         level = self.feature_level
         if level and operator.index.feature_levels and level not in case.feature_levels:
             return "out-of-claim", f"not in feature level {level}"
-        support = getattr(self.backend, "support", None)
-        declared = declared_out(support, operator.index.operator, case)
+        declared = self.support.why_left_out(operator.index.operator, case)
         return None if declared is None else ("unsupported", declared)
 
-    def _hold(self, case: IndexedCase, outcome: Outcome, golden: Sequence[Array]) -> None:
-        self._held.append(Held(case.id, outcome.outputs, [each.tobytes() for each in golden]))
+    def _hold(self, case: str, returned: Sequence[Returned]) -> None:
+        """Keep what a case returned, and look for the last time at what no longer finds room."""
+        self._held.extend((case, each) for each in returned)
+        self._held_bytes += sum(map(_size, returned))
+        while self._held_bytes > HELD:
+            self._held_bytes -= _size(self._look_again())
 
-    def _look_again(self, keep: int = HELD) -> None:
-        """Drop the outputs held longest; those that changed since turn their case's verdict."""
-        while len(self._held) > keep:
-            held = self._held.popleft()
-            now = [np.asarray(each).tobytes() for each in held.outputs]
-            if now != held.golden:
-                self._verdicts[held.case] = replace(
-                    self._verdicts[held.case],
-                    status="fail",
-                    kind="aliased-output",
-                    detail="an output changed while later cases ran",
-                )
+    def _look_again(self) -> Returned:
+        """Drop what is held longest; if it has changed, so does the verdict of its case."""
+        case, returned = self._held.popleft()
+        if returned.changed and self._verdicts[case].status != "fail":
+            self._verdicts[case] = replace(
+                self._verdicts[case],
+                status="fail",
+                kind="aliased-output",
+                detail="an output changed while later cases ran",
+            )
+        return returned
 
     def finish(self) -> list[Verdict]:
         """Return the verdicts so far, with rejections and declined cases settled."""
-        self._look_again(keep=0)
+        while self._held:
+            self._look_again()
         declined = _declined(self._verdicts.values(), self._cases)
         return [self._settled(verdict, declined) for verdict in self._verdicts.values()]
 
@@ -96,14 +93,14 @@ class Certification:
         _, case = self._cases[verdict.case]
         if verdict.status != "unsupported" or verdict.observed == "not-run":
             return verdict
-        if (verdict.operator, case.type) in declined:
+        if any((verdict.operator, each) in declined for each in {case.type, *case.index_types}):
             return verdict
         return replace(
             verdict,
             status="fail",
             kind="undeclared",
-            detail=f"declined without having been declared, while other calls of {verdict.operator}"
-            f" with {case.type} are not: {verdict.detail}",
+            detail=f"declined, while other calls of {verdict.operator} with {case.type} are not; "
+            f"declare in `support` what is not supported: {verdict.detail}",
         )
 
 
@@ -116,3 +113,21 @@ def _declined(
         if verdict.status != "implementation-defined" and verdict.observed != "not-run":
             statuses[verdict.operator, cases[verdict.case][1].type].add(verdict.status)
     return {key for key, found in statuses.items() if found == {"unsupported"}}
+
+
+def _check_feature_level(suite: Suite, level: str | None) -> None:
+    known = sorted({each for of in suite.operators.values() for each in of.index.feature_levels})
+    if level is not None and level not in known:
+        raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")
+
+
+def _about(operator: OperatorSuite, case: IndexedCase) -> str:
+    """Say what a failed case calls, and for a must-reject one what the broken rule says."""
+    if case.rule is None:
+        return f"in {operator.call(case)}"
+    rule = operator.index.rules[case.rule]
+    return f"in {operator.call(case)}\n    {case.rule} ({rule.clause}): {rule.text}"
+
+
+def _size(returned: Returned) -> int:
+    return sum(array.nbytes for array in returned.golden)

@@ -6,16 +6,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.backends import Backend, checked, load
-from opcert.generator.certificate import Certificate
+from opcert.generator.backends import Backend, checked, closed, load
+from opcert.generator.certificate import Certificate, this_platform
 from opcert.generator.certification import Certification
-from opcert.generator.errors import OpcertError, did_you_mean
+from opcert.generator.errors import OpcertError
 from opcert.generator.generation import generate
 from opcert.generator.suite import Suite
 from opcert.generator.verdict import Verdict
 
 # Told each verdict, its number and how many there will be.
-Progress = Callable[[Verdict, int, int], None]
+OnVerdict = Callable[[Verdict, int, int], None]
 
 
 def certify(
@@ -29,7 +29,7 @@ def certify(
     case: str = "*",
     feature_level: str | None = None,
     stop_at_failure: bool = False,
-    progress: Progress = lambda *_: None,
+    progress: OnVerdict = lambda *_: None,
 ) -> Certificate:
     """Run the cases of a suite on a backend, in this process, and certify what it did.
 
@@ -43,10 +43,16 @@ def certify(
     if isolated:
         raise OpcertError("a backend cannot run isolated yet; expected isolated=None or False")
     opened = _opened(suite, specs, operator)
-    _check_feature_level(opened, feature_level)
     given = dict(options or {})
     found = _backend(backend, given, specs)
     certification = Certification(found, opened, feature_level)
+    described = {
+        "name": found.name,
+        "version": found.version,
+        "options": given,
+        "support": certification.support.described(),
+    }
+    here = this_platform()
     chosen = {
         each.id: Verdict(each.id, of.index.operator, "not-run", None, "not-run", each.rules, "")
         for of, each in opened
@@ -59,20 +65,15 @@ def certify(
             if stop_at_failure and verdict.status == "fail":
                 break
     finally:
-        if callable(close := getattr(found, "close", None)):
-            close()
+        closed(found)
     for verdict in certification.finish():
         if verdict.case in chosen:
             chosen[verdict.case] = verdict
     return Certificate(
-        backend={
-            "name": str(found.name),
-            "version": str(found.version),
-            "options": given,
-            "support": getattr(found, "support", None),
-        },
+        backend=described,
         suite=opened.identity,
         selection={"operator": operator, "case": case, "feature_level": feature_level},
+        platform=here,
         verdicts=list(chosen.values()),
     )
 
@@ -91,9 +92,3 @@ def _backend(backend: str | Backend, options: dict[str, Any], specs: str | Path 
     if backend == "reference" and specs is not None:
         return load(backend, specs=specs, **options)
     return load(backend, **options)
-
-
-def _check_feature_level(suite: Suite, level: str | None) -> None:
-    known = sorted({each for of in suite.operators.values() for each in of.index.feature_levels})
-    if level is not None and level not in known:
-        raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")

@@ -37,7 +37,7 @@ SpecsOption = Annotated[
 OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
 
 
-def _told(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+def _reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Turn an error that the user can mend into its message and exit code 2."""
 
     @wraps(command)
@@ -48,6 +48,9 @@ def _told(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
             # A mistake in a spec begins with its place, as editors read it.
             place = "" if isinstance(error, SpecError) else "opcert: "
             typer.echo(f"{place}{error}", err=True)
+            raise typer.Exit(AT_FAULT) from None
+        except OSError as error:
+            typer.echo(f"opcert: the output cannot be written: {error.strerror}", err=True)
             raise typer.Exit(AT_FAULT) from None
         except KeyboardInterrupt:
             typer.echo("opcert: interrupted; nothing was written", err=True)
@@ -74,7 +77,7 @@ def main_options(
 
 
 @app.command()
-@_told
+@_reports_errors
 def certify(
     backend: Annotated[
         str,
@@ -104,12 +107,15 @@ def certify(
     ] = False,
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
-    from opcert.generator.certificate import write_certificate
+    from opcert.generator.backends import key_value
+    from opcert.generator.certificate import certificate_path, write_certificate
     from opcert.generator.certify_suite import certify as run
     from opcert.generator.report import console, progress, show
 
-    options = dict(_key_value(each) for each in backend_option or [])
-    with progress(console(stderr=True)) as told:
+    options = dict(map(key_value, backend_option or []))
+    # Looked up before the backend runs, which may change the current folder.
+    target = None if out is None else certificate_path(out, suite)
+    with progress(console(stderr=True)) as on_verdict:
         certificate = run(
             backend,
             suite,
@@ -120,23 +126,17 @@ def certify(
             case=case,
             feature_level=feature_level,
             stop_at_failure=stop_at_failure,
-            progress=told,
+            progress=on_verdict,
         )
-    if out is not None:
-        typer.echo(f"wrote {write_certificate(certificate, out, suite)}", err=True)
+    if target is not None:
+        write_certificate(certificate, target)
+        typer.echo(f"wrote {target}", err=True)
     show(certificate, console())
     raise typer.Exit(CONFORMANT if certificate.conformant else NOT_CONFORMANT)
 
 
-def _key_value(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not (key and equals):
-        raise OpcertError(f"--backend-option '{text}' has no value; expected KEY=VALUE")
-    return key, value
-
-
 @app.command()
-@_told
+@_reports_errors
 def generate(
     out: Annotated[Path, typer.Option(help="Folder of the suite.")] = Path("generated"),
     profile: Annotated[Profile, typer.Option(help="How many cases.")] = Profile.CORE,
@@ -172,7 +172,7 @@ def generate(
 
 
 @app.command()
-@_told
+@_reports_errors
 def check(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Spec files; by default those of opcert.")
@@ -180,8 +180,8 @@ def check(
     specs: SpecsOption = None,
 ) -> None:
     """Check specs: every mistake with its place, then how many cases stand behind each rule."""
-    from opcert.generator.report import console
-    from opcert.generator.spec_check import check_specs, show_counts
+    from opcert.generator.report import console, show_counts
+    from opcert.generator.spec_check import check_specs
     from opcert.generator.spec_files import spec_paths
 
     counts = check_specs(files or spec_paths(specs))
@@ -189,7 +189,7 @@ def check(
 
 
 @app.command()
-@_told
+@_reports_errors
 def schema() -> None:
     """Print the JSON Schema of a spec, for editors."""
     import json

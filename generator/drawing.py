@@ -62,13 +62,20 @@ class InputSpace:
         return {factor: levels[i].name for (factor, levels), i in chosen}
 
     def rows(self, t: int) -> list[Row]:
-        """Cover every possible t-tuple of levels, first where the output can tell."""
+        """Cover every possible t-tuple of levels, first where the output can tell.
+
+        Then what only one masked condition admits, one condition after the other, so that they do
+        not hide each other; what is left comes last.
+        """
         table = self._spec.cases
         possible = [self._constraint(text) for text in table.unless]
-        telling = [self._constraint(text) for text in table.masked]
+        masks = [self._constraint(text) for text in table.masked]
         sizes = [len(levels) for levels in self.factors.values()]
-        first = covering_array(sizes, [*possible, *telling], t)
-        return covering_array(sizes, possible, t, first.rows).rows
+        alone = [[mask for mask in masks if mask is not admitted] for admitted in masks]
+        rows: list[Row] = []
+        for excluded in (masks, *alone, []):
+            rows = covering_array(sizes, [*possible, *excluded], t, rows).rows
+        return rows
 
     def _constraint(self, forbids: str) -> Constraint:
         expression = parse(forbids)

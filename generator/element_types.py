@@ -53,6 +53,16 @@ def bits_of(array: Array) -> Array:
     return np.frombuffer(bytearray(array.tobytes()), bits_dtype(array.dtype)).reshape(array.shape)
 
 
+def inverted(array: Array) -> Array:
+    """Return other data of the same type and shape: every bit the other way round."""
+    if array.dtype == np.bool_:
+        return np.logical_not(array, out=np.empty_like(array))
+    bits = array.view(bits_dtype(array.dtype))
+    # With `out`, since without it a scalar comes of an array of rank 0.
+    other: Array = np.invert(bits, out=np.empty_like(bits))
+    return other.view(array.dtype)
+
+
 def lowest(name: str) -> int:
     """Return the least value of integer type `name`."""
     return int(np.iinfo(ELEMENT_TYPES[name]).min)

@@ -20,6 +20,7 @@ from opcert.generator.suite_format import (
     IndexedCase,
     Manifest,
     OperatorEntry,
+    RuleText,
     StoredArray,
 )
 from opcert.generator.vectors import Vector
@@ -42,6 +43,10 @@ def operator_files(spec_file: SpecFile, vectors: Sequence[Vector]) -> tuple[Oper
         spec=spec_file.name,
         pack=f"{stem}.npz",
         feature_levels=tuple(level.name for level in spec.feature_levels),
+        rules={
+            spec.full_id(rule.id): RuleText(clause=rule.clause, text=rule.text)
+            for rule in spec.rules
+        },
         cases=_indexed_cases(spec.leading.name, vectors, names, packed),
     )
     entry = OperatorEntry(
@@ -93,6 +98,7 @@ def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, 
         parts = [
             *((f"{case}/{name}", array) for name, array in vector.inputs.items()),
             *((f"{case}/output.{i}", array) for i, array in enumerate(vector.outputs)),
+            *((f"{case}/other.{i}", array) for i, array in enumerate(vector.other)),
         ]
         for name, array in parts:
             if id(array) not in names:
@@ -127,6 +133,7 @@ def _indexed_cases(
             attributes=case.call.attributes,
             inputs={name: _stored(array, names, packed) for name, array in vector.inputs.items()},
             outputs=tuple(_stored(array, names, packed) for array in vector.outputs),
+            other=tuple(_stored(array, names, packed) for array in vector.other),
         )
     return tuple(indexed.values())
 

@@ -59,3 +59,12 @@ def did_you_mean(found: str, known: list[str]) -> str:
     if near:
         return f"; did you mean '{near[0]}'?"
     return f"; expected one of {', '.join(known)}" if known else ""
+
+
+def said(error: BaseException) -> str:
+    """Return the type and the text of an exception, whatever its text does."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text cannot be had)"
+    return f"{type(error).__name__}: {text}"[:500].encode(errors="replace").decode()

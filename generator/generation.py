@@ -14,7 +14,6 @@ from opcert.generator.suite_format import OperatorEntry
 from opcert.generator.vectors import vectors_of
 from opcert.generator.writing import differences, write_suite
 
-PROFILES = ("core", "full", "stress")
 Part = tuple[str, OperatorEntry, Files]
 
 

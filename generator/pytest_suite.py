@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.generator.backends import load
+from opcert.generator.backends import key_value, load
 from opcert.generator.certification import Certification
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.errors import OpcertError, SuiteError
 from opcert.generator.suite import OperatorSuite, Suite
-from opcert.generator.verdict import Verdict
 
 # Statuses that say nothing against the backend, and are shown as skipped.
 SILENT = ("unsupported", "implementation-defined", "out-of-claim")
@@ -127,31 +126,35 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
     certifications = request.config.stash[_CERTIFICATIONS]
     suite = open_suite(folder)
     if folder not in certifications:
-        options = dict(
-            each.partition("=")[::2] for each in request.config.getoption("backend_option")
-        )
         try:
-            backend = load(request.config.getoption("backend"), **options)
+            certifications[folder] = _certification(suite, request.config)
         except OpcertError as error:
             pytest.exit(f"opcert: {error}", returncode=2)
-        level = request.config.getoption("feature_level")
-        certifications[folder] = Certification(backend, suite, level)
     return Conforms(suite, certifications[folder])
 
 
-def undeclared(config: pytest.Config) -> list[Verdict]:
-    """Return the verdicts that turn only when all cases have run: declined without a word."""
-    finished = [each.finish() for each in config.stash[_CERTIFICATIONS].values()]
-    return [v for verdicts in finished for v in verdicts if v.kind == "undeclared"]
+def _certification(suite: Suite, config: pytest.Config) -> Certification:
+    options = dict(map(key_value, config.getoption("backend_option")))
+    backend = load(config.getoption("backend"), **options)
+    return Certification(backend, suite, config.getoption("feature_level"))
+
+
+def last_word(config: pytest.Config) -> list[str]:
+    """Return what shows only when all cases have run, and fails the session."""
+    verdicts = [v for each in config.stash[_CERTIFICATIONS].values() for v in each.finish()]
+    if verdicts and not any(v.status == "pass" or v.kind == "bits" for v in verdicts):
+        return ["nothing was verified"]
+    undeclared = [v for v in verdicts if v.kind == "undeclared"]
+    return [f"FAILED (undeclared) {v.case}: {v.detail}" for v in undeclared]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a session in which cases were declined that nothing had declared."""
-    if undeclared(session.config) and session.exitstatus == pytest.ExitCode.OK:
+    """Fail a session that verified nothing, or declined what nothing had declared."""
+    if last_word(session.config) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Name the cases that were declined although nothing had declared it."""
-    for verdict in undeclared(config):
-        terminalreporter.write_line(f"FAILED (undeclared) {verdict.case}: {verdict.detail}")
+    """Say why a session fails whose tests did not."""
+    for line in last_word(config):
+        terminalreporter.write_line(line)

@@ -1,6 +1,6 @@
 """Certificate -> terminal: progress while it runs, then the answer in one screen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -8,10 +8,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from opcert.generator.certificate import STATUSES, Certificate
-from opcert.generator.certify_suite import Progress as Told
+from opcert.generator.certify_suite import OnVerdict
+from opcert.generator.spec_check import RuleCounts
 from opcert.generator.verdict import Verdict
 
-# How many failures a terminal shows.
+# How many sorts of failures a terminal shows.
 SHOWN = 10
 _WIDTH = 120
 
@@ -23,8 +24,8 @@ def console(stderr: bool = False) -> Console:
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Told]:
-    """Show how far the run is: a bar on a terminal, elsewhere a line when an operator is done."""
+def progress(console: Console) -> Iterator[OnVerdict]:
+    """Show how far the run is: a bar on a terminal, elsewhere a line as an operator begins."""
     if not console.is_terminal:
         yield _Lines(console)
         return
@@ -32,10 +33,10 @@ def progress(console: Console) -> Iterator[Told]:
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("certifying", total=None)
 
-        def told(verdict: Verdict, number: int, total: int) -> None:
+        def on_verdict(verdict: Verdict, number: int, total: int) -> None:
             bar.update(task, completed=number, total=total, description=verdict.operator)
 
-        yield told
+        yield on_verdict
 
 
 class _Lines:
@@ -50,14 +51,21 @@ class _Lines:
 
 
 def show(certificate: Certificate, console: Console) -> None:
-    """Print the first failures, the table by operator and status, and the answer."""
+    """Print the first failure of each sort, the table by operator and status, and the answer."""
     failures = [v for v in certificate.verdicts if v.status in ("fail", "crash", "hang")]
-    for verdict in failures[:SHOWN]:
+    groups: dict[tuple[str, ...], list[Verdict]] = {}
+    for verdict in failures:
+        sort = (verdict.operator, verdict.status, verdict.kind or "", verdict.rules[0])
+        groups.setdefault(sort, []).append(verdict)
+    largest = sorted(groups.values(), key=len, reverse=True)[:SHOWN]
+    for verdict, *alike in largest:
         kind = f" ({verdict.kind})" if verdict.kind else ""
-        text = f"{verdict.status}{kind} {verdict.case}\n    {verdict.detail}"
+        more = f", and {len(alike)} alike" if alike else ""
+        text = f"{verdict.status}{kind} {verdict.case}{more}\n    {verdict.detail}"
         console.print(text, markup=False, highlight=False, soft_wrap=True)
-    if len(failures) > SHOWN:
-        console.print(f"... and {len(failures) - SHOWN} more", highlight=False)
+    left = len(failures) - sum(map(len, largest))
+    if left:
+        console.print(f"... and {left} more; --out keeps them all", highlight=False)
     console.print(_table(certificate))
     console.print(answer(certificate), markup=False, highlight=False, soft_wrap=True)
 
@@ -87,3 +95,15 @@ def answer(certificate: Certificate) -> str:
     if certificate.conformant:
         return f"CONFORMANT, {certificate.grade}: {subject}"
     return f"NOT CONFORMANT: {subject}: {'; '.join(certificate.reasons)}"
+
+
+def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
+    """Print each rule with its positive and negative cases."""
+    table = Table("rule", "kind", "positive", "negative")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for each in counts:
+        negative = str(each.negative) if each.kind == "requirement" else ""
+        table.add_row(each.rule, each.kind, str(each.positive), negative)
+    console.print(table)
+    console.print(f"{len(counts)} rules, each exercised", highlight=False)

@@ -1,6 +1,6 @@
 """Vector x backend -> outcome: called in process, repeated, and watched for what values hide."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -8,131 +8,187 @@ from typing import Any, Literal
 import numpy as np
 
 from opcert.generator.backends import Backend
-from opcert.generator.element_types import Array, bits_dtype
+from opcert.generator.comparison import Difference, compare
+from opcert.generator.element_types import Array
+from opcert.generator.errors import said
 from opcert.generator.suite import OperatorSuite
 from opcert.generator.suite_format import IndexedCase
 
 Observed = Literal["outputs", "rejected", "unsupported", "not-run"]
+Inputs = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Returned:
+    """Outputs that a backend returned, with the golden ones that they equalled at the time."""
+
+    outputs: Sequence[Array]
+    golden: Sequence[Array]
+
+    @property
+    def changed(self) -> bool:
+        """Whether they have been written to since."""
+        return compare(self.golden, self.outputs) is not None
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What a backend did with a vector.
 
-    `outputs` is what it returned, of whatever type; `reason` what it raised. `fault` is the kind
-    and the text of what was wrong beside the values. `stale` says that it returned once more what
-    it had for other data.
+    `outputs` is what it returned, arrays as plain ones; `reason` what it raised; `fault` the
+    worst that was wrong; `returned` what was right, to be looked at again.
     """
 
     observed: Observed
     outputs: Any = None
     reason: str = ""
-    fault: tuple[str, str] | None = None
-    stale: bool = False
-
-
-Fault = tuple[str, str] | None
-Snapshot = list[bytes] | None
+    fault: Difference | None = None
+    returned: Sequence[Returned] = ()
 
 
 def run_once(
-    backend: Backend, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    backend: Backend, operator: str, inputs: Inputs, attributes: Mapping[str, Any]
 ) -> Outcome:
     """Call the backend; whatever it raises but an interrupt is an outcome."""
     try:
-        outputs = backend.run(operator, dict(inputs), deepcopy(dict(attributes)))
+        outputs = _plain(backend.run(operator, dict(inputs), deepcopy(dict(attributes))))
     except NotImplementedError as error:
-        return Outcome("unsupported", reason=_text(error))
+        return Outcome("unsupported", reason=said(error))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Outcome("rejected", reason=_text(error))
+        return Outcome("rejected", reason=said(error))
     return Outcome("outputs", outputs)
+
+
+def _plain(returned: Any) -> Any:
+    """Return the arrays of a list or tuple without what a subclass would make of them."""
+    if not isinstance(returned, list | tuple):
+        return returned
+    items = (list if isinstance(returned, list) else tuple).__iter__(returned)  # type: ignore[arg-type]
+    return [np.asarray(each) if isinstance(each, np.ndarray) else each for each in items]
 
 
 def run_vector(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     """Run a case as a careful caller would: a must-reject call once, a valid one three times.
 
-    The first call of the three has other data in the same buffers, so that the second, which is
-    judged, shows what is kept between calls; the third repeats it. Inputs must stay as they are,
-    and what a call returned must not change during the next ones.
+    The second of the three has other data, in the same buffers; the third repeats the first. Each
+    has to give its golden outputs, leave the inputs as they are, and not touch what an earlier one
+    returned.
     """
-    name, wanted = operator.index.operator, operator.inputs(case)
     if case.expects == "rejection":
+        wanted = operator.inputs(case)
         inputs = operator.inputs(case)
-        outcome = run_once(backend, name, inputs, case.attributes)
+        outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
         return replace(outcome, fault=_mutated(inputs, wanted))
-    other = {each: _other(array) if each in case.free else array for each, array in wanted.items()}
-    inputs = {each: array.copy() for each, array in other.items()}
-    first = run_once(backend, name, inputs, case.attributes)
-    if first.observed == "unsupported":
-        return first
-    faults, kept_first = [_mutated(inputs, other)], _snapshot(first.outputs)
-    inputs = {each: _refilled(inputs[each], array) for each, array in wanted.items()}
-    outcome = run_once(backend, name, inputs, case.attributes)
-    faults += [_mutated(inputs, wanted), _changed(first.outputs, kept_first)]
+    return _Rehearsal(backend, operator, case).outcome()
+
+
+def still_right(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Difference | None:
+    """Call a valid case that has passed once more, and say what went wrong since."""
+    inputs = operator.inputs(case)
+    outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
+    wrong = outcome.reason or outcome.observed
     if outcome.observed == "outputs":
-        kept = _snapshot(outcome.outputs)
-        inputs = {each: _refilled(inputs[each], array) for each, array in wanted.items()}
-        again = run_once(backend, name, inputs, case.attributes)
-        faults += [_mutated(inputs, wanted), _changed(outcome.outputs, kept)]
-        faults += [_unstable(first, outcome, again, kept)]
-        stale = kept == kept_first and any(kept or ()) and bool(case.free)
-        outcome = replace(outcome, stale=stale)
-    return replace(outcome, fault=next(filter(None, faults), None))
+        difference = compare(operator.outputs(case), outcome.outputs)
+        if difference is None or difference.kind == "bits":
+            return None
+        wrong = difference.text
+    return Difference("state", f"behind the rejection, the valid {case.id} went wrong: {wrong}")
 
 
-def _text(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:500]
+class _Rehearsal:
+    """The three calls of a valid case."""
+
+    def __init__(self, backend: Backend, operator: OperatorSuite, case: IndexedCase) -> None:
+        self.backend = backend
+        self.operator = operator
+        self.case = case
+        self.buffers: dict[str, Array] = {}
+        self.returned: list[Returned] = []
+        self.faults: list[Difference] = []
+
+    def outcome(self) -> Outcome:
+        data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
+        first, wrong = self.call(data, golden)
+        if first.observed != "outputs":
+            return first
+        other = self.operator.other_inputs(self.case), self.operator.other_outputs(self.case)
+        second, wrong_second = self.call(*other)
+        third, wrong_third = self.call(data, golden)
+        self.faults += _first_and_third(wrong, third, wrong_third)
+        self.faults += _second(second, wrong_second, golden)
+        # Only bits that differ are the mildest fault of all.
+        self.faults.sort(key=lambda fault: fault.kind == "bits")
+        fault = self.faults[0] if self.faults else None
+        return replace(first, fault=fault, returned=self.returned)
+
+    def call(self, inputs: Inputs, golden: Sequence[Array]) -> tuple[Outcome, Difference | None]:
+        """Make one call, and say how its outputs differ."""
+        self.buffers = {name: self.filled(name, array) for name, array in inputs.items()}
+        name = self.operator.index.operator
+        outcome = run_once(self.backend, name, self.buffers, self.case.attributes)
+        mutated = _mutated(self.buffers, inputs)
+        self.faults += [mutated] if mutated else []
+        if any(earlier.changed for earlier in self.returned):
+            self.faults.append(_ALIASED)
+            self.returned = []
+        if outcome.observed != "outputs":
+            return outcome, None
+        difference = compare(golden, outcome.outputs)
+        if difference is None:
+            self.returned.append(Returned(outcome.outputs, golden))
+        return outcome, difference
+
+    def filled(self, name: str, array: Array) -> Array:
+        """Return the buffer of an input with other elements, or a new one if it was spoiled."""
+        buffer = self.buffers.get(name)
+        if buffer is None or _form(buffer) != _form(array):
+            return array.copy()
+        buffer[...] = array
+        return buffer
 
 
-def _other(array: Array) -> Array:
-    """Return other data of the same type and shape: every bit inverted."""
-    if array.dtype == np.bool_:
-        return ~array
-    return (~array.view(bits_dtype(array.dtype))).view(array.dtype)
+_ALIASED = Difference(
+    "aliased-output",
+    "an output changed after it was returned, when the caller used its input buffers again or "
+    "made the next call; return arrays that nothing else writes to",
+)
 
 
-def _refilled(buffer: Array, array: Array) -> Array:
-    """Return `buffer` with the elements of `array`, or a new one where the backend spoiled it."""
-    if buffer.shape != array.shape or buffer.dtype != array.dtype or not buffer.flags.writeable:
-        return array.copy()
-    buffer[...] = array
-    return buffer
+def _first_and_third(
+    wrong: Difference | None, third: Outcome, wrong_third: Difference | None
+) -> list[Difference]:
+    if third.observed != "outputs":
+        text = f"the same call, repeated, gave: {third.reason or third.observed}"
+        return [Difference("unstable", text)]
+    if wrong is None and wrong_third is not None:
+        text = f"the same call, repeated, gave something else: {wrong_third.text}"
+        return [Difference("unstable", text)]
+    if wrong is not None and wrong_third is None:
+        text = f"right only when it was repeated; at first: {wrong.text}"
+        return [Difference("unstable", text)]
+    return [wrong] if wrong else []
 
 
-def _mutated(inputs: Mapping[str, Array], before: Mapping[str, Array]) -> Fault:
+def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) -> list[Difference]:
+    if second.observed != "outputs":
+        text = f"the same call with other data gave: {second.reason or second.observed}"
+        return [Difference("unstable", text)]
+    if wrong is None:
+        return []
+    if wrong.kind == "value" and compare(former, second.outputs) is None:
+        return [Difference("state", "returned what the call before, with other data, gave")]
+    return [Difference(wrong.kind, f"with every bit of the data inverted: {wrong.text}")]
+
+
+def _form(array: Array) -> tuple[object, ...]:
+    return array.dtype, array.shape, array.flags.writeable
+
+
+def _mutated(inputs: Inputs, before: Inputs) -> Difference | None:
     for name, array in before.items():
         found = inputs[name]
-        if found.shape != array.shape or found.tobytes() != array.tobytes():
-            return "mutated-input", f"the call wrote to its input '{name}'"
-    return None
-
-
-def _snapshot(outputs: Any) -> Snapshot:
-    if not isinstance(outputs, list | tuple):
-        return None
-    return [each.tobytes() for each in outputs if isinstance(each, np.ndarray)]
-
-
-def _changed(outputs: Any, kept: Snapshot) -> Fault:
-    now = _snapshot(outputs)
-    if now == kept:
-        return None
-    i = next(i for i, (a, b) in enumerate(zip(now or [], kept or [], strict=False)) if a != b)
-    return (
-        "aliased-output",
-        f"output {i} changed after it was returned, when the caller used its input buffers again "
-        "or made the next call; return arrays that nothing else writes to",
-    )
-
-
-def _unstable(first: Outcome, outcome: Outcome, again: Outcome, kept: Snapshot) -> Fault:
-    if first.observed != outcome.observed:
-        reason = first.reason or first.observed
-        return "unstable", f"the same call with other data gave: {reason}"
-    if again.observed != outcome.observed:
-        return "unstable", f"the same call, repeated, gave: {again.reason or again.observed}"
-    if _snapshot(again.outputs) != kept:
-        return "unstable", "the same call, repeated, gave other bytes"
+        if _form(found) != (array.dtype, array.shape, True) or found.tobytes() != array.tobytes():
+            return Difference("mutated-input", f"the call changed its input '{name}'")
     return None

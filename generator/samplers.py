@@ -11,7 +11,9 @@ from opcert.generator.expressions import python_slice
 
 # The most elements that the extents of one tensor are drawn for.
 ELEMENTS = 1024
-_KINDS = ["varied", "ones", "equal", "zero"]
+_KINDS = ["varied", "ones", "equal", "long", "zero"]
+# Past a vector register of any type, with a tail.
+_LONG = (67, 35, 19, 11)
 _EXTENTS = (2, 3, 5, 7, 4)
 
 
@@ -62,7 +64,7 @@ class Sampler:
         return tuple(each for each in items if each == item or each in kept)
 
     def dims(self, count: int, kind: str = "varied", taken: int = 1) -> tuple[int, ...]:
-        """Draw `count` extents beside `taken` elements: varied, ones, equal, or with a zero."""
+        """Draw `count` extents beside `taken` elements, of one of `_KINDS`."""
         if kind not in _KINDS:
             raise ValueError(f"'{kind}' is no kind of extents{did_you_mean(kind, _KINDS)}")
         if kind == "ones":
@@ -76,6 +78,9 @@ class Sampler:
             extents[position] = self.pick(room) if room else 1
         if kind == "zero" and count:
             extents[self._below(count)] = 0
+        if kind == "long" and count:
+            room = [each for each in _LONG if each <= budget]
+            extents = [1] * (count - 1) + [room[0] if room else 1]
         return tuple(extents)
 
     def parts(self, total: int, count: int, most: int) -> tuple[int, ...]:

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from rich.console import Console
-from rich.table import Table
-
 from opcert.generator.calls import Call
 from opcert.generator.cases import Case, cases_of
 from opcert.generator.conditions import Conditions
@@ -139,15 +136,3 @@ def _ranges(spec_file: SpecFile) -> Iterator[tuple[SpecPath, str, ValuesOf, Ends
         if attribute.range is not None:
             place = ("attributes", i, "range")
             yield place, attribute.name, lambda value: (value,), attribute.range
-
-
-def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
-    """Print each rule with its positive and negative cases."""
-    table = Table("rule", "kind", "positive", "negative")
-    for column in table.columns[2:]:
-        column.justify = "right"
-    for each in counts:
-        negative = str(each.negative) if each.kind == "requirement" else ""
-        table.add_row(each.rule, each.kind, str(each.positive), negative)
-    console.print(table)
-    console.print(f"{len(counts)} rules, each exercised", highlight=False)

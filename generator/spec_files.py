@@ -15,7 +15,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from opcert.generator.element_types import Array
-from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mean
+from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mean, said
 from opcert.generator.python_files import module_from_file
 from opcert.generator.spec import Part, Spec
 from opcert.generator.spec_names import name_mistakes
@@ -56,8 +56,8 @@ def _function(source: Source, named: str) -> Reference:
             module = module_from_file((Path(source.file).parent / place).resolve())
         else:
             module = importlib.import_module(place)
-    except Exception as error:  # a module may raise anything
-        reason = error.strerror if isinstance(error, OSError) else repr(error)
+    except (Exception, SystemExit) as error:  # a module may raise anything
+        reason = error.strerror if isinstance(error, OSError) else said(error)
         text = f"the module of the reference '{named}' cannot be imported: {reason}"
         raise SpecError([source.mistake(("reference",), text)]) from None
     function: Reference | None = getattr(module, attribute, None)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from opcert.generator.element_types import ELEMENT_TYPES, Array, stored_dtype
+from opcert.generator.element_types import ELEMENT_TYPES, Array, inverted, stored_dtype
 from opcert.generator.errors import SuiteError
 from opcert.generator.packs import elements
 from opcert.generator.suite_format import (
@@ -24,6 +24,9 @@ from opcert.generator.suite_format import (
     Record,
     StoredArray,
 )
+
+# How many values of an input a message shows.
+_BRIEF = 16
 
 Model = TypeVar("Model", bound=Record)
 
@@ -42,13 +45,41 @@ class OperatorSuite:
         """The cases by id, in the order in which they run."""
         return {case.id: case for case in self.index.cases}
 
+    @cached_property
+    def exclusions(self) -> frozenset[str]:
+        """What a backend may name to leave cases out: rules, and levels as factor=level."""
+        rules = {rule for case in self.index.cases for rule in case.rules}
+        pairs = (pair for case in self.index.cases for pair in case.levels.items())
+        return frozenset(rules.union(f"{factor}={level}" for factor, level in pairs))
+
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return fresh, writeable arrays, by name in the spec's order."""
         return {name: self._array(stored).copy() for name, stored in case.inputs.items()}
 
+    def call(self, case: IndexedCase) -> str:
+        """Return the call in one line: types, shapes and short values of inputs, attributes."""
+        parts = []
+        for name, stored in case.inputs.items():
+            array = self._array(stored)
+            brief = name not in case.free and array.size <= _BRIEF
+            values = f" {array.tolist()}" if brief else ""
+            parts.append(f"{name}={stored.type}{list(stored.shape)}{values}")
+        return ", ".join([*parts, *(f"{name}={each}" for name, each in case.attributes.items())])
+
     def outputs(self, case: IndexedCase) -> list[Array]:
         """Return the golden outputs, read-only."""
         return [self._array(stored) for stored in case.outputs]
+
+    def other_inputs(self, case: IndexedCase) -> dict[str, Array]:
+        """Return inputs of the same types and shapes, the data in the free ones inverted."""
+        inputs = self.inputs(case)
+        return {name: inverted(a) if name in case.free else a for name, a in inputs.items()}
+
+    def other_outputs(self, case: IndexedCase) -> list[Array]:
+        """Return the golden outputs for `other_inputs`."""
+        if case.other or not case.free:
+            return [self._array(stored) for stored in case.other or case.outputs]
+        return [inverted(array) for array in self.outputs(case)]
 
     def prove(self) -> None:
         """Prove that each twin stands before its case, and each array within the pack.
@@ -62,7 +93,10 @@ class OperatorSuite:
                 text = f"{case.id} has no twin {case.twin} before it"
                 raise _contradiction(self.folder / self.entry.index, text)
             before.add(case.id)
-            for stored in (*case.inputs.values(), *case.outputs):
+            if not set(case.free) <= case.inputs.keys():
+                text = f"{case.id} has free inputs {list(case.free)} that it does not have"
+                raise _contradiction(self.folder / self.entry.index, text)
+            for stored in (*case.inputs.values(), *case.outputs, *case.other):
                 self._array(stored)
 
     def _array(self, stored: StoredArray) -> Array:
@@ -74,6 +108,11 @@ class OperatorSuite:
         return bits.view(ELEMENT_TYPES[stored.type])
 
 
+def default_folder() -> Path:
+    """Return the folder of the core suite that comes with opcert."""
+    return Path(str(files("opcert.generated")))
+
+
 class Suite:
     """A suite whose every file is as its manifest says."""
 
@@ -83,7 +122,7 @@ class Suite:
         Raises:
             SuiteError: it is not there, of another version, damaged or incomplete.
         """
-        self.folder = folder if folder is not None else Path(str(files("opcert.generated")))
+        self.folder = folder if folder is not None else default_folder()
         text = _bytes(self.folder / MANIFEST)
         self.digest = sha256(text).hexdigest()
         self.manifest = _model(self.folder / MANIFEST, text, Manifest)

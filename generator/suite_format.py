@@ -30,6 +30,13 @@ class StoredArray(Record):
     offset: Extent
 
 
+class RuleText(Record):
+    """What a rule says, in opcert's words, and where the document says it."""
+
+    clause: str
+    text: str
+
+
 class IndexedCase(Record):
     """One case: what it calls, what it expects and why it exists.
 
@@ -53,6 +60,7 @@ class IndexedCase(Record):
     attributes: Mapping[str, JsonValue]
     inputs: Mapping[str, StoredArray]
     outputs: tuple[StoredArray, ...]
+    other: tuple[StoredArray, ...] = ()
 
     @property
     def index_types(self) -> frozenset[str]:
@@ -68,6 +76,7 @@ class Index(Record):
     spec: str
     pack: str
     feature_levels: tuple[str, ...] = ()
+    rules: Mapping[str, RuleText]
     cases: tuple[IndexedCase, ...]
 
 

@@ -1,55 +1,111 @@
 """What a backend declares: which cases it says beforehand that it does not support."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any
 
-from opcert.generator.errors import BackendError, did_you_mean
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+
+from opcert.generator.element_types import ELEMENT_TYPES
+from opcert.generator.errors import BackendError, did_you_mean, said
+from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 
-KEYS = ("how", "types", "index_types", "ranks", "excluded")
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple | range | set | frozenset) else value
 
 
-def declared_out(support: Any, operator: str, case: IndexedCase) -> str | None:
-    """Return why `support` leaves `case` out, or None where it does not.
+_AsList = BeforeValidator(_listed)
 
-    `support` maps an operator to a mapping: `how` it is made (native, composed), and, where it is
-    not everything, `types`, `index_types`, `ranks` and `excluded`, a list of `factor=level`.
+
+class OperatorSupport(BaseModel):
+    """What is supported of one operator; a part that is left out is supported whole.
+
+    `how` it is made: native or composed. `types` and `ranks` are those of the first input,
+    `index_types` those of the others. `excluded` lists rules and `factor=level`s.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    how: str
+    types: Annotated[list[str] | None, _AsList] = None
+    index_types: Annotated[list[str] | None, _AsList] = None
+    ranks: Annotated[list[int] | None, _AsList] = None
+    excluded: Annotated[list[str], _AsList] = []
+
+
+@dataclass(frozen=True)
+class Support:
+    """What a backend declares of each operator; without a declaration it is everything."""
+
+    declared: Mapping[str, OperatorSupport] | None
+
+    def described(self) -> dict[str, Any] | None:
+        """Return the declaration as a certificate has it."""
+        if self.declared is None:
+            return None
+        return {name: each.model_dump(exclude_unset=True) for name, each in self.declared.items()}
+
+    def why_left_out(self, operator: str, case: IndexedCase) -> str | None:
+        """Return what of the declaration leaves `case` out, or None where nothing does."""
+        if self.declared is None:
+            return None
+        if operator not in self.declared:
+            near = get_close_matches(operator, self.declared, n=1)
+            meant = f"; support has '{near[0]}'" if near else ""
+            return f"declared: {operator} is not supported{meant}"
+        support = self.declared[operator]
+        about = {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
+        out: dict[str, Iterable[Any]] = {
+            "types": _beyond({case.type}, support.types),
+            "index_types": _beyond(case.index_types, support.index_types),
+            "ranks": _beyond({case.rank}, support.ranks),
+            "excluded": sorted(about.intersection(support.excluded)),
+        }
+        first = next(((key, found) for key, found in out.items() if found), None)
+        return first and f"declared: {first[0]}, {next(iter(first[1]))}"
+
+
+def _beyond(found: Iterable[Any], declared: Iterable[Any] | None) -> list[Any]:
+    return [] if declared is None else sorted(set(found).difference(declared))
+
+
+def support_of(backend: object, suite: Suite) -> Support:
+    """Return what `backend` declares in `support`, checked against what `suite` has.
 
     Raises:
-        BackendError: it is not of that form.
+        BackendError: it is of another form, or names what there is not.
     """
-    if support is None:
-        return None
-    declared = _declared(support, operator)
-    if declared is None:
-        return f"declared: {operator} is not supported"
-    levels = {f"{factor}={level}" for factor, level in case.levels.items()}
-    left_out = {
-        "types": {case.type} - set(declared.get("types", [case.type])),
-        "index_types": case.index_types - set(declared.get("index_types", case.index_types)),
-        "ranks": {case.rank} - set(declared.get("ranks", [case.rank])),
-        "excluded": levels & set(declared.get("excluded", [])),
-    }
-    return next(
-        (
-            f"declared: {key} leaves out {min(map(str, out))}"
-            for key, out in left_out.items()
-            if out
-        ),
-        None,
-    )
+    try:
+        declared = getattr(backend, "support", None)
+        if declared is None:
+            return Support(None)
+        checked = TypeAdapter(dict[str, OperatorSupport]).validate_python(dict(declared))
+    except ValidationError as error:
+        raise BackendError(_told(error)) from None
+    except Exception as error:
+        raise BackendError(f"support: {said(error)}; expected a mapping by operator") from None
+    for name, support in checked.items():
+        for types in (support.types, support.index_types):
+            _check_names(f"type of {name}", types or (), list(ELEMENT_TYPES))
+        if name in suite.operators:
+            known = sorted(suite.operators[name].exclusions)
+            _check_names(f"rule or level of {name}", support.excluded, known)
+    return Support(checked)
 
 
-def _declared(support: Any, operator: str) -> Mapping[str, Any] | None:
-    if not isinstance(support, Mapping):
-        raise BackendError(f"support is {type(support).__name__}; expected a mapping by operator")
-    declared = support.get(operator)
-    if declared is None:
-        return None
-    if not isinstance(declared, Mapping):
-        raise BackendError(f"support of {operator} is {declared!r}; expected a mapping")
-    for key in declared:
-        if key not in KEYS:
-            near = did_you_mean(str(key), list(KEYS))
-            raise BackendError(f"support of {operator} has '{key}'{near}")
-    return declared
+def _told(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        near = did_you_mean(str(first["loc"][-1]), list(OperatorSupport.model_fields))
+        return f"support: unknown key {where}{near}"
+    return f"support: {where}: found {first['input']!r}; {first['msg']}"
+
+
+def _check_names(what: str, found: Iterable[str], known: list[str]) -> None:
+    for name in found:
+        if name not in known:
+            raise BackendError(f"support: unknown {what} '{name}'{did_you_mean(name, known)}")

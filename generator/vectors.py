@@ -9,8 +9,8 @@ import numpy as np
 from opcert.generator.calls import Call, Tensor
 from opcert.generator.cases import Case
 from opcert.generator.conditions import Conditions
-from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.generator.errors import ExpressionError, SpecError
+from opcert.generator.element_types import ELEMENT_TYPES, Array, inverted, name_of
+from opcert.generator.errors import ExpressionError, SpecError, said
 from opcert.generator.patterns import filled_array, with_specials
 from opcert.generator.spec import DocumentedTensor
 from opcert.generator.spec_files import SpecFile
@@ -20,12 +20,14 @@ from opcert.generator.spec_files import SpecFile
 class Vector:
     """A case with its arrays: inputs by name, and golden outputs unless it must be rejected.
 
-    A case that is one change away from another shares the unchanged arrays with it.
+    `other` are the golden outputs for inverted data, where they are not just inverted too. A case
+    that is one change away from another shares the unchanged arrays with it.
     """
 
     case: Case
     inputs: Mapping[str, Array]
     outputs: Sequence[Array]
+    other: Sequence[Array] = ()
 
 
 def vectors_of(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
@@ -69,7 +71,19 @@ class _Prover:
             inputs = _with_specials(case.call, inputs, outputs)
             outputs = self._outputs(case, inputs)
         self._prove_outputs(case, outputs)
-        return Vector(case, inputs, outputs)
+        return Vector(case, inputs, outputs, self._other(case, inputs, outputs))
+
+    def _other(
+        self, case: Case, inputs: Mapping[str, Array], outputs: Sequence[Array]
+    ) -> Sequence[Array]:
+        """Return the outputs for inverted data, or nothing where they are the inverted outputs."""
+        free = [name for name, tensor in case.call.inputs.items() if tensor.values is None]
+        if not free:
+            return ()
+        other = self._outputs(case, {**inputs, **{name: inverted(inputs[name]) for name in free}})
+        pairs = zip(other, outputs, strict=True)
+        same = all(a.tobytes() == inverted(b).tobytes() for a, b in pairs)
+        return () if same else other
 
     def _run(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
         outputs = self.file.reference(**inputs, **deepcopy(dict(case.call.attributes)))
@@ -83,16 +97,17 @@ class _Prover:
             return self._run(case, inputs)
         except SpecError:
             raise
-        except Exception as error:
-            raise self._error(case, f"the reference rejects a valid call: {error}") from None
+        except (Exception, SystemExit) as error:
+            text = f"the reference rejects a valid call: {said(error)}"
+            raise self._error(case, text) from None
 
     def _prove_rejection(self, case: Case, inputs: Mapping[str, Array]) -> None:
         try:
             self._run(case, inputs)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             named = getattr(error, "rule", None)
             if named != case.rejects:
-                found = f"names {named}" if named else f"raises {error!r}"
+                found = f"names {named}" if named else f"raises {said(error)}"
                 text = f"the reference {found}; expected RuleBroken('{case.rejects}', …)"
                 raise self._error(case, text) from None
         else:

@@ -1,12 +1,7 @@
-"""Vector + outcome -> verdict: count, type, dtype, shape, bytes, in that order."""
+"""Vector + outcome -> verdict."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from opcert.generator.element_types import Array, bits_of, name_of
 from opcert.generator.run import Outcome
 from opcert.generator.suite_format import IndexedCase
 
@@ -24,26 +19,12 @@ class Verdict:
     detail: str
 
 
-@dataclass(frozen=True)
-class Difference:
-    """How outputs differ from the golden ones: the kind of failure, and which, where, what."""
-
-    kind: str
-    text: str
-
-
-def judge(
-    operator: str,
-    case: IndexedCase,
-    golden: Sequence[Array],
-    outcome: Outcome,
-    twin: Verdict | None,
-) -> Verdict:
+def judge(operator: str, case: IndexedCase, outcome: Outcome, twin: Verdict | None) -> Verdict:
     """Judge what a backend did with a case; `twin` is the verdict of the valid call beside it."""
     if case.expects == "rejection":
         status, kind, detail = _judge_rejection(case, outcome, twin)
     else:
-        status, kind, detail = _judge_outputs(golden, outcome)
+        status, kind, detail = _judge_outputs(outcome)
     if case.ambiguity is not None:
         expected = "rejection" if case.expects == "rejection" else "outputs"
         detail = f"open: {case.ambiguity}; the reference gives {expected}; {status}: {detail}"
@@ -51,19 +32,14 @@ def judge(
     return Verdict(case.id, operator, status, kind, outcome.observed, case.rules, detail)
 
 
-def _judge_outputs(golden: Sequence[Array], outcome: Outcome) -> tuple[str, str | None, str]:
+def _judge_outputs(outcome: Outcome) -> tuple[str, str | None, str]:
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "rejected":
         return "fail", "rejected", f"a valid call was rejected: {outcome.reason}"
-    difference = compare(golden, outcome.outputs)
-    if difference is not None and outcome.stale and difference.kind == "value":
-        text = f"returned what an earlier call with other data gave; {difference.text}"
-        return "fail", "state", text
-    # Only bits that differ are the mildest failure of all.
-    if outcome.fault is not None and (difference is None or difference.kind == "bits"):
-        return "fail", *outcome.fault
-    return ("pass", None, "") if difference is None else ("fail", difference.kind, difference.text)
+    if outcome.fault is not None:
+        return "fail", outcome.fault.kind, outcome.fault.text
+    return "pass", None, ""
 
 
 def _judge_rejection(
@@ -74,67 +50,10 @@ def _judge_rejection(
     if outcome.observed == "outputs":
         return "fail", "accepted", f"a call that breaks {case.rule} was accepted"
     if outcome.fault is not None:
-        return "fail", *outcome.fault
+        return "fail", outcome.fault.kind, outcome.fault.text
     if twin is None or twin.status == "pass" or twin.kind == "bits":
         return "pass", None, f"rejected: {outcome.reason}"
     if twin.status == "unsupported":
         return "unsupported", None, f"rejected, and so is the valid call {twin.case}"
     text = f"rejected, but the valid call {twin.case} beside it did not pass: {twin.detail}"
     return "fail", "uncredited", text
-
-
-def compare(golden: Sequence[Array], outputs: Any) -> Difference | None:
-    """Return the first difference of `outputs` from `golden`, or None where every bit agrees."""
-    if not isinstance(outputs, list | tuple):
-        found = type(outputs).__name__
-        return Difference("type", f"returned {found}; expected a list or tuple of arrays")
-    if len(outputs) != len(golden):
-        return Difference("count", f"{len(outputs)} outputs; expected {len(golden)}")
-    differences = [
-        _compare_one(i, expected, output)
-        for i, (expected, output) in enumerate(zip(golden, outputs, strict=True))
-    ]
-    real = [each for each in differences if each is not None]
-    # Where one output differs in value and another in bits alone, the value is what counts.
-    return next((each for each in real if each.kind != "bits"), real[0] if real else None)
-
-
-def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
-    if not isinstance(output, np.ndarray):
-        found = type(output).__name__
-        return Difference("type", f"output {i} is {found}; expected an array")
-    if output.dtype != expected.dtype:
-        found, wanted = name_of(output.dtype), name_of(expected.dtype)
-        return Difference("dtype", f"output {i} is {found}; expected {wanted}")
-    if output.shape != expected.shape:
-        shapes = list(output.shape), list(expected.shape)
-        return Difference("shape", f"output {i} is {shapes[0]}; expected {shapes[1]}")
-    # Of a subclass only the elements count, not what it makes of them.
-    plain = np.asarray(output)
-    if plain.tobytes() == expected.tobytes():
-        return None
-    return _differing_elements(i, expected, plain)
-
-
-def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
-    bits, wanted = bits_of(output), bits_of(expected)
-    differing = bits != wanted
-    unequal = differing & ~_same_value(expected, output)
-    kind, shown = ("value", unequal) if unequal.any() else ("bits", differing)
-    first = np.unravel_index(int(np.argmax(shown)), shown.shape)
-    where = [int(each) for each in first]
-    digits = 2 * expected.itemsize
-    equal = " (values are equal, bits are not)" if kind == "bits" else ""
-    return Difference(
-        kind,
-        f"output {i} differs in {int(shown.sum())} of {expected.size} elements{equal}; first at "
-        f"{where}: {output[first]} (0x{int(bits[first]):0{digits}x}), "
-        f"expected {expected[first]} (0x{int(wanted[first]):0{digits}x})",
-    )
-
-
-def _same_value(expected: Array, output: Array) -> Any:
-    """Whether each pair of elements is equal, or both are NaN, which alone differs from itself."""
-    with np.errstate(invalid="ignore"):
-        nan, also_nan = expected != expected, output != output  # noqa: PLR0124
-        return (expected == output) | (nan & also_nan)

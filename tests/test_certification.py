@@ -1,8 +1,10 @@
 """Certification: verdicts, kinds and conformance, as wrong backends bring them out."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from opcert.generator import Certificate, certify
@@ -99,7 +101,7 @@ def test_what_is_declared_beforehand_does_not_count_against_a_backend() -> None:
 
 def test_a_malformed_declaration_is_the_backends_fault() -> None:
     backend = wrong.Right()
-    backend.support = {"openvino/Slice-8": {"type": ["f32"]}}  # type: ignore[attr-defined]
+    backend.support = {"openvino/Slice-8": {"how": "native", "type": ["f32"]}}  # type: ignore[attr-defined]
     with pytest.raises(BackendError, match="did you mean 'types'"):
         certify(backend)
 
@@ -137,7 +139,8 @@ def test_stopping_at_a_failure_leaves_the_rest_not_run() -> None:
 
 
 def test_nothing_selected_is_nothing_verified() -> None:
-    assert certify("reference", case="no-such-case").reasons == ["nothing was verified"]
+    reasons = certify("reference", operator="Gather-8", case="no-such-case").reasons
+    assert "did you mean 'openvino/Gather-8'?" in reasons[0]
 
 
 def test_isolation_is_refused_rather_than_ignored() -> None:
@@ -169,3 +172,78 @@ def test_a_backend_that_exits_the_process_is_an_outcome() -> None:
     verdicts = certify(Exits(), operator="directml/*").verdicts
     assert {v.observed for v in verdicts} == {"rejected"}
     assert not any(v.status == "pass" for v in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("support", "told"),
+    [
+        ({"types": ["float32"]}, "unknown type of openvino/Slice-8 'float32'"),
+        ({"types": "f32"}, "found 'f32'"),
+        ({"ranks": 4}, "found 4"),
+        ({"excluded": ["step=tow"]}, "did you mean 'step=two'"),
+        ({"excluded": ["slice-8/backward"]}, "did you mean 'slice-8/backwards'"),
+        (3, "found 3"),
+    ],
+)
+def test_what_a_declaration_names_has_to_exist(support: object, told: str) -> None:
+    backend = wrong.Right()
+    declared = {"how": "native", **support} if isinstance(support, dict) else support
+    backend.support = {"openvino/Slice-8": declared}  # type: ignore[attr-defined]
+    with pytest.raises(BackendError, match=told):
+        certify(backend)
+
+
+def test_a_rule_may_be_excluded_with_all_its_cases() -> None:
+    class OnlyNumpy(wrong.Right):
+        support: ClassVar = {
+            "openvino/Broadcast-1": {"how": "native", "excluded": ["broadcast-1/explicit-mode"]}
+        }
+
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+            if attributes.get("mode") == "explicit":
+                raise NotImplementedError("explicit")
+            return super().run(operator, inputs, attributes)
+
+    certificate = certify(OnlyNumpy(), operator="openvino/Broadcast-1")
+    assert certificate.conformant, certificate.reasons
+
+
+def test_a_first_call_that_is_wrong_gets_no_certificate() -> None:
+    class WarmsUp(wrong.Right):
+        def __init__(self) -> None:
+            super().__init__()
+            self.warm: set[str] = set()
+
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+            outputs = super().run(operator, inputs, attributes)
+            signature = f"{operator} {[(a.dtype, a.shape) for a in inputs.values()]}"
+            if signature in self.warm:
+                return outputs
+            self.warm.add(signature)
+            return [np.zeros_like(each) for each in outputs]
+
+    assert kinds(certify(WarmsUp()))["unstable"] > 0
+
+
+def test_outputs_are_looked_at_again_when_all_cases_have_run() -> None:
+    class Arena(wrong.Right):
+        """Hands out parts of one buffer, and begins anew at its end."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.arena, self.used = np.zeros(1 << 16, np.uint8), 0
+
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+            return [self.placed(each) for each in super().run(operator, inputs, attributes)]
+
+        def placed(self, output: Array) -> Array:
+            if output.nbytes > self.arena.nbytes:
+                return output
+            if self.used + output.nbytes > self.arena.nbytes:
+                self.used = 0
+            place = self.arena[self.used : self.used + output.nbytes]
+            place[:] = np.frombuffer(output.tobytes(), np.uint8)
+            self.used += output.nbytes
+            return place.view(output.dtype).reshape(output.shape)
+
+    assert kinds(certify(Arena()))["aliased-output"] > 0

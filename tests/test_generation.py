@@ -14,7 +14,7 @@ import pytest
 
 from opcert.generator.emit import Files
 from opcert.generator.errors import OpcertError, SpecError, SuiteError
-from opcert.generator.generation import PROFILES, generate, suite_of
+from opcert.generator.generation import generate, suite_of
 from opcert.generator.spec_files import spec_paths, specs_in
 from opcert.generator.suite import Suite
 from opcert.generator.writing import write_suite
@@ -155,10 +155,6 @@ def test_a_profile_that_cannot_be_generated_yet_says_so(profile: str, tmp_path: 
     with pytest.raises(OpcertError, match=f"'{profile}' cannot be generated yet; expected core"):
         generate(tmp_path / "out", operator=SPLIT, profile=profile)
     assert not (tmp_path / "out").exists()
-
-
-def test_the_profiles_are_those_of_the_command_line() -> None:
-    assert PROFILES == ("core", "full", "stress")
 
 
 def check(folder: Path) -> list[str]:

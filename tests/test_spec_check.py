@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from opcert.generator.cli import app
 from opcert.generator.errors import SpecError
-from opcert.generator.spec_check import RuleCounts, check_specs, show_counts
+from opcert.generator.report import show_counts
+from opcert.generator.spec_check import RuleCounts, check_specs
 
 FOLDER = Path(__file__).parent / "bad_specs"
 TAKE = (FOLDER / "one_slug" / "first.yaml").read_text().replace("../take.py", "take.py")
@@ -36,7 +37,7 @@ def texts(path: Path) -> list[str]:
 
 def test_a_right_spec_gives_the_cases_behind_each_rule(tmp_path: Path) -> None:
     assert check_specs([spec(tmp_path)]) == [
-        RuleCounts("take-1/count-range", "requirement", 8, 12),
+        RuleCounts("take-1/count-range", "requirement", 8, 16),
         RuleCounts("take-1/first-rows", "behaviour", 8, 0),
     ]
 

@@ -24,7 +24,7 @@ LAYERS = [
     ["emit", "suite", "spec_check"],
     ["writing"],
     ["generation"],
-    ["backends", "backends.reference", "support"],
+    ["backends", "backends.reference", "comparison", "support"],
     ["run"],
     ["verdict"],
     ["certification"],

@@ -78,6 +78,92 @@ def test_example_2(conforms: Conforms) -> None:
     )
 
 
+def test_prose_example_1(conforms: Conforms) -> None:
+    """The list of potential splits, 1+1+1: An axis of size 3 split into three parts."""
+    conforms(
+        "dml-split/prose-example-1",
+        inputs={
+            "InputTensor": packed("f32", [1, 1, 3, 2]),
+        },
+        attributes={
+            "OutputCount": 3,
+            "OutputTensors": [
+                {"Sizes": [1, 1, 1, 2], "DataType": "FLOAT32"},
+                {"Sizes": [1, 1, 1, 2], "DataType": "FLOAT32"},
+                {"Sizes": [1, 1, 1, 2], "DataType": "FLOAT32"},
+            ],
+            "Axis": 2,
+        },
+        outputs=[
+            packed("f32", [1, 1, 1, 2]),
+            packed("f32", [1, 1, 1, 2]),
+            packed("f32", [1, 1, 1, 2]),
+        ],
+    )
+
+
+def test_prose_example_2(conforms: Conforms) -> None:
+    """The list of potential splits, 1+2: An axis of size 3 split into a shorter and a longer part."""
+    conforms(
+        "dml-split/prose-example-2",
+        inputs={
+            "InputTensor": packed("f32", [1, 1, 3, 2]),
+        },
+        attributes={
+            "OutputCount": 2,
+            "OutputTensors": [
+                {"Sizes": [1, 1, 1, 2], "DataType": "FLOAT32"},
+                {"Sizes": [1, 1, 2, 2], "DataType": "FLOAT32"},
+            ],
+            "Axis": 2,
+        },
+        outputs=[
+            packed("f32", [1, 1, 1, 2]),
+            packed("f32", [1, 1, 2, 2]),
+        ],
+    )
+
+
+def test_prose_example_3(conforms: Conforms) -> None:
+    """The list of potential splits, 2+1: An axis of size 3 split into a longer and a shorter part."""
+    conforms(
+        "dml-split/prose-example-3",
+        inputs={
+            "InputTensor": packed("f32", [1, 1, 3, 2]),
+        },
+        attributes={
+            "OutputCount": 2,
+            "OutputTensors": [
+                {"Sizes": [1, 1, 2, 2], "DataType": "FLOAT32"},
+                {"Sizes": [1, 1, 1, 2], "DataType": "FLOAT32"},
+            ],
+            "Axis": 2,
+        },
+        outputs=[
+            packed("f32", [1, 1, 2, 2]),
+            packed("f32", [1, 1, 1, 2]),
+        ],
+    )
+
+
+def test_prose_example_4(conforms: Conforms) -> None:
+    """The list of potential splits, 3: An axis of size 3 kept whole, which copies the input."""
+    conforms(
+        "dml-split/prose-example-4",
+        inputs={
+            "InputTensor": packed("f32", [1, 1, 3, 2]),
+        },
+        attributes={
+            "OutputCount": 1,
+            "OutputTensors": [{"Sizes": [1, 1, 3, 2], "DataType": "FLOAT32"}],
+            "Axis": 2,
+        },
+        outputs=[
+            packed("f32", [1, 1, 3, 2]),
+        ],
+    )
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_case(conforms: Conforms, case: str) -> None:
     """Each case of the pack; its id names the levels or the broken rule behind it."""

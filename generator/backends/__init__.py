@@ -1,13 +1,14 @@
 """The contract of a backend, and the lookup that finds one."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from opcert.generator.element_types import Array
-from opcert.generator.errors import BackendError, did_you_mean
+from opcert.generator.errors import BackendError, did_you_mean, said
 from opcert.generator.python_files import module_from_file
 
 GROUP = "opcert.backends"
@@ -36,7 +37,7 @@ class Backend(Protocol):
         """
 
 
-def load(name: str, **options: Any) -> Backend:
+def load(name: str, /, **options: Any) -> Backend:
     """Return the backend that `name` means, made with `options`.
 
     `name` is a built-in one, an entry point of group opcert.backends, package.module:attribute or
@@ -47,31 +48,66 @@ def load(name: str, **options: Any) -> Backend:
     """
     found = _find(name)
     if isinstance(found, type) or (callable(found) and not _is_backend(found)):
-        try:
+        with _telling(f"backend '{name}' cannot be made"):
             found = found(**options)
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise BackendError(f"backend '{name}' cannot be made: {reason}") from error
     elif options:
         raise BackendError(f"backend '{name}' is an instance and takes no options: {options}")
     return checked(found, name)
+
+
+def key_value(text: str) -> tuple[str, str]:
+    """Split a backend option.
+
+    Raises:
+        BackendError: it is not KEY=VALUE.
+    """
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise BackendError(f"--backend-option '{text}' has no value; expected KEY=VALUE")
+    return key, value
 
 
 def checked(backend: Any, name: str) -> Backend:
     """Return `backend` if it has what the contract asks for.
 
     Raises:
-        BackendError: it lacks a part.
+        BackendError: it lacks a part, or its name or version is no text.
     """
-    if not _is_backend(backend):
-        parts = ("name", "version", "run")
-        missing = ", ".join(part for part in parts if not hasattr(backend, part)) or "run()"
-        raise BackendError(
-            f"'{name}' is no backend: it lacks {missing}; expected name, version and "
-            "run(operator, inputs, attributes)"
-        )
+    with _telling(f"'{name}' is no backend"):
+        if not _is_backend(backend):
+            missing = [part for part in ("name", "version", "run") if not hasattr(backend, part)]
+            raise BackendError(
+                f"'{name}' is no backend: it lacks {', '.join(missing) or 'run()'}; expected name, "
+                "version and run(operator, inputs, attributes)"
+            )
+        for part in (backend.name, backend.version):
+            if not isinstance(part, str) or not part.isprintable():
+                raise BackendError(f"'{name}' is no backend: name and version have to be text")
     found: Backend = backend
     return found
+
+
+def closed(backend: object) -> None:
+    """Let a backend clean up; what it raises then changes no verdict."""
+    try:
+        close = getattr(backend, "close", None)
+        if callable(close):
+            close()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: S110 -- the verdicts are in
+        pass
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Turn what foreign code raises, SystemExit too, into a BackendError."""
+    try:
+        yield
+    except (BackendError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise BackendError(f"{what}: {said(error)}") from None
 
 
 def _is_backend(candidate: Any) -> bool:
@@ -84,14 +120,11 @@ def _find(name: str) -> Any:
         place, _, attribute = BUILT_IN[name].rpartition(":")
     elif not place:
         return _entry_point(name)
-    try:
+    with _telling(f"backend '{name}': {place} cannot be imported"):
         if place.endswith(".py"):
             module = module_from_file(Path(place).resolve())
         else:
             module = importlib.import_module(place)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise BackendError(f"backend '{name}': {place} cannot be imported: {reason}") from error
     if not hasattr(module, attribute):
         near = did_you_mean(attribute, [each for each in vars(module) if each[0] != "_"])
         raise BackendError(f"backend '{name}': {place} has no '{attribute}'{near}")
@@ -106,8 +139,5 @@ def _entry_point(name: str) -> Any:
             f"unknown backend '{name}'{near}; a backend of your own is path/file.py:attribute "
             "or package.module:attribute"
         )
-    try:
+    with _telling(f"backend '{name}' cannot be imported"):
         return known[name].load()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise BackendError(f"backend '{name}' cannot be imported: {reason}") from error

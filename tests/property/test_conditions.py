@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from opcert.generator.calls import Call, tensor_of
@@ -41,6 +42,12 @@ def rule_named(judge: Judges, inputs: Mapping[str, Array], attributes: Mapping[s
     except RuleBroken as error:
         return error.rule.partition("/")[2]
     return ""
+
+
+def asked_for(inputs: Mapping[str, Array]) -> int:
+    """Return how many elements a target shape lists, a size of 0 counted as 1."""
+    target = inputs.get("target_shape", np.zeros(0, np.int8))
+    return prod(max(1, int(size)) for size in target.ravel().tolist())
 
 
 @st.composite
@@ -125,6 +132,8 @@ def test_the_reference_rejects_what_the_conditions_reject(
     judge = judges(operator)
     inputs, attributes = data.draw(calls(judge))
     call = Call({name: tensor_of(array) for name, array in inputs.items()}, attributes)
+    # A target that keeps every rule may still be more than NumPy has room for.
+    assume(asked_for(inputs) < 1 << 24)
     broken = Conditions(judge.spec_file.spec).standing(call).broken
     named = rule_named(judge, inputs, attributes)
     assert (named in broken) if broken else (named == "")

@@ -1,0 +1,173 @@
+"""Running a vector: three calls, each held to its golden outputs, buffers used again."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.generator.element_types import Array
+from opcert.generator.run import Outcome, run_once, run_vector
+from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite_format import IndexedCase
+from tests.wrong_backends import Right
+
+
+@pytest.fixture(scope="module")
+def operator() -> OperatorSuite:
+    return Suite().operators["directml/DML_OPERATOR_SPLIT"]
+
+
+def a_case(operator: OperatorSuite, element_type: str = "i32") -> IndexedCase:
+    """Return a drawn case with several outputs of a few elements each."""
+    return next(
+        case
+        for case in operator.index.cases
+        if case.free and len(case.outputs) > 1 and case.type == element_type
+    )
+
+
+class Recorder(Right):
+    """Keeps what it was given, and returns something else at the calls named."""
+
+    def __init__(self, **at: Any) -> None:
+        super().__init__()
+        self.calls: list[dict[str, Array]] = []
+        self.buffers: list[int] = []
+        self.at = {int(key[1:]): value for key, value in at.items()}
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        self.calls.append({name: array.copy() for name, array in inputs.items()})
+        self.buffers.append(inputs["InputTensor"].__array_interface__["data"][0])
+        outputs = list(super().run(operator, inputs, attributes))
+        change = self.at.get(len(self.calls))
+        changed: Sequence[Array] = change(outputs) if change else outputs
+        return changed
+
+
+def zeroed(outputs: list[Array]) -> list[Array]:
+    return [np.zeros_like(each) for each in outputs]
+
+
+def declined(_: list[Array]) -> list[Array]:
+    raise ValueError("not this time")
+
+
+def kind(outcome: Outcome) -> str | None:
+    return None if outcome.fault is None else outcome.fault.kind
+
+
+def test_a_valid_case_is_called_with_its_data_then_other_data_then_its_own(
+    operator: OperatorSuite,
+) -> None:
+    case, backend = a_case(operator), Recorder()
+    assert kind(run_vector(backend, operator, case)) is None
+    first, second, third = (call["InputTensor"] for call in backend.calls)
+    assert np.array_equal(second, ~first)
+    assert np.array_equal(third, first)
+
+
+def test_the_calls_share_their_buffers(operator: OperatorSuite) -> None:
+    backend = Recorder()
+    run_vector(backend, operator, a_case(operator))
+    assert len(set(backend.buffers)) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong_at", "told"),
+    [({"_1": zeroed}, "unstable"), ({"_2": zeroed}, "value"), ({"_3": zeroed}, "unstable")],
+)
+def test_each_of_the_three_calls_is_judged(
+    operator: OperatorSuite, wrong_at: dict[str, Any], told: str
+) -> None:
+    assert kind(run_vector(Recorder(**wrong_at), operator, a_case(operator))) == told
+
+
+@pytest.mark.parametrize("at", ["_2", "_3"])
+def test_a_call_that_is_rejected_later_is_unstable(operator: OperatorSuite, at: str) -> None:
+    outcome = run_vector(Recorder(**{at: declined}), operator, a_case(operator))
+    assert kind(outcome) == "unstable"
+
+
+def test_a_must_reject_case_is_called_once(operator: OperatorSuite) -> None:
+    case = next(case for case in operator.index.cases if case.expects == "rejection")
+    backend = Recorder()
+    assert run_vector(backend, operator, case).observed == "rejected"
+    assert len(backend.calls) <= 1
+
+
+@pytest.mark.parametrize("spoil", ["dtype", "flags", "shape", "element"])
+def test_any_change_to_an_input_is_told(operator: OperatorSuite, spoil: str) -> None:
+    class Spoils(Right):
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            outputs = super().run(operator, inputs, attributes)
+            data = inputs["InputTensor"]
+            if spoil == "flags":
+                data.flags.writeable = False
+            elif spoil == "element":
+                data.flat[-1] ^= 1
+            else:
+                inputs["InputTensor"].__setattr__(*_CHANGES[spoil])
+            return outputs
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        outcome = run_vector(Spoils(), operator, a_case(operator))
+    assert kind(outcome) == "mutated-input"
+
+
+_CHANGES = {"dtype": ("dtype", np.dtype("u4")), "shape": ("shape", (-1,))}
+
+
+def test_a_huge_virtual_output_is_told_by_its_shape(operator: OperatorSuite) -> None:
+    huge = np.broadcast_to(np.int32(0), (1 << 40,))
+    outcome = run_vector(
+        Recorder(_1=lambda outputs: [huge for _ in outputs]), operator, a_case(operator)
+    )
+    assert kind(outcome) == "unstable"
+    assert outcome.fault is not None
+    assert "1099511627776" in outcome.fault.text
+
+
+def test_a_subclass_does_not_decide_its_own_comparison(operator: OperatorSuite) -> None:
+    class Agreeable(np.ndarray):
+        def tobytes(self, order: Any = "C") -> bytes:
+            raise AssertionError
+
+    def lying(outputs: list[Array]) -> list[Array]:
+        return [np.zeros_like(each).view(Agreeable) for each in outputs]
+
+    backend = Recorder(_1=lying, _2=lying, _3=lying)
+    assert kind(run_vector(backend, operator, a_case(operator))) == "value"
+
+
+def test_an_exception_whose_text_cannot_be_had_is_an_outcome() -> None:
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    class Raises(Right):
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            raise UnspeakableError
+
+    outcome = run_once(Raises(), "vendor/Any-1", {}, {})
+    assert outcome.observed == "rejected"
+    assert outcome.reason.startswith("UnspeakableError")
+
+
+def test_other_goldens_are_stored_where_they_are_not_the_inverted_ones() -> None:
+    stored = [
+        case
+        for operator in Suite().operators.values()
+        for case in operator.index.cases
+        if case.other
+    ]
+    assert stored
+    assert all("gather-8/" in case.id for case in stored)
