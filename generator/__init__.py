@@ -1,15 +1,14 @@
-"""opcert's pipeline; data flows down this list, and no module imports one below it.
+"""opcert's pipeline; data flows down this list, and no module imports one further down.
 
-spec, spec_files       what an operator is: YAML -> model, every mistake with its place
-drawing, cases         spec -> cases, each one call of the operator and why it exists
-vectors                case -> vector: its arrays, goldens proved by the reference
-emit, generation       vectors -> suite: packs, indexes, pytest files, manifest
-suite                  a suite on disk, proved whole
-backends, run          vector x backend -> outcome
-verdict                vector + outcome -> verdict
-certification          suite x backend -> verdicts, also for pytest
-certificate, report    verdicts -> certificate, and how it reads
-cli                    opcert check | generate | certify | schema
+spec, spec_files           what an operator is: YAML -> model, every mistake with its place
+drawing, cases             spec -> cases, each one call of the operator and why it exists
+vectors                    case -> vector: its arrays, goldens proved by the reference
+emit, suite, generation    vectors -> suite: packs, indexes, pytest files, manifest; and back
+backends, support          what is certified, and what it says that it supports
+run, comparison, verdict   vector x backend -> outcome -> verdict
+certification              suite x backend -> verdicts, also for pytest
+certificate, certify_suite verdicts -> certificate: a whole run
+report, cli                how it reads, and opcert check | generate | certify | schema
 """
 
 from typing import TYPE_CHECKING, Any

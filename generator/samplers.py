@@ -64,7 +64,7 @@ class Sampler:
         return tuple(each for each in items if each == item or each in kept)
 
     def dims(self, count: int, kind: str = "varied", taken: int = 1) -> tuple[int, ...]:
-        """Draw `count` extents beside `taken` elements, of one of `_KINDS`."""
+        """Draw `count` extents beside `taken` elements: varied, ones, equal, long or zero."""
         if kind not in _KINDS:
             raise ValueError(f"'{kind}' is no kind of extents{did_you_mean(kind, _KINDS)}")
         if kind == "ones":

@@ -18,6 +18,7 @@ from opcert.generator.element_types import Array
 from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mean, said
 from opcert.generator.python_files import module_from_file
 from opcert.generator.spec import Part, Spec
+from opcert.generator.spec_examples import example_mistakes
 from opcert.generator.spec_names import name_mistakes
 from opcert.generator.yaml_source import KEY, Source, SpecPath
 
@@ -92,7 +93,8 @@ def read_spec(path: Path) -> SpecFile:
         spec = Spec.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
         raise SpecError(source.mistakes + _model_mistakes(source, error)) from None
-    mistakes = [source.mistake(where, text) for where, text in name_mistakes(spec)]
+    found = [*name_mistakes(spec), *example_mistakes(spec)]
+    mistakes = [source.mistake(where, text) for where, text in found]
     try:
         reference = _function(source, spec.reference)
     except SpecError as error:

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from math import prod
 from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 
 from opcert.generator.calls import BUILDERS, CHANGES
-from opcert.generator.element_types import ELEMENT_TYPES, INTEGERS, fits
+from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.generator.expressions import (
     CONSTANTS,
@@ -20,14 +19,13 @@ from opcert.generator.expressions import (
     shown,
 )
 from opcert.generator.samplers import SAMPLERS
-from opcert.generator.spec import Attribute, DocumentedTensor, Example, Rule, Spec
+from opcert.generator.spec import Attribute, Rule, Spec
 from opcert.generator.yaml_source import KEY, SpecPath
 
 Found: TypeAlias = Iterator[tuple[SpecPath, str]]
 Known: TypeAlias = Mapping[str, tuple[str, ...]]
 
 # The most elements of a documented tensor, which has to fit a pack.
-_MOST_ELEMENTS = 10**6
 _ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
 
 
@@ -40,12 +38,12 @@ def name_mistakes(spec: Spec) -> list[tuple[SpecPath, str]]:
         *_ranges_and_outputs(spec),
         *_rules(spec),
         *_ambiguities(spec),
-        *_examples(spec),
         *_cases(spec),
     ]
 
 
-def _expression(path: SpecPath, text: str, known: Known, functions: Functions) -> Found:
+def expression_mistakes(path: SpecPath, text: str, known: Known, functions: Functions) -> Found:
+    """Yield what is wrong with the expression at `path`, given what it may name and call."""
     try:
         mistakes = parse(text).mistakes(known, functions)
     except ExpressionError as error:
@@ -64,7 +62,8 @@ def _call_names(spec: Spec) -> Known:
     }
 
 
-def _unknown(path: SpecPath, what: str, name: str, known: list[str]) -> Found:
+def unknown_name(path: SpecPath, what: str, name: str, known: list[str]) -> Found:
+    """Yield a mistake where `name` is not among what is `known`."""
     if name not in known:
         yield path, f"unknown {what} '{name}'{did_you_mean(name, known)}"
 
@@ -72,9 +71,9 @@ def _unknown(path: SpecPath, what: str, name: str, known: list[str]) -> Found:
 def _types(spec: Spec) -> Found:
     for symbol, types in spec.types.items():
         for i, name in enumerate(types if isinstance(types, tuple) else ()):
-            yield from _element_type(("types", symbol, i), name)
+            yield from element_type_mistakes(("types", symbol, i), name)
     for i, each in enumerate(spec.inputs):
-        yield from _unknown(("inputs", i, "type"), "type symbol", each.type, list(spec.types))
+        yield from unknown_name(("inputs", i, "type"), "type symbol", each.type, list(spec.types))
     # An output takes its type from an input that is always there.
     symbols = list(dict.fromkeys(each.type for each in spec.inputs if each.required))
     for i, output in enumerate(spec.outputs):
@@ -83,11 +82,12 @@ def _types(spec: Spec) -> Found:
             yield ("outputs", i, "type"), f"{text}{did_you_mean(output.type, symbols)}"
     for i, level in enumerate(spec.feature_levels):
         for j, name in enumerate(level.types):
-            yield from _element_type(("feature_levels", i, "types", j), name)
+            yield from element_type_mistakes(("feature_levels", i, "types", j), name)
 
 
-def _element_type(path: SpecPath, name: str) -> Found:
-    yield from _unknown(path, "element type", name, list(ELEMENT_TYPES))
+def element_type_mistakes(path: SpecPath, name: str) -> Found:
+    """Yield a mistake where there is no element type `name`."""
+    yield from unknown_name(path, "element type", name, list(ELEMENT_TYPES))
 
 
 def _argument_names(spec: Spec) -> list[tuple[SpecPath, str]]:
@@ -125,36 +125,39 @@ def _ranges_and_outputs(spec: Spec) -> Found:
                 yield (part, i, "range", KEY), f"'range' of a {each.type}; only integers have one"
             for key in ("rank", "range"):
                 for j, end in enumerate(getattr(each, key, None) or ()):
-                    yield from _expression((part, i, key, j), end, known, FUNCTIONS)
+                    yield from expression_mistakes((part, i, key, j), end, known, FUNCTIONS)
     for i, attribute in enumerate(spec.attributes):
         if attribute.default is not None:
-            yield from _attribute_value(("attributes", i, "default"), attribute, attribute.default)
+            yield from attribute_mistakes(
+                ("attributes", i, "default"), attribute, attribute.default
+            )
     for i, output in enumerate(spec.outputs):
-        yield from _expression(("outputs", i, "count"), output.count, known, FUNCTIONS)
+        yield from expression_mistakes(("outputs", i, "count"), output.count, known, FUNCTIONS)
         numbered = {**known, "i": ()}
-        yield from _expression(("outputs", i, "shape"), output.shape, numbered, FUNCTIONS)
+        yield from expression_mistakes(("outputs", i, "shape"), output.shape, numbered, FUNCTIONS)
 
 
-def _attribute_value(path: SpecPath, attribute: Attribute, value: JsonValue) -> Found:
+def attribute_mistakes(path: SpecPath, attribute: Attribute, value: JsonValue) -> Found:
+    """Yield a mistake where `value` is none of the attribute."""
     wanted = _ATTRIBUTE_TYPES[attribute.type]
     if not isinstance(value, wanted) or isinstance(value, bool):
         yield path, f"found {shown(value)}; expected an attribute of type {attribute.type}"
     elif attribute.one_of is not None and value not in attribute.one_of:
-        yield from _unknown(path, "value", str(value), list(attribute.one_of))
+        yield from unknown_name(path, "value", str(value), list(attribute.one_of))
 
 
 def _rules(spec: Spec) -> Found:
     known = _call_names(spec)
     for i, rule in enumerate(spec.rules):
         path = ("rules", i)
-        yield from _expression((*path, "when"), rule.when, known, FUNCTIONS)
+        yield from expression_mistakes((*path, "when"), rule.when, known, FUNCTIONS)
         if rule.kind == "requirement":
             yield from _requirement(spec, rule, path, known)
         else:
             yield from _behaviour(rule, path, known)
         earlier = [each.id for each in spec.rules[:i] if each.kind == "requirement"]
         for j, name in enumerate(rule.given if rule.kind == "requirement" else ()):
-            yield from _unknown((*path, "given", j), "earlier requirement", name, earlier)
+            yield from unknown_name((*path, "given", j), "earlier requirement", name, earlier)
 
 
 def _requirement(spec: Spec, rule: Rule, path: SpecPath, known: Known) -> Found:
@@ -162,7 +165,7 @@ def _requirement(spec: Spec, rule: Rule, path: SpecPath, known: Known) -> Found:
         text = f"requirement '{rule.id}' has no condition; expected the key 'holds'"
         yield (*path, "id"), text
     else:
-        yield from _expression((*path, "holds"), rule.holds, known, FUNCTIONS)
+        yield from expression_mistakes((*path, "holds"), rule.holds, known, FUNCTIONS)
     if not rule.broken_by and rule.unbreakable is None:
         text = f"requirement '{rule.id}' is never broken; expected 'broken_by' or 'unbreakable'"
         yield (*path, "id"), text
@@ -177,7 +180,7 @@ def _behaviour(rule: Rule, path: SpecPath, known: Known) -> Found:
             yield (*path, key, KEY), f"'{key}' in a behaviour; only a requirement can be broken"
     if rule.holds is not None:
         with_outputs = {**known, "outputs": ()}
-        yield from _expression((*path, "holds"), rule.holds, with_outputs, FUNCTIONS)
+        yield from expression_mistakes((*path, "holds"), rule.holds, with_outputs, FUNCTIONS)
 
 
 def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> Found:
@@ -189,69 +192,17 @@ def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> 
             yield (*path, way), text
         for target, text in change.items():
             here = (*path, way, target)
-            yield from _unknown((*here, KEY), "input or attribute", target, arguments)
-            yield from _expression(here, text, _call_names(spec), functions)
+            yield from unknown_name((*here, KEY), "input or attribute", target, arguments)
+            yield from expression_mistakes(here, text, _call_names(spec), functions)
 
 
 def _ambiguities(spec: Spec) -> Found:
     for i, each in enumerate(spec.ambiguities):
         path = ("ambiguities", i)
-        yield from _expression((*path, "touches"), each.touches, _call_names(spec), FUNCTIONS)
+        yield from expression_mistakes(
+            (*path, "touches"), each.touches, _call_names(spec), FUNCTIONS
+        )
         yield from _ways(spec, (*path, "shown_by"), each.shown_by)
-
-
-def _examples(spec: Spec) -> Found:
-    for i, example in enumerate(spec.examples):
-        path = ("examples", i)
-        yield from _arguments(spec, example, path)
-        literals = [
-            *((("inputs", name), each) for name, each in example.inputs.items()),
-            *((("outputs", j), each) for j, each in enumerate(example.outputs)),
-        ]
-        for where, literal in literals:
-            yield from _literal((*path, *where), literal)
-
-
-def _arguments(spec: Spec, example: Example, path: SpecPath) -> Found:
-    for part, described, given in (
-        ("inputs", spec.inputs, example.inputs),
-        ("attributes", spec.attributes, example.attributes),
-    ):
-        known = [each.name for each in described]
-        for name in given:
-            yield from _unknown((*path, part, name, KEY), part.removesuffix("s"), name, known)
-        for each in described:
-            if each.required and each.name not in given:
-                yield (*path, part), f"required '{each.name}' is left out"
-    for attribute in spec.attributes:
-        if attribute.name in example.attributes:
-            value = example.attributes[attribute.name]
-            yield from _attribute_value((*path, "attributes", attribute.name), attribute, value)
-
-
-def _literal(path: SpecPath, literal: DocumentedTensor) -> Found:
-    yield from _element_type((*path, "type"), literal.type)
-    if min(literal.shape, default=0) < 0 or prod(literal.shape) > _MOST_ELEMENTS:
-        found = f"the shape {list(literal.shape)}"
-        yield (*path, "shape"), f"{found}; expected sizes for {_MOST_ELEMENTS} elements at most"
-    if literal.element is not None:
-        yield from _expression((*path, "element"), literal.element, {"i": ()}, FUNCTIONS)
-        if literal.values is not None:
-            yield (*path, "element", KEY), "'element' beside 'values'; expected one of them"
-    for i, value in enumerate(literal.values or ()):
-        if not _is_of_type(value, literal.type):
-            yield (*path, "values", i), f"found {value}; expected a value of {literal.type}"
-    if literal.values is not None and len(literal.values) != prod(literal.shape):
-        found = f"{len(literal.values)} values for the shape {list(literal.shape)}"
-        yield (*path, "values"), f"{found}; expected {prod(literal.shape)}"
-
-
-def _is_of_type(value: bool | int | float, element_type: str) -> bool:
-    if element_type == "boolean":
-        return value in (0, 1)
-    if element_type in INTEGERS:
-        return type(value) is int and fits(element_type, value)
-    return True
 
 
 def _cases(spec: Spec) -> Found:
@@ -266,12 +217,12 @@ def _cases(spec: Spec) -> Found:
             yield here, f"the factor '{factor}' has no levels"
         else:
             for level, text in levels.items():
-                yield from _expression((*here, level), text, known, FUNCTIONS)
+                yield from expression_mistakes((*here, level), text, known, FUNCTIONS)
         known[factor] = ()
     known["level"] = tuple(table.factors)
     for key in ("unless", "masked"):
         for i, text in enumerate(getattr(table, key)):
-            mistakes = list(_expression(("cases", key, i), text, known, FUNCTIONS))
+            mistakes = list(expression_mistakes(("cases", key, i), text, known, FUNCTIONS))
             yield from mistakes
             if not mistakes and parse(text).names.isdisjoint((*table.factors, "level")):
                 yield ("cases", key, i), f"{shown(text)} names no factor; expected one in it"
@@ -280,7 +231,7 @@ def _cases(spec: Spec) -> Found:
 
 def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found:
     """Check an expression that lists levels: it stands alone, so its value shows at once."""
-    mistakes = list(_expression(path, text, dict.fromkeys(fixed, ()), FUNCTIONS))
+    mistakes = list(expression_mistakes(path, text, dict.fromkeys(fixed, ()), FUNCTIONS))
     yield from mistakes
     if mistakes:
         return
@@ -298,15 +249,15 @@ def _draws(spec: Spec, factors: Known) -> Found:
     table, drawn = spec.cases, dict(factors)
     for name, text in table.draw.items():
         here = ("cases", "draw", name)
-        yield from _expression(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
+        yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
         drawn[name] = ()
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         known = [each.name for each in described]
         given: Mapping[str, str] = getattr(table, part)
         for name, text in given.items():
             here = ("cases", part, name)
-            yield from _unknown((*here, KEY), part.removesuffix("s"), name, known)
-            yield from _expression(here, text, drawn, {**FUNCTIONS, **BUILDERS})
+            yield from unknown_name((*here, KEY), part.removesuffix("s"), name, known)
+            yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **BUILDERS})
         for each in described:
             if each.name not in given:
                 yield ("cases", part), f"'{each.name}' is not drawn; expected an expression for it"

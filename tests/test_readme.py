@@ -1,13 +1,21 @@
 """The README: every file it shows and every command it gives, run as they stand."""
 
+import builtins
 import os
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from opcert.generator.calls import BUILDERS, CHANGES
+from opcert.generator.expressions import FUNCTIONS
+from opcert.generator.samplers import SAMPLERS
+from opcert.generator.suite import Suite
+from opcert.generator.support import support_of
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -89,3 +97,24 @@ def test_every_linked_folder_exists() -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", README)
     assert links
     assert all((ROOT / link).exists() for link in links)
+
+
+def test_what_expressions_can_call_is_all_listed() -> None:
+    listed = set(re.findall(r"^\| [^|]+ \| `(\w+)\(", README, re.MULTILINE))
+    ours = {*BUILDERS, *CHANGES, *SAMPLERS, *FUNCTIONS} - set(dir(builtins))
+    assert listed == ours
+
+
+def test_the_shown_declaration_is_right() -> None:
+    block = next(b for b in BLOCKS if b.language == "python" and not b.file)
+    shown: dict[str, object] = {}
+    exec(block.text, shown)  # noqa: S102 -- the README's own
+    declared = support_of(SimpleNamespace(support=shown["support"]), Suite()).declared
+    assert declared is not None
+    assert declared["openvino/Broadcast-1"].excluded == ["broadcast-1/explicit-mode"]
+
+
+def test_every_file_in_code_quotes_exists() -> None:
+    named = re.findall(r"`(tests/[\w/.]+)`", README)
+    assert named
+    assert all((ROOT / name).exists() for name in named)

@@ -17,6 +17,7 @@ LAYERS = [
     ["expressions"],
     ["samplers", "spec"],
     ["spec_names", "conditions", "drawing"],
+    ["spec_examples"],
     ["spec_files"],
     ["cases"],
     ["vectors"],
