@@ -1,5 +1,6 @@
 """Spec -> cases: the examples, the calls that the factors draw, each way of breaking a rule."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -194,30 +195,32 @@ class _Author:
         """Return up to `TWINS` changed calls that touch `ambiguity` and break `breaks` alone.
 
         The twins are asked in an order of the change's own, so that a new case among them moves
-        few others, and first those that give the changed argument a type it did not have yet.
+        few others, and the types of the changed argument take turns.
         """
         found: list[tuple[Case, Call]] = []
-        types: set[str] = set()
-        left = sorted(twins, key=lambda case: digest(f"{kind}|{case.id}"))
-        for again in (False, True):
-            for twin in list(left):
-                changed_type = self.type_of(twin.call, change)
-                if len(found) == TWINS or place in self.mistakes:
-                    break
-                if changed_type in types and not again:
-                    continue
-                left.remove(twin)
-                with self.noting(place, f", in a change to {twin.id}"):
-                    call = self.after(twin, change)
-                    if call and self.conditions.ambiguity(call) == ambiguity:
-                        broken = self.conditions.standing(call).broken
-                        if breaks is None or broken == (breaks,):
-                            found.append((twin, call))
-                            types.add(changed_type)
+        for twin in self.in_turn(twins, kind, change):
+            with self.noting(place, f", in a change to {twin.id}"):
+                call = self.after(twin, change)
+                if call and self.conditions.ambiguity(call) == ambiguity:
+                    alone = breaks is None or self.conditions.standing(call).broken == (breaks,)
+                    found += [(twin, call)] if alone else []
+            if len(found) == TWINS or place in self.mistakes:
+                break
         if not found:
             text = f"'{kind}' applies to no call: no valid call becomes one that does this alone"
             self.mistakes.setdefault(place, self.file.mistake(place, text))
         return found
+
+    def in_turn(self, twins: Sequence[Case], kind: str, change: Change) -> list[Case]:
+        """Order twins by chance, and so that each type comes once before any comes again."""
+        shuffled = sorted(twins, key=lambda case: digest(f"{kind}|{case.id}"))
+        times: Counter[str] = Counter()
+        turns: dict[str, int] = {}
+        for twin in shuffled:
+            element_type = self.type_of(twin.call, change)
+            turns[twin.id] = times[element_type]
+            times[element_type] += 1
+        return sorted(shuffled, key=lambda case: turns[case.id])
 
     def type_of(self, call: Call, change: Change) -> str:
         """Return the type of the changed input, or of the first where an attribute changes."""

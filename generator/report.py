@@ -55,7 +55,7 @@ def show(certificate: Certificate, console: Console) -> None:
     failures = [v for v in certificate.verdicts if v.status in ("fail", "crash", "hang")]
     groups: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in failures:
-        sort = (verdict.operator, verdict.status, verdict.kind or "", verdict.rules[0])
+        sort = (verdict.operator, verdict.status, verdict.kind or "", *verdict.rules[:1])
         groups.setdefault(sort, []).append(verdict)
     largest = sorted(groups.values(), key=len, reverse=True)[:SHOWN]
     for verdict, *alike in largest:

@@ -1,5 +1,6 @@
 """`pytest <suite> --backend B`: the same cases to the same verdicts as `opcert certify`."""
 
+import os
 import re
 import subprocess
 import sys
@@ -23,8 +24,12 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_on(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest on a suite as a user would, whatever options this run of pytest has."""
     command = [sys.executable, "-m", "pytest", str(suite), "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=suite.parent)
+    environment = {k: v for k, v in os.environ.items() if k != "PYTEST_ADDOPTS"}
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=suite.parent, env=environment
+    )
 
 
 def failures(report: Path) -> set[tuple[str, str]]:
