@@ -106,3 +106,32 @@ def test_an_example_that_is_not_the_packs_is_told(tmp_path: Path) -> None:
     done = pytest_on(copy, "-q")
     assert done.returncode != 0
     assert "generate the suite again" in done.stdout
+
+
+def inside(suite: Path, *arguments: str) -> int:
+    """Run pytest within this process, where what it covers is counted."""
+    return pytest.main([str(suite), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *arguments])
+
+
+def test_within_one_process_the_reference_passes(suite: Path) -> None:
+    assert inside(suite, "--backend", "reference") == 0
+
+
+def test_within_one_process_wrong_backends_fail(suite: Path) -> None:
+    assert inside(suite, "--backend", f"{BACKENDS}:ThroughFloat16") == 1
+    assert inside(suite, "--backend", f"{BACKENDS}:DeclinesHighRanks") == 1
+
+
+def test_a_backend_that_declines_everything_fails_the_session(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert inside(suite, "--backend", f"{BACKENDS}:SupportsNothing") == 1
+    assert "nothing was verified" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--backend", "refrence"], ["--feature-level", "9"], ["--backend-option", "device"]],
+)
+def test_a_wrong_option_ends_the_session_with_2(suite: Path, arguments: list[str]) -> None:
+    assert inside(suite, *arguments) == 2
