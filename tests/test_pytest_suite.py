@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -108,24 +109,34 @@ def test_an_example_that_is_not_the_packs_is_told(tmp_path: Path) -> None:
     assert "generate the suite again" in done.stdout
 
 
-def inside(suite: Path, *arguments: str) -> int:
-    """Run pytest within this process, where what it covers is counted."""
-    return pytest.main([str(suite), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *arguments])
+Inside = Callable[..., int]
 
 
-def test_within_one_process_the_reference_passes(suite: Path) -> None:
-    assert inside(suite, "--backend", "reference") == 0
+@pytest.fixture
+def inside(suite: Path, monkeypatch: pytest.MonkeyPatch) -> Inside:
+    """Run pytest within this process, where what it covers is counted, with its own options."""
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+    def run(*arguments: str) -> int:
+        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        return pytest.main([str(suite), *options, *arguments])
+
+    return run
 
 
-def test_within_one_process_wrong_backends_fail(suite: Path) -> None:
-    assert inside(suite, "--backend", f"{BACKENDS}:ThroughFloat16") == 1
-    assert inside(suite, "--backend", f"{BACKENDS}:DeclinesHighRanks") == 1
+def test_within_one_process_the_reference_passes(inside: Inside) -> None:
+    assert inside("--backend", "reference") == 0
+
+
+def test_within_one_process_wrong_backends_fail(inside: Inside) -> None:
+    assert inside("--backend", f"{BACKENDS}:ThroughFloat16") == 1
+    assert inside("--backend", f"{BACKENDS}:DeclinesHighRanks") == 1
 
 
 def test_a_backend_that_declines_everything_fails_the_session(
-    suite: Path, capsys: pytest.CaptureFixture[str]
+    inside: Inside, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert inside(suite, "--backend", f"{BACKENDS}:SupportsNothing") == 1
+    assert inside("--backend", f"{BACKENDS}:SupportsNothing") == 1
     assert "nothing was verified" in capsys.readouterr().out
 
 
@@ -133,5 +144,5 @@ def test_a_backend_that_declines_everything_fails_the_session(
     "arguments",
     [["--backend", "refrence"], ["--feature-level", "9"], ["--backend-option", "device"]],
 )
-def test_a_wrong_option_ends_the_session_with_2(suite: Path, arguments: list[str]) -> None:
-    assert inside(suite, *arguments) == 2
+def test_a_wrong_option_ends_the_session_with_2(inside: Inside, arguments: list[str]) -> None:
+    assert inside(*arguments) == 2
