@@ -8,7 +8,7 @@ from typing import Any
 
 import ml_dtypes
 
-from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, Array, fits, name_of
+from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits
 from opcert.generator.errors import Inapplicable, did_you_mean
 
 # What a tensor may have at most: beyond it a spec asks for gigabytes, or more than NumPy has.
@@ -151,11 +151,6 @@ def with_shape(original: Tensor, shape: tuple[int, ...]) -> Tensor:
     if original.values is not None and len(original.values) != prod(shape):
         raise Inapplicable(f"{len(original.values)} values for the shape {list(shape)}")
     return replace(original, shape=tuple(shape))
-
-
-def tensor_of(array: Array) -> Tensor:
-    """Return what expressions see of `array`."""
-    return Tensor(name_of(array.dtype), array.shape, tuple(array.ravel().tolist()))
 
 
 BUILDERS = {f.__name__: f for f in (filled, tensor, listed, scalar)}

@@ -93,6 +93,10 @@ class OperatorSuite:
                 text = f"{case.id} has no twin {case.twin} before it"
                 raise _contradiction(self.folder / self.entry.index, text)
             before.add(case.id)
+            credited = case.twin is not None and case.rule in self.index.rules
+            if case.expects == "rejection" and not credited:
+                text = f"{case.id} must be rejected, and has no twin or no rule of the index"
+                raise _contradiction(self.folder / self.entry.index, text)
             if not set(case.free) <= case.inputs.keys():
                 text = f"{case.id} has free inputs {list(case.free)} that it does not have"
                 raise _contradiction(self.folder / self.entry.index, text)

@@ -1,6 +1,5 @@
 """Calls before they have arrays: how tensors are built and changed, and calls with them."""
 
-import numpy as np
 import pytest
 
 from opcert.generator.calls import (
@@ -12,7 +11,6 @@ from opcert.generator.calls import (
     listed,
     scalar,
     tensor,
-    tensor_of,
     with_shape,
     with_type,
     with_values,
@@ -117,13 +115,6 @@ def test_another_shape_keeps_what_fills_the_tensor() -> None:
 def test_another_shape_is_inapplicable_where_the_values_do_not_fill_it() -> None:
     with pytest.raises(Inapplicable, match=r"2 values for the shape \[3\]"):
         with_shape(listed("i8", (1, 2)), (3,))
-
-
-def test_an_array_seen_as_a_tensor_has_plain_values() -> None:
-    found = tensor_of(np.array([[1, 2], [3, 4]], np.int8).T)
-    assert found == Tensor("i8", (2, 2), (1, 3, 2, 4))
-    assert found.values is not None
-    assert {type(value) for value in found.values} == {int}
 
 
 def test_a_call_hands_attributes_over_as_plain_lists_and_mappings() -> None:

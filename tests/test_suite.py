@@ -356,6 +356,16 @@ def test_a_case_that_contradicts_the_format_or_the_others_is_told(
     assert told in refusal(folder, INDEX)
 
 
+@pytest.mark.parametrize("lost", [{"twin": None}, {"rule": "dml-split/no-such-rule"}])
+def test_a_rejection_that_nothing_could_credit_is_told(folder: Path, lost: dict[str, Any]) -> None:
+    def edit(index: Any) -> None:
+        rejections = [case for case in index["cases"] if case["expects"] == "rejection"]
+        rejections[0].update(lost)
+
+    edit_index(folder, edit)
+    assert "has no twin or no rule" in refusal(folder, INDEX)
+
+
 def test_a_case_too_few_is_told(folder: Path) -> None:
     edit_index(folder, lambda index: index["cases"].pop())
     assert "cases, the manifest" in refusal(folder, INDEX)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.calls import Call, tensor_of
+from opcert.generator.calls import Call, Tensor
 from opcert.generator.conditions import Conditions
-from opcert.generator.element_types import ELEMENT_TYPES, Array
+from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.spec_files import SpecFile, specs_in
 from opcert.generator.suite import OperatorSuite, Suite
 from opcert.reference import RuleBroken
@@ -42,6 +42,11 @@ def rule_named(judge: Judges, inputs: Mapping[str, Array], attributes: Mapping[s
     except RuleBroken as error:
         return error.rule.partition("/")[2]
     return ""
+
+
+def tensor_of(array: Array) -> Tensor:
+    """Return what expressions see of `array`."""
+    return Tensor(name_of(array.dtype), array.shape, tuple(array.ravel().tolist()))
 
 
 def asked_for(inputs: Mapping[str, Array]) -> int:
