@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Any
 
 from opcert.generator.calls import BUILDERS, CHANGES, Call, Tensor
+from opcert.generator.choices import Row
 from opcert.generator.conditions import Conditions
-from opcert.generator.cover import Row
 from opcert.generator.drawing import InputSpace
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.expressions import FUNCTIONS, evaluate, parse

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from opcert.generator.calls import BUILDERS, Call, Tensor
-from opcert.generator.cover import Constraint, Row, covering_array
+from opcert.generator.choices import Constraint, Row, choices_of
+from opcert.generator.cover import covering_array
 from opcert.generator.errors import ExpressionError
 from opcert.generator.expressions import (
     CONSTANTS,
@@ -72,9 +73,13 @@ class InputSpace:
         masks = [self._constraint(text) for text in table.masked]
         sizes = [len(levels) for levels in self.factors.values()]
         alone = [[mask for mask in masks if mask is not admitted] for admitted in masks]
+        try:
+            choices = choices_of(sizes, possible, ties=masks)
+        except ValueError as error:
+            raise ExpressionError(str(error), ("cases", "unless")) from None
         rows: list[Row] = []
         for excluded in (masks, *alone, []):
-            rows = covering_array(sizes, [*possible, *excluded], t, rows).rows
+            rows = covering_array(choices.admitting(excluded), t, rows)
         return rows
 
     def _constraint(self, forbids: str) -> Constraint:

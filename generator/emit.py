@@ -90,9 +90,13 @@ def suite_files(
 
 
 def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, Array]]:
-    """Name each array once, after the first case that has it, as the pack stores it."""
+    """Name each array after the first case that has one with its elements, as the pack stores it.
+
+    Arrays of the same elements are stored once.
+    """
     names: dict[int, str] = {}
     arrays: dict[str, Array] = {}
+    first: dict[tuple[object, ...], str] = {}
     for vector in vectors:
         case = vector.case.id.partition("/")[2]
         parts = [
@@ -102,9 +106,11 @@ def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, 
         ]
         for name, array in parts:
             if id(array) not in names:
-                names[id(array)] = name
                 stored = stored_dtype(name_of(array.dtype))
-                arrays[name] = array.view(stored) if array.dtype != stored else array
+                key = stored, array.shape, array.tobytes()
+                names[id(array)] = first.setdefault(key, name)
+                if names[id(array)] == name:
+                    arrays[name] = array.view(stored) if array.dtype != stored else array
     return names, arrays
 
 

@@ -13,7 +13,8 @@ GENERATOR = ROOT / "generator"
 # From the spec to the command line; a module imports only from rows above its own, or its own row.
 LAYERS = [
     ["errors", "element_types", "python_files"],
-    ["calls", "cover", "packs", "yaml_source", "patterns"],
+    ["calls", "choices", "packs", "yaml_source", "patterns"],
+    ["cover"],
     ["expressions"],
     ["samplers", "spec"],
     ["spec_names", "conditions", "drawing"],

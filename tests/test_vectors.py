@@ -11,7 +11,7 @@ import pytest
 
 from opcert.generator.calls import Tensor, listed
 from opcert.generator.cases import Case, cases_of
-from opcert.generator.element_types import ELEMENT_TYPES, Array
+from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, Array
 from opcert.generator.errors import SpecError
 from opcert.generator.patterns import special_bits
 from opcert.generator.spec_files import SpecFile, read_spec, spec_paths
@@ -60,7 +60,8 @@ def test_values_that_a_call_states_are_those_of_its_arrays(name: str) -> None:
     for vector in vectors(name):
         for argument, tensor in vector.case.call.inputs.items():
             if tensor.values is not None:
-                stated = np.array(tensor.values, ELEMENT_TYPES[tensor.type]).tobytes()
+                exact = [float(v) if tensor.type in FLOATS else v for v in tensor.values]
+                stated = np.array(exact, ELEMENT_TYPES[tensor.type]).tobytes()
                 assert vector.inputs[argument].tobytes() == stated
 
 
