@@ -1,5 +1,7 @@
 """Broadcast: data replicated to fill a given shape."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from opcert.reference.rules import Array, RuleBroken, is_integer, require, requires_arguments
@@ -32,7 +34,9 @@ def broadcast_1(
     )
     target = tuple(target_shape.tolist())
     require(
-        min(target, default=0) >= 0, "broadcast-1/target-not-negative", f"target_shape {target}"
+        all(extent >= 0 for extent in target),
+        "broadcast-1/target-not-negative",
+        f"target_shape {target}",
     )
     if mode == "numpy":
         require(
@@ -91,7 +95,7 @@ def _explicit_axes(data: Array, target: tuple[int, ...], axes_mapping: Array | N
         f"axes_mapping {mapping} for a target of rank {len(target)}",
     )
     require(
-        sorted(set(mapping)) == mapping,
+        all(axis < following for axis, following in pairwise(mapping)),
         "broadcast-1/axes-mapping-sorted",
         f"axes_mapping {mapping}",
     )

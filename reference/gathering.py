@@ -53,22 +53,22 @@ def _pick(data: Array, indices: Array, axis: int, batch: int) -> Array:
     """Gather slices in one `take`, then zero those whose index is out of range."""
     extent = data.shape[axis]
     shape = data.shape[:axis] + indices.shape[batch:] + data.shape[axis + 1 :]
-    if extent == 0 or 0 in shape:
+    if 0 in (extent, *shape):
         return np.zeros(shape, data.dtype)
     in_range = (indices >= -extent) & (indices < extent)
     # Compared in the indices' own type and zeroed before the cast: u64 does not fit intp.
     picked = np.where(in_range, indices, 0).astype(np.intp) % extent
     batches, outer = prod(data.shape[:batch]), prod(data.shape[batch:axis])
-    rows = data.reshape(batches, outer, extent, -1)
+    picks, inner = prod(indices.shape[batch:]), prod(data.shape[axis + 1 :])
     if batches == 1:
-        output = rows[0].take(picked.ravel(), axis=1)
+        output = data.reshape(outer, extent, inner).take(picked.ravel(), axis=1)
     else:
         first = np.arange(batches * outer).reshape(batches, outer, 1) * extent
-        numbers = first + picked.reshape(batches, 1, -1)
-        output = rows.reshape(batches * outer * extent, -1).take(numbers.ravel(), axis=0)
+        numbers = first + picked.reshape(batches, 1, picks)
+        output = data.reshape(batches * outer * extent, inner).take(numbers.ravel(), axis=0)
     if not in_range.all():
-        spread = output.reshape(batches, outer, -1, rows.shape[-1])
-        for_each = np.broadcast_to(in_range.reshape(batches, 1, -1), spread.shape[:3])
+        spread = output.reshape(batches, outer, picks, inner)
+        for_each = np.broadcast_to(in_range.reshape(batches, 1, picks), spread.shape[:3])
         spread[~for_each] = 0
     gathered: Array = output.reshape(shape)
     return gathered

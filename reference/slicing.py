@@ -29,7 +29,11 @@ def slice_8(
         require(is_integer(axes), "slice-8/axes-type", f"axes of {axes.dtype}")
         require(axes.ndim == 1, "slice-8/axes-rank", f"axes of rank {axes.ndim}")
     sizes = [array.size for array in (*bounds.values(), axes) if array is not None]
-    require(len(set(sizes)) == 1, "slice-8/equal-lengths", f"inputs of lengths {sizes}")
+    require(
+        all(size == start.size for size in sizes),
+        "slice-8/equal-lengths",
+        f"inputs of lengths {sizes}",
+    )
     require(bool(step.all()), "slice-8/step-nonzero", f"step {step.tolist()}")
     listed = range(start.size) if axes is None else axes.tolist()
     require(

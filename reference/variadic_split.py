@@ -44,27 +44,24 @@ def variadic_split_1(data: Array, axis: Array, split_lengths: Array) -> list[Arr
     )
     lengths = split_lengths.tolist()
     require(
-        min(lengths, default=0) >= -1,
+        all(length >= -1 for length in lengths),
         "variadic-split-1/lengths-not-below-minus-one",
         f"split_lengths {lengths}",
     )
-    require(
-        lengths.count(-1) <= 1,
-        "variadic-split-1/one-minus-one",
-        f"-1 {lengths.count(-1)} times in split_lengths",
-    )
+    rests = lengths.count(-1)
+    require(rests <= 1, "variadic-split-1/one-minus-one", f"-1 {rests} times in split_lengths")
     extent = data.shape[where]
-    rest = extent - sum(length for length in lengths if length != -1)
+    total = sum(lengths) + rests
     require(
-        -1 in lengths or rest == 0,
+        -1 in lengths or total == extent,
         "variadic-split-1/lengths-sum",
-        f"split_lengths sum to {extent - rest}, the axis has {extent}",
+        f"split_lengths sum to {total}, the axis has {extent}",
     )
     require(
-        -1 not in lengths or rest >= 0,
+        -1 not in lengths or total <= extent,
         "variadic-split-1/lengths-leave-rest",
-        f"split_lengths beside -1 sum to {extent - rest}, the axis has {extent}",
+        f"split_lengths beside -1 sum to {total}, the axis has {extent}",
     )
-    return parts_along(
-        data, where % data.ndim, [rest if length == -1 else length for length in lengths]
-    )
+    if -1 in lengths:
+        lengths[lengths.index(-1)] = extent - total
+    return parts_along(data, where % data.ndim, lengths)

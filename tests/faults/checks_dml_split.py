@@ -1,0 +1,181 @@
+"""DirectML's split: requirements that go unchecked, in part too, and valid calls rejected."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.faults.calls import data, dml_call
+from tests.faults.dml_split import axis_of
+from tests.faults.fault import DML, Call, Fault, Where, Writer
+
+_lax = Writer(DML, "missing validation")
+_strict = Writer(DML, "over-strict")
+_narrow = Writer(DML, "narrow index type")
+
+# Whether one of OutputTensors keeps a rule.
+Test = Callable[[Call, Mapping[str, Any]], Any]
+
+_THREE = dml_call(data(6, 2, 2), 0, [3, 2, 1])
+_MEMBERS = ("InputTensor", "OutputCount", "OutputTensors", "Axis")
+
+
+def _told(call: Call) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = call.attributes["OutputTensors"]
+    return found
+
+
+def _changed(position: int, call: Call = _THREE, **changes: Any) -> Call:
+    """Return the call with another description of one output."""
+    tensors = [dict(each) for each in _told(call)]
+    tensors[position] |= changes
+    return call.told(OutputTensors=tensors)
+
+
+def _sum(call: Call) -> int:
+    return sum(each["Sizes"][axis_of(call)] for each in _told(call))
+
+
+def _over(call: Call) -> int:
+    over: int = _sum(call) - call.data.shape[axis_of(call)]
+    return over
+
+
+def _off_axis(call: Call, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return each dimension off the axis that differs: its number, its size, that of the input."""
+    triples = zip(range(len(sizes)), sizes, call.data.shape, strict=True)
+    return [(d, found, n) for d, found, n in triples if d != axis_of(call) and found != n]
+
+
+def _placed(rule: str, what: str, broken: Test, changes: Mapping[str, Any]) -> list[Fault]:
+    """Write down backends that check a rule for some of the outputs only."""
+    places: tuple[tuple[str, str, Where, int], ...] = (
+        ("any", "of any output", lambda c: any(broken(c, each) for each in _told(c)), 0),
+        ("last", "of a last output",
+         lambda c: len(_told(c)) > 1 and broken(c, _told(c)[-1]), -1),
+        ("between", "of outputs between others",
+         lambda c: any(broken(c, each) for each in _told(c)[1:-1]), 1),
+    )  # fmt: skip
+    return [
+        _lax.accepts(rule, name, f"accepts {what} {text}", where, _changed(position, **changes))
+        for name, text, where, position in places
+    ]
+
+
+def _type_of(call: Call) -> str:
+    return call.data.dtype.name.upper()
+
+
+def _width(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
+
+
+_UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
+    *(
+        ("required-members", name, f"calls without {name}",
+         lambda c, name=name: name not in {**c.inputs, **c.attributes},
+         _THREE.without(name))
+        for name in _MEMBERS[1:]
+    ),
+    *(
+        ("input-type", of, f"an input of {of}",
+         lambda c, of=of: c.data.dtype.name == of, _witness)
+        for of, _witness in (
+            ("bool", dml_call(data(3, of="boolean"), 0, [3])),
+            ("bfloat16", dml_call(data(3, of="bf16"), 0, [3])),
+        )
+    ),
+    ("input-rank", "scalar", "a scalar", lambda c: c.data.ndim == 0,
+     _THREE.given(InputTensor=data())),
+    ("input-rank", "nine", "an input of rank 9", lambda c: c.data.ndim == 9,
+     dml_call(data(*[1] * 9), 0, [1])),
+    ("output-count-positive", "zero", "an OutputCount of 0",
+     lambda c: c.attributes["OutputCount"] == 0, _THREE.told(OutputCount=0)),
+    ("output-count-positive", "no-tensors", "an OutputCount of 0 where there are no outputs",
+     lambda c: c.attributes["OutputCount"] == 0 and not _told(c),
+     _THREE.told(OutputCount=0, OutputTensors=[])),
+    ("output-count-positive", "negative", "a negative OutputCount",
+     lambda c: c.attributes["OutputCount"] < 0, _THREE.told(OutputCount=-1)),
+    ("output-count-matches", "above", "more outputs counted than described",
+     lambda c: c.attributes["OutputCount"] > len(_told(c)), _THREE.told(OutputCount=4)),
+    ("output-count-matches", "below", "fewer outputs counted than described",
+     lambda c: c.attributes["OutputCount"] < len(_told(c)), _THREE.told(OutputCount=2)),
+    ("axis-range", "of-rank", "an Axis of rank", lambda c: axis_of(c) == c.data.ndim,
+     _THREE.told(Axis=3)),
+    ("axis-range", "minus-one", "an Axis of -1", lambda c: axis_of(c) == -1, _THREE.told(Axis=-1)),
+    ("axis-range", "below-minus-rank", "an Axis below -rank",
+     lambda c: axis_of(c) < -c.data.ndim, _THREE.told(Axis=-4)),
+    ("output-rank", "more", "outputs of more dimensions",
+     lambda c: any(len(each["Sizes"]) > c.data.ndim for each in _told(c)),
+     _changed(0, Sizes=[1, 3, 2, 2])),
+    ("output-rank", "fewer", "outputs of fewer dimensions",
+     lambda c: any(len(each["Sizes"]) < c.data.ndim for each in _told(c)),
+     _changed(0, Sizes=[3, 2])),
+    ("output-type", "same-width", "outputs of another type as wide",
+     lambda c: all(_width(each["DataType"]) == _width(_type_of(c)) for each in _told(c)),
+     _changed(0, DataType="INT32")),
+    ("output-type", "sign", "outputs of the other signedness",
+     lambda c: all(each["DataType"].lstrip("U") == _type_of(c).lstrip("U") for each in _told(c)),
+     _changed(0, dml_call(data(4, of="i32"), 0, [4]), DataType="UINT32")),
+    ("output-type", "unknown", "outputs of a type that DirectML does not know",
+     lambda c: any(each["DataType"][:3] not in ("FLO", "INT", "UIN") for each in _told(c)),
+     _changed(0, DataType="BOOL")),
+    ("output-sizes-not-negative", "sum-right", "negative sizes where the sum is right",
+     lambda c: _over(c) == 0, _changed(0, dml_call(data(2), 0, [-1, 3]))),
+    ("output-sizes-off-axis", "before", "other sizes before the axis",
+     lambda c: all(d < axis_of(c) for each in _told(c) for d, *_ in _off_axis(c, each["Sizes"])),
+     _changed(0, dml_call(data(2, 4), 1, [1, 3]), Sizes=[3, 1])),
+    ("output-sizes-off-axis", "behind", "other sizes behind the axis",
+     lambda c: all(d > axis_of(c) for each in _told(c) for d, *_ in _off_axis(c, each["Sizes"])),
+     _changed(0, Sizes=[3, 2, 3])),
+    ("output-sizes-off-axis", "smaller", "smaller sizes off the axis",
+     lambda c: all(x < n for each in _told(c) for _, x, n in _off_axis(c, each["Sizes"])),
+     _changed(0, Sizes=[3, 2, 1])),
+    ("output-sizes-sum", "below", "sizes that sum to less", lambda c: _over(c) < 0,
+     dml_call(data(6), 0, [3, 2])),
+    ("output-sizes-sum", "above", "sizes that sum to more", lambda c: _over(c) > 0,
+     dml_call(data(6), 0, [3, 4])),
+    ("output-sizes-sum", "alone", "a single output of another size", lambda c: len(_told(c)) == 1,
+     dml_call(data(6), 0, [5])),
+)  # fmt: skip
+
+_LAX = [
+    *(
+        _lax.accepts(rule, name, f"accepts {text}", where, call)
+        for rule, name, text, where, call in _UNCHECKED
+    ),
+    *_placed("output-rank", "another rank", lambda c, each: len(each["Sizes"]) != c.data.ndim,
+             {"Sizes": [3, 2]}),
+    *_placed("output-type", "another type", lambda c, each: each["DataType"] != _type_of(c),
+             {"DataType": "FLOAT16"}),
+    *_placed("output-sizes-not-negative", "a negative size",
+             lambda _, each: min(each["Sizes"]) < 0, {"Sizes": [-1, 2, 2]}),
+    *_placed("output-sizes-off-axis", "other sizes off the axis",
+             lambda c, each: _off_axis(c, each["Sizes"]), {"Sizes": [3, 2, 9]}),
+    *(
+        _narrow.accepts("output-sizes-sum", f"in-{bits}-bits", f"sums sizes in {bits} bits",
+                        lambda c, bits=bits: _over(c) % (1 << bits) == 0,  # type: ignore[misc]
+                        dml_call(data(6), 0, [3, 3 + (1 << bits)]))
+        for bits in (8, 16, 32)
+    ),
+    _narrow.accepts("axis-range", "in-8-bits", "takes Axis in 8 bits",
+                    lambda c: 0 <= axis_of(c) % 256 < c.data.ndim, _THREE.told(Axis=256)),
+]  # fmt: skip
+
+_STRICT = [
+    _strict.rejects("single-output-rejected", "rejects a single output",
+                    lambda _, out: len(out) == 1, dml_call(data(3), 0, [3])),
+    _strict.rejects("unequal-parts-rejected", "rejects parts of unequal sizes",
+                    lambda _, out: len({each.shape for each in out}) > 1, _THREE),
+    _strict.rejects("vectors-rejected", "rejects inputs of rank 1",
+                    lambda c, _: c.data.ndim == 1, dml_call(data(3), 0, [3])),
+    _strict.rejects("rank-past-5-rejected", "rejects ranks past 5, as old feature levels do",
+                    lambda c, _: c.data.ndim > 5, dml_call(data(*[1] * 6), 0, [1])),
+    _strict.rejects("f64-rejected", "rejects f64, as old feature levels do",
+                    lambda c, _: c.data.dtype == np.float64, dml_call(data(3, of="f64"), 0, [3])),
+    _strict.rejects("parts-of-1-rejected", "rejects parts of size 1",
+                    lambda c, out: 1 in [each.shape[axis_of(c)] for each in out],
+                    dml_call(data(3), 0, [1, 2])),
+]  # fmt: skip
+
+FAULTS: list[Fault] = [*_LAX, *_STRICT]

@@ -1,0 +1,210 @@
+"""A fault: a backend that is wrong in one way, and the calls that show it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcert.generator.backends import Backend
+from opcert.generator.backends.reference import Reference
+from opcert.generator.element_types import Array
+from opcert.reference import RuleBroken
+
+SPLIT = "openvino/VariadicSplit-1"
+DML = "directml/DML_OPERATOR_SPLIT"
+SLICE = "openvino/Slice-8"
+BROADCAST = "openvino/Broadcast-1"
+GATHER = "openvino/Gather-8"
+SLUGS = {
+    SPLIT: "variadic-split-1",
+    DML: "dml-split",
+    SLICE: "slice-8",
+    BROADCAST: "broadcast-1",
+    GATHER: "gather-8",
+}
+OPERATORS = tuple(SLUGS)
+
+_REFERENCE = Reference()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an operator; `layout` is how a witness lays its inputs out in memory."""
+
+    inputs: Mapping[str, Array]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    layout: str = "C"
+
+    @property
+    def data(self) -> Array:
+        """The first input, whose elements the operator moves."""
+        return next(iter(self.inputs.values()))
+
+    def __getitem__(self, name: str) -> Array:
+        return self.inputs[name]
+
+    def ints(self, name: str) -> list[int]:
+        """Return the elements of an input, in order, as Python's integers."""
+        found: list[int] = self.inputs[name].ravel().tolist()
+        return found
+
+    def given(self, **inputs: Array) -> "Call":
+        """Return the call with other inputs."""
+        return replace(self, inputs={**self.inputs, **inputs})
+
+    def told(self, **attributes: Any) -> "Call":
+        """Return the call with other attributes."""
+        return replace(self, attributes={**self.attributes, **attributes})
+
+    def without(self, *names: str) -> "Call":
+        """Return the call with inputs or attributes left out."""
+        return replace(
+            self,
+            inputs={name: each for name, each in self.inputs.items() if name not in names},
+            attributes={name: each for name, each in self.attributes.items() if name not in names},
+        )
+
+    def laid(self, layout: str) -> "Call":
+        """Return the call with its inputs laid out in another way."""
+        return replace(self, layout=layout)
+
+
+# What a backend returns may be of any type, and wrong.
+Compute: TypeAlias = Callable[[Call], Any]
+Outputs: TypeAlias = list[Array]
+Where: TypeAlias = Callable[[Call], Any]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A plausible mistake of a runtime: `make` gives a fresh backend that makes it.
+
+    `witness` are calls, made one after the other, of which one at least shows the difference from
+    the reference. `rule` is the requirement that a missing validation leaves unchecked.
+    """
+
+    name: str
+    operator: str
+    mechanism: str
+    text: str
+    make: Callable[[], Backend] = field(repr=False)
+    witness: tuple[Call, ...] = field(repr=False)
+    rule: str | None = None
+
+
+class Wrong:
+    """The reference but for one operator, which `compute` computes."""
+
+    version = "1"
+
+    def __init__(self, name: str, operator: str, compute: Compute) -> None:
+        self.name = name
+        self._operator = operator
+        self._compute = compute
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        call = Call(inputs, attributes)
+        if operator != self._operator:
+            return right(operator, call)
+        with np.errstate(all="ignore"):
+            outputs: Sequence[Array] = self._compute(call)
+        return outputs
+
+
+def right(operator: str, call: Call) -> Outputs:
+    """Return the outputs of the reference.
+
+    Raises:
+        RuleBroken: the call breaks a rule.
+    """
+    return _REFERENCE.run(operator, call.inputs, call.attributes)
+
+
+def spoiled(outputs: Outputs) -> Outputs:
+    """Return the outputs with every bit of each one's last element the other way round."""
+    for output in outputs:
+        if output.size:
+            last = output.reshape(-1)[-1:].view(np.uint8)
+            last[...] = last ^ 1 if output.dtype == np.bool_ else ~last
+    return outputs
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes down faults of one operator that have one mechanism."""
+
+    operator: str
+    mechanism: str
+
+    def remembers(self, name: str, text: str, make: Callable[[], Compute], *witness: Call) -> Fault:
+        """Write down a backend that has a state, which `make` begins."""
+        full = f"{SLUGS[self.operator]}/{name}"
+        return Fault(
+            name=full,
+            operator=self.operator,
+            mechanism=self.mechanism,
+            text=text,
+            make=lambda: Wrong(full, self.operator, make()),
+            witness=witness,
+        )
+
+    def computes(self, name: str, text: str, compute: Compute, *witness: Call) -> Fault:
+        """Write down a backend that computes something else."""
+        return self.remembers(name, text, lambda: compute, *witness)
+
+    def changes(
+        self, name: str, text: str, change: Callable[[Call], Call], *witness: Call
+    ) -> Fault:
+        """Write down a backend that takes a valid call for another one."""
+
+        def compute(call: Call) -> Outputs:
+            right(self.operator, call)
+            return right(self.operator, change(call))
+
+        return self.computes(name, text, compute, *witness)
+
+    def returns(
+        self, name: str, text: str, change: Callable[[Call, Outputs], Any], *witness: Call
+    ) -> Fault:
+        """Write down a backend that makes something else of the right outputs."""
+        return self.computes(
+            name, text, lambda call: change(call, right(self.operator, call)), *witness
+        )
+
+    def spoils(
+        self, name: str, text: str, where: Callable[[Call, Outputs], Any], *witness: Call
+    ) -> Fault:
+        """Write down a backend whose last elements are wrong in some calls."""
+        return self.returns(
+            name, text, lambda call, out: spoiled(out) if where(call, out) else out, *witness
+        )
+
+    def rejects(
+        self, name: str, text: str, where: Callable[[Call, Outputs], Any], *witness: Call
+    ) -> Fault:
+        """Write down a backend that rejects some valid calls."""
+
+        def compute(call: Call, outputs: Outputs) -> Outputs:
+            if where(call, outputs):
+                raise ValueError(text)
+            return outputs
+
+        return self.returns(name, text, compute, *witness)
+
+    def accepts(self, rule: str, name: str, text: str, where: Where, *witness: Call) -> Fault:
+        """Write down a backend that does not notice some calls which break `rule`."""
+        full = f"{SLUGS[self.operator]}/{rule}"
+
+        def compute(call: Call) -> Outputs:
+            try:
+                return right(self.operator, call)
+            except RuleBroken as broken:
+                if broken.rule != full or not where(call):
+                    raise
+            return [each.copy() for each in call.inputs.values()][:1]
+
+        found = self.computes(f"accepts-{rule}-{name}", text, compute, *witness)
+        return replace(found, rule=full)
