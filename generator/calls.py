@@ -10,10 +10,11 @@ import ml_dtypes
 
 from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits
 from opcert.generator.errors import Inapplicable, did_you_mean
+from opcert.generator.layouts import LAYOUTS, Layout
 
 # What a tensor may have at most: beyond it a spec asks for gigabytes, or more than NumPy has.
 MOST_DIMENSIONS = 32
-MOST_ELEMENTS = 1 << 24
+MOST_ELEMENTS = 1 << 25
 # How many values a message shows.
 _SHOWN = 16
 # The greatest absolute value of each type that is no integer type.
@@ -31,12 +32,14 @@ class Tensor:
     """A tensor as expressions see it; `values` is flat, and None where a data pattern fills it.
 
     `pattern` names the pattern: two tensors of one type, shape and pattern have the same elements.
+    `laid` is how its elements are to lie in memory when it is handed over.
     """
 
     type: str
     shape: tuple[int, ...]
     values: tuple[bool | int | float, ...] | None = None
     pattern: str = ""
+    laid: Layout = "c"
 
     def __str__(self) -> str:
         values = "" if self.values is None or self.size > _SHOWN else f" {list(self.values)}"
@@ -51,6 +54,12 @@ class Tensor:
     def size(self) -> int:
         """The number of elements."""
         return prod(self.shape)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How its elements lie in memory: `c` also where another layout would come to the same."""
+        long_axes = sum(extent > 1 for extent in self.shape) if self.size else 0
+        return self.laid if long_axes > (self.laid == "fortran") else "c"
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,17 @@ def tensor(element_type: str, shape: tuple[int, ...], values: tuple[int, ...]) -
     return replace(empty, values=tuple(values))
 
 
+def laid_out(original: Tensor, layout: Layout) -> Tensor:
+    """Return `original` with its elements in memory as `layout` says: c, fortran, reversed, gapped.
+
+    Raises:
+        ValueError: there is no such layout.
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f"unknown layout '{layout}'{did_you_mean(layout, list(LAYOUTS))}")
+    return replace(original, laid=layout)
+
+
 def listed(element_type: str, values: tuple[int, ...]) -> Tensor:
     """Return a 1-D tensor of `values`."""
     return tensor(element_type, (len(values),), values)
@@ -131,7 +151,7 @@ def scalar(element_type: str, value: int) -> Tensor:
 def with_values(original: Tensor, values: tuple[int, ...]) -> Tensor:
     """Return a 1-D or one-element tensor like `original` with other values."""
     shape = original.shape if prod(original.shape) == len(values) else (len(values),)
-    return tensor(original.type, shape, values)
+    return laid_out(tensor(original.type, shape, values), original.laid)
 
 
 def with_type(original: Tensor, element_type: str) -> Tensor:
@@ -143,7 +163,7 @@ def with_type(original: Tensor, element_type: str) -> Tensor:
     fit = most is None or all(-most * (most > 1) <= value <= most for value in values)
     if not fit or values != original.values:
         raise Inapplicable(f"{list(original.values)} does not fit {element_type}")
-    return tensor(element_type, original.shape, values)
+    return laid_out(tensor(element_type, original.shape, values), original.laid)
 
 
 def with_shape(original: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -153,5 +173,5 @@ def with_shape(original: Tensor, shape: tuple[int, ...]) -> Tensor:
     return replace(original, shape=tuple(shape))
 
 
-BUILDERS = {f.__name__: f for f in (filled, tensor, listed, scalar)}
+BUILDERS = {f.__name__: f for f in (filled, tensor, listed, scalar, laid_out)}
 CHANGES = {f.__name__: f for f in (with_values, with_type, with_shape)}

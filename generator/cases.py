@@ -13,6 +13,7 @@ from opcert.generator.conditions import Conditions
 from opcert.generator.drawing import InputSpace
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.expressions import FUNCTIONS, evaluate, parse
+from opcert.generator.sight import Sights
 from opcert.generator.spec import DocumentedTensor, Example
 from opcert.generator.spec_files import SpecFile
 from opcert.generator.yaml_source import SpecPath
@@ -22,7 +23,9 @@ Change = Mapping[str, str]
 # How many valid calls each way of breaking a rule is applied to.
 TWINS = 8
 # The t of each profile's t-way covering array.
-STRENGTH = {"core": 2}
+STRENGTH = {"core": 2, "full": 3, "stress": 2}
+# How often a call is drawn until its levels show.
+DRAWS = 32
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ def cases_of(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     Raises:
         SpecError: with every mistake that the draws bring out.
     """
-    author = _Author(spec_file, seed)
-    valid = [*author.examples(), *author.drawn(STRENGTH[profile])]
+    author = _Author(spec_file, profile, seed)
+    valid = [*author.examples(), *author.drawn()]
     author.stop_at_mistakes()
     twins = [case for case in valid if case.ambiguity is None]
     changed = [*author.rejected(twins), *author.ambiguous(twins)]
@@ -89,10 +92,12 @@ def _documented(each: DocumentedTensor) -> Tensor:
 class _Author:
     """Writes the cases of one spec, and keeps the first mistake of each place."""
 
-    def __init__(self, spec_file: SpecFile, seed: int) -> None:
+    def __init__(self, spec_file: SpecFile, profile: str, seed: int) -> None:
         self.file = spec_file
         self.spec = spec_file.spec
+        self.profile = profile
         self.seed = seed
+        self.sights = Sights(spec_file.spec, profile)
         self.conditions = Conditions(spec_file.spec)
         self.mistakes: dict[SpecPath, Mistake] = {}
 
@@ -108,18 +113,29 @@ class _Author:
                 call = Call(inputs, example.attributes)
                 yield self.valid(example.id, call, ("examples", i), why, example=example)
 
-    def drawn(self, strength: int) -> Iterator[Case]:
+    def drawn(self) -> Iterator[Case]:
         rows: list[Row] = []
         with self.noting(("cases", "factors")):
-            space = InputSpace(self.spec)
-            rows = space.rows(strength)
+            space = InputSpace(self.spec, self.profile)
+            rows = space.rows(STRENGTH[self.profile])
         for row in rows:
             levels = space.level_names(row)
             pairs = [f"{factor}={level}" for factor, level in levels.items()]
             name = "-".join(["valid", *[*levels.values()][:2], digest(" ".join(sorted(pairs)))])
             with self.noting(("cases", "draw"), f", drawn for {', '.join(pairs)}"):
-                call = space.call(row, f"{self.seed}|{self.spec.full_id(name)}")
+                call = self.showing(space, row, f"{self.seed}|{self.spec.full_id(name)}")
                 yield self.valid(name, call, ("cases", "draw"), "its levels", levels=levels)
+
+    def showing(self, space: InputSpace, row: Row, seed: str) -> Call:
+        """Draw the call of `row`, again and again until each of its levels shows in it."""
+        unseen = []
+        for attempt in range(DRAWS):
+            call = space.call(row, f"{seed}|{attempt}" if attempt else seed)
+            unseen = self.sights.unseen(call, space.level_names(row))
+            if not unseen:
+                return call
+        levels = ", ".join(f"{each}={space.level_names(row)[each]}" for each in unseen)
+        raise ExpressionError(f"{levels} does not show in {call}", ("cases", "seen", unseen[0]))
 
     def valid(self, name: str, call: Call, place: SpecPath, why: str, **more: Any) -> Case:
         """Return the case of a valid call, whose patterns are its own."""
@@ -175,7 +191,7 @@ class _Author:
             self.spec.full_id(f"{kind}-{digest(twin.id)}"),
             call,
             place,
-            f"{kind}: one change to {twin.id}",
+            f"{kind}: one change to its twin",
             self.full_ids(*rules),
             rejects=rejects and self.spec.full_id(rejects),
             twin=twin.id,

@@ -79,11 +79,12 @@ def certify(
 
 
 def _opened(suite: str | Path | None, specs: str | Path | None, operator: str) -> Suite:
+    found = Path(specs) if specs is not None else None
     if suite is not None or specs is None:
-        return Suite(Path(suite) if suite is not None else None)
+        return Suite(Path(suite) if suite is not None else None, found)
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder) / "suite", specs, operator=operator)
-        return Suite(Path(folder) / "suite")
+        return Suite(Path(folder) / "suite", found)
 
 
 def _backend(backend: str | Backend, options: dict[str, Any], specs: str | Path | None) -> Backend:

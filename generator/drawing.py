@@ -20,7 +20,7 @@ from opcert.generator.expressions import (
     shown,
 )
 from opcert.generator.samplers import Sampler, bound
-from opcert.generator.spec import Spec
+from opcert.generator.spec import Levels, Spec
 
 
 @dataclass(frozen=True)
@@ -31,26 +31,30 @@ class Level:
     value: Expression
 
 
+def levels_of(levels: Levels, fixed: Mapping[str, Any]) -> tuple[Level, ...]:
+    """Return the levels of a factor: those that a mapping names, or that an expression lists."""
+    if isinstance(levels, str):
+        values = evaluate(parse(levels), fixed, FUNCTIONS)
+        return tuple(Level(str(value), parse(repr(value))) for value in values)
+    return tuple(Level(name, parse(value)) for name, value in levels.items())
+
+
 class InputSpace:
     """The factors of a spec with their levels."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, profile: str = "core") -> None:
         self._spec = spec
         self._fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
-        self.factors = {name: self._levels(name) for name in spec.cases.factors}
+        self.factors = {
+            name: levels_of(levels, self._fixed)
+            for name, levels in spec.cases.levels(profile).items()
+        }
         self._position = {name: i for i, name in enumerate(self.factors)}
         self._needs: dict[str, tuple[str, ...]] = {}
         for name, levels in self.factors.items():
             needed = frozenset().union(*(self._behind(each.value) for each in levels))
             self._needs[name] = tuple(sorted(needed, key=self._position.__getitem__))
         self._values: dict[tuple[object, ...], Any] = {}
-
-    def _levels(self, factor: str) -> tuple[Level, ...]:
-        levels = self._spec.cases.factors[factor]
-        if isinstance(levels, str):
-            values = evaluate(parse(levels), self._fixed, FUNCTIONS)
-            return tuple(Level(str(value), parse(repr(value))) for value in values)
-        return tuple(Level(name, parse(value)) for name, value in levels.items())
 
     def _behind(self, expression: Expression) -> frozenset[str]:
         """Return the factors that `expression` needs the values of, through others too."""

@@ -1,5 +1,6 @@
 """The element types that specs name, and what NumPy calls them."""
 
+from functools import cache
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -24,10 +25,17 @@ ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
     "u16": np.dtype(np.uint16),
     "u32": np.dtype(np.uint32),
     "u64": np.dtype(np.uint64),
+    # One element a byte, in the low four bits; the upper ones are zero.
+    "i4": np.dtype(ml_dtypes.int4),
+    "u4": np.dtype(ml_dtypes.uint4),
 }
+HALF_BYTES = ("i4", "u4")
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 FLOATS = ("bf16", "f16", "f32", "f64", "f8e4m3", "f8e5m2")
-TYPE_SETS: dict[str, tuple[str, ...]] = {"any": tuple(ELEMENT_TYPES), "integer": INTEGERS}
+TYPE_SETS: dict[str, tuple[str, ...]] = {
+    "any": tuple(name for name in ELEMENT_TYPES if name not in HALF_BYTES),
+    "integer": INTEGERS,
+}
 
 _NAMES = {dtype: name for name, dtype in ELEMENT_TYPES.items()}
 
@@ -35,6 +43,12 @@ _NAMES = {dtype: name for name, dtype in ELEMENT_TYPES.items()}
 def name_of(dtype: np.dtype[Any]) -> str:
     """Return opcert's name of `dtype`, or NumPy's own where opcert has none."""
     return _NAMES.get(dtype, str(dtype))
+
+
+def width_of(name: str) -> int:
+    """Return how many bits an element of type `name` has."""
+    widths = {"boolean": 1, **dict.fromkeys(HALF_BYTES, 4)}
+    return widths.get(name, 8 * ELEMENT_TYPES[name].itemsize)
 
 
 def bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -55,19 +69,20 @@ def bits_of(array: Array) -> Array:
 
 def inverted(array: Array) -> Array:
     """Return other data of the same type and shape: every bit the other way round."""
-    if array.dtype == np.bool_:
-        return np.logical_not(array, out=np.empty_like(array))
     bits = array.view(bits_dtype(array.dtype))
+    mask = bits.dtype.type((1 << width_of(name_of(array.dtype))) - 1)
     # With `out`, since without it a scalar comes of an array of rank 0.
-    other: Array = np.invert(bits, out=np.empty_like(bits))
+    other: Array = np.bitwise_xor(bits, mask, out=np.empty_like(bits))
     return other.view(array.dtype)
 
 
+@cache
 def lowest(name: str) -> int:
     """Return the least value of integer type `name`."""
     return int(np.iinfo(ELEMENT_TYPES[name]).min)
 
 
+@cache
 def highest(name: str) -> int:
     """Return the greatest value of integer type `name`."""
     return int(np.iinfo(ELEMENT_TYPES[name]).max)

@@ -10,14 +10,19 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from opcert.generator.calls import Tensor
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
+from opcert.generator.layouts import Layout
 from opcert.generator.packs import Pack, pack
+from opcert.generator.patterns import STORED, recipe_of
 from opcert.generator.spec import DocumentedTensor
 from opcert.generator.spec_files import SpecFile
 from opcert.generator.suite_format import (
     FORMAT,
+    DigestedArray,
     Index,
     IndexedCase,
+    MadeArray,
     Manifest,
     OperatorEntry,
     RuleText,
@@ -99,13 +104,19 @@ def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, 
     first: dict[tuple[object, ...], str] = {}
     for vector in vectors:
         case = vector.case.id.partition("/")[2]
+        tensors = vector.case.call.inputs
+        given = {
+            f"{case}/{name}": array
+            for name, array in vector.inputs.items()
+            if recipe_of(tensors[name]) is None
+        }
         parts = [
-            *((f"{case}/{name}", array) for name, array in vector.inputs.items()),
+            *given.items(),
             *((f"{case}/output.{i}", array) for i, array in enumerate(vector.outputs)),
             *((f"{case}/other.{i}", array) for i, array in enumerate(vector.other)),
         ]
         for name, array in parts:
-            if id(array) not in names:
+            if id(array) not in names and (array.nbytes <= STORED or name in given):
                 stored = stored_dtype(name_of(array.dtype))
                 key = stored, array.shape, array.tobytes()
                 names[id(array)] = first.setdefault(key, name)
@@ -137,17 +148,46 @@ def _indexed_cases(
             free=tuple(name for name, tensor in tensors.items() if tensor.values is None),
             example=case.example is not None,
             attributes=case.call.attributes,
-            inputs={name: _stored(array, names, packed) for name, array in vector.inputs.items()},
-            outputs=tuple(_stored(array, names, packed) for array in vector.outputs),
-            other=tuple(_stored(array, names, packed) for array in vector.other),
+            inputs={
+                name: _input(tensors[name], array, names, packed)
+                for name, array in vector.inputs.items()
+            },
+            outputs=tuple(_output(array, names, packed) for array in vector.outputs),
+            other=tuple(_output(array, names, packed) for array in vector.other),
         )
     return tuple(indexed.values())
 
 
-def _stored(array: Array, names: Mapping[int, str], packed: Pack) -> StoredArray:
+def _input(
+    tensor: Tensor, array: Array, names: Mapping[int, str], packed: Pack
+) -> StoredArray | MadeArray:
+    seed = recipe_of(tensor)
+    if seed is None:
+        return _stored(array, tensor.layout, names, packed)
+    return MadeArray(
+        type=tensor.type,
+        shape=array.shape,
+        seed=seed,
+        sha256=sha256(array.tobytes()).hexdigest(),
+        layout=tensor.layout,
+    )
+
+
+def _output(array: Array, names: Mapping[int, str], packed: Pack) -> StoredArray | DigestedArray:
+    if id(array) in names:
+        return _stored(array, "c", names, packed)
+    digest = sha256(array.tobytes()).hexdigest()
+    return DigestedArray(type=name_of(array.dtype), shape=array.shape, sha256=digest)
+
+
+def _stored(array: Array, layout: Layout, names: Mapping[int, str], packed: Pack) -> StoredArray:
     name = names[id(array)]
     return StoredArray(
-        array=name, type=name_of(array.dtype), shape=array.shape, offset=packed.offsets[name]
+        array=name,
+        type=name_of(array.dtype),
+        shape=array.shape,
+        offset=packed.offsets[name],
+        layout=layout,
     )
 
 

@@ -15,7 +15,10 @@ from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
 
 Functions = Mapping[str, Callable[..., Any]]
 
-TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values")
+TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout")
+
+# Extents past a vector register (with a tail), past a tile, past 16 bits.
+LONG, WIDE, HUGE = 11, 1031, 65539
 
 # What keeps a slip in a spec from taking all memory or all day.
 _LONGEST_RANGE = 10**6
@@ -57,6 +60,26 @@ def python_slice(n: int, start: int, stop: int, step: int) -> range:
     return range(*slice(start, stop, step).indices(n))
 
 
+def kinds(extents: tuple[int, ...]) -> tuple[str, ...]:
+    """Return of which kinds that `dims` draws `extents` are."""
+    if not extents:
+        return ("varied",)
+    if 0 in extents:
+        return ("zero",)
+    if max(extents) == 1:
+        return ("ones",)
+    past_one = [extent for extent in extents if extent > 1]
+    found = {
+        "varied": len(extents) == 1 or min(extents) < max(extents),
+        "equal": len(extents) == 1 or len(set(past_one)) < len(past_one),
+        "long": extents[-1] >= LONG,
+        "wide": extents[-1] >= WIDE,
+        "tall": extents[0] >= WIDE,
+        "huge": max(extents) >= HUGE,
+    }
+    return tuple(kind for kind, is_so in found.items() if is_so)
+
+
 def insert(items: list[Any], position: int, item: Any) -> tuple[Any, ...]:
     """Return `items` with `item` put in at `position`."""
     return (*items[:position], item, *items[position:])
@@ -78,7 +101,7 @@ def replace(items: list[Any], position: int, item: Any) -> tuple[Any, ...]:
 FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip, prod)},
-    **{f.__name__: f for f in (wrap, broadcasts, python_slice, insert, replace)},
+    **{f.__name__: f for f in (wrap, broadcasts, python_slice, kinds, insert, replace)},
     **{f.__name__: f for f in (fits, lowest, highest)},
     "range": bounded_range,
 }
@@ -185,7 +208,15 @@ def parse(text: str) -> Expression:
     return Expression(text, tree, frozenset(free))
 
 
-_evaluator = EvalWithCompoundTypes(operators={**DEFAULT_OPERATORS, ast.Pow: bounded_power})
+class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]
+    """Looks at no element of a tuple: names and functions are ours, and hold plain values."""
+
+    def _check_disallowed_items(self, item: object) -> None:
+        if not isinstance(item, tuple | list):
+            super()._check_disallowed_items(item)
+
+
+_evaluator = _Evaluator(operators={**DEFAULT_OPERATORS, ast.Pow: bounded_power})
 
 
 def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functions) -> Any:

@@ -3,12 +3,21 @@
 from collections.abc import Sequence
 from hashlib import sha256
 from itertools import combinations
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from opcert.generator.calls import Tensor
-from opcert.generator.element_types import ELEMENT_TYPES, INTEGERS, Array, bits_dtype, bits_of
+from opcert.generator.element_types import (
+    ELEMENT_TYPES,
+    HALF_BYTES,
+    INTEGERS,
+    Array,
+    bits_dtype,
+    bits_of,
+    width_of,
+)
 
 Bits = npt.NDArray[np.unsignedinteger]
 
@@ -17,16 +26,41 @@ _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m
 # Of f8e4m3, which has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
 _ATTEMPTS = 64
+# The most bytes of an array that a pack stores; larger ones are made by a recipe.
+STORED = 1 << 12
+
+
+def recipe_of(tensor: Tensor) -> int | None:
+    """Return the seed of the recipe that makes `tensor`, if its elements are too many to store."""
+    if tensor.values is not None or tensor.size * ELEMENT_TYPES[tensor.type].itemsize <= STORED:
+        return None
+    return _number(tensor.pattern) % (1 << 32)
+
+
+def made_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
+    """Return the array that a recipe makes, which any language can follow.
+
+    In C order, an element of w bits has the upper w bits of the next number that SplitMix64 gives,
+    begun at `seed`.
+    """
+    dtype = ELEMENT_TYPES[element_type]
+    numbers = np.arange(1, prod(shape) + 1, dtype=np.uint64)
+    bits = _split_mix(np.uint64(seed), numbers) >> np.uint64(64 - width_of(element_type))
+    return bits.astype(bits_dtype(dtype)).view(dtype).reshape(shape)
 
 
 def filled_array(tensor: Tensor) -> Array:
     """Return the elements of a tensor that a pattern fills, the same for the same pattern.
 
-    Injective where the type has as many values as the tensor has elements; else scattered so that
-    the tensor differs from itself shifted by one along any axis, and from its transposes.
+    Made by a recipe where they are too many to store. Otherwise injective where the type has as
+    many values as the tensor has elements; else scattered so that the tensor differs from itself
+    shifted by one along any axis, and from its transposes.
     """
+    seed = recipe_of(tensor)
+    if seed is not None:
+        return made_array(tensor.type, tensor.shape, seed)
     dtype = ELEMENT_TYPES[tensor.type]
-    width = 1 if tensor.type == "boolean" else 8 * dtype.itemsize
+    width = width_of(tensor.type)
     for attempt in range(_ATTEMPTS):
         bits = _bits(f"{tensor.pattern}|{attempt}", tensor.size, width).reshape(tensor.shape)
         if tensor.size > 1 << width:
@@ -40,9 +74,8 @@ def filled_array(tensor: Tensor) -> Array:
 
 def special_bits(element_type: str) -> tuple[int, ...]:
     """Return the bit patterns that implementations lose: NaNs, -0.0, extremes."""
-    width = 8 * ELEMENT_TYPES[element_type].itemsize
-    sign = 1 << (width - 1)
-    if element_type in INTEGERS:
+    sign = 1 << (width_of(element_type) - 1)
+    if element_type in (*INTEGERS, *HALF_BYTES):
         return (sign, sign - 1, 2 * sign - 1)
     if element_type == "f8e4m3":
         return _F8E4M3
@@ -63,7 +96,11 @@ def with_specials(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Arr
     """
     specials = special_bits(tensor.type)
     bits = bits_of(array).ravel()
-    if not specials or bits.size > 1 << min(63, 8 * array.itemsize):
+    if (
+        not specials
+        or recipe_of(tensor) is not None
+        or bits.size > 1 << min(63, width_of(tensor.type))
+    ):
         return array
     arrived = [bits_of(each).ravel() for each in outputs if each.dtype == array.dtype]
     # An operator may give zeros of its own, so a zero in an output shows no arrival.
@@ -90,11 +127,15 @@ def _bits(seed: str, size: int, width: int) -> Bits:
     if size <= 1 << width:
         mixed = numbers * stride + start
         return mixed & np.uint64((1 << width) - 1)
-    # The finalizer of SplitMix64.
-    mixed = numbers * np.uint64(0x9E3779B97F4A7C15) + start
+    return _split_mix(start, numbers) >> np.uint64(64 - width)
+
+
+def _split_mix(seed: np.uint64, numbers: Bits) -> Bits:
+    """Return the numbers that SplitMix64 gives, begun at `seed`, counted from 1."""
+    mixed = numbers * np.uint64(0x9E3779B97F4A7C15) + seed
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(64 - width)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _tells_positions(bits: Bits) -> bool:

@@ -11,6 +11,7 @@ from opcert.generator.backends import Backend
 from opcert.generator.comparison import Difference, compare
 from opcert.generator.element_types import Array
 from opcert.generator.errors import said
+from opcert.generator.layouts import laid_out
 from opcert.generator.suite import OperatorSuite
 from opcert.generator.suite_format import IndexedCase
 
@@ -125,7 +126,7 @@ class _Rehearsal:
 
     def call(self, inputs: Inputs, golden: Sequence[Array]) -> tuple[Outcome, Difference | None]:
         """Make one call, and say how its outputs differ."""
-        self.buffers = {name: self.filled(name, array) for name, array in inputs.items()}
+        self.buffers = {name: self.buffer(name, array) for name, array in inputs.items()}
         name = self.operator.index.operator
         outcome = run_once(self.backend, name, self.buffers, self.case.attributes)
         mutated = _mutated(self.buffers, inputs)
@@ -140,11 +141,11 @@ class _Rehearsal:
             self.returned.append(Returned(outcome.outputs, golden))
         return outcome, difference
 
-    def filled(self, name: str, array: Array) -> Array:
+    def buffer(self, name: str, array: Array) -> Array:
         """Return the buffer of an input with other elements, or a new one if it was spoiled."""
         buffer = self.buffers.get(name)
         if buffer is None or _form(buffer) != _form(array):
-            return array.copy()
+            return laid_out(array, self.case.inputs[name].layout)
         buffer[...] = array
         return buffer
 
@@ -183,12 +184,12 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
 
 
 def _form(array: Array) -> tuple[object, ...]:
-    return array.dtype, array.shape, array.flags.writeable
+    return array.dtype, array.shape, array.strides, array.flags.writeable
 
 
 def _mutated(inputs: Inputs, before: Inputs) -> Difference | None:
     for name, array in before.items():
         found = inputs[name]
-        if _form(found) != (array.dtype, array.shape, True) or found.tobytes() != array.tobytes():
+        if _form(found) != _form(array) or found.tobytes() != array.tobytes():
             return Difference("mutated-input", f"the call changed its input '{name}'")
     return None

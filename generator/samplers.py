@@ -7,13 +7,13 @@ from typing import Any
 
 from opcert.generator.element_types import fits, highest, lowest
 from opcert.generator.errors import Inapplicable, did_you_mean
-from opcert.generator.expressions import python_slice
+from opcert.generator.expressions import HUGE, LONG, WIDE, python_slice
 
-# The most elements that the extents of one tensor are drawn for.
-ELEMENTS = 1024
-_KINDS = ["varied", "ones", "equal", "long", "zero"]
-# Past a vector register of any type, with a tail.
-_LONG = (67, 35, 19, 11)
+# The most elements that the extents of one tensor are drawn for, where their kind allows it.
+ELEMENTS = 256
+_KINDS = ["varied", "ones", "equal", "long", "wide", "tall", "huge", "zero"]
+_LONG = (67, 35, 19, LONG)
+_PAST = {"wide": WIDE, "tall": WIDE, "huge": HUGE}
 _EXTENTS = (2, 3, 5, 7, 4)
 
 
@@ -64,24 +64,43 @@ class Sampler:
         return tuple(each for each in items if each == item or each in kept)
 
     def dims(self, count: int, kind: str = "varied", taken: int = 1) -> tuple[int, ...]:
-        """Draw `count` extents beside `taken` elements: varied, ones, equal, long or zero."""
+        """Draw `count` extents beside `taken` elements.
+
+        They are varied, ones, equal, zero (one of them), long (the last one), wide or tall (the
+        last or the first is past a tile), or huge (the last one, past 16 bits).
+        """
         if kind not in _KINDS:
             raise ValueError(f"'{kind}' is no kind of extents{did_you_mean(kind, _KINDS)}")
-        if kind == "ones":
-            return (1,) * count
         budget = ELEMENTS // max(1, taken)
+        ones = (1,) * count
+        if kind == "ones" or not count:
+            return ones
+        if kind == "long":
+            return (*ones[1:], next((each for each in _LONG if each <= budget), LONG))
+        if kind in _PAST:
+            return (_PAST[kind], *ones[1:]) if kind == "tall" else (*ones[1:], _PAST[kind])
         if kind == "equal":
-            return (max(e for e in (1, 2, 3, 4) if e == 1 or e**count <= budget),) * count
-        extents = [1] * count
-        for position in self.disordered(range(count)):
-            room = [e for e in _EXTENTS[: 5 if count < 4 else 2] if prod(extents) * e <= budget]
-            extents[position] = self.pick(room) if room else 1
-        if kind == "zero" and count:
+            return self._equal(count, budget)
+        extents = self._varied(count, budget)
+        if kind == "zero":
             extents[self._below(count)] = 0
-        if kind == "long" and count:
-            room = [each for each in _LONG if each <= budget]
-            extents = [1] * (count - 1) + [room[0] if room else 1]
         return tuple(extents)
+
+    def _varied(self, count: int, budget: int) -> list[int]:
+        """Draw extents of which at least one is more than 1."""
+        extents = [1] * count
+        for drawn, position in enumerate(self.disordered(range(count))):
+            room = [e for e in _EXTENTS[: 5 if count < 4 else 2] if prod(extents) * e <= budget]
+            extents[position] = self.pick(room) if room else 1 if drawn else 2
+        return extents
+
+    def _equal(self, count: int, budget: int) -> tuple[int, ...]:
+        """Draw extents that are all equal and more than 1; without room, two of them."""
+        for extent in (4, 3, 2):
+            if extent**count <= budget:
+                return (extent,) * count
+        pair = self.sample(range(count), min(2, count))
+        return tuple(2 if position in pair else 1 for position in range(count))
 
     def parts(self, total: int, count: int, most: int) -> tuple[int, ...]:
         """Draw `count` lengths up to `most` that sum to `total`, none 0 where that can be."""
@@ -105,6 +124,14 @@ class Sampler:
         least = max(-max(n, 1), lowest(index_type))
         return self.between(least, min(max(n, 1) - 1, highest(index_type)))
 
+    def positions_in(self, n: int, index_type: str, count: int, strays: int) -> tuple[int, ...]:
+        """Draw `count` indices into a dimension of `n`; with `strays`, about half are not in it."""
+        beyond = [each for each in (n, n + 9, -n - 1) if fits(index_type, each)] if strays else []
+        return tuple(
+            self.pick(beyond) if beyond and self._below(2) else self.position_in(n, index_type)
+            for _ in range(count)
+        )
+
     def span(self, n: int, index_type: str) -> tuple[int, int, int]:
         """Draw start, stop and step of a Python slice that selects something, where n > 0."""
         while n:
@@ -121,7 +148,14 @@ class Sampler:
 
 _DRAWS = (
     *(Sampler.between, Sampler.pick, Sampler.sample, Sampler.disordered),
-    *(Sampler.subset_with, Sampler.dims, Sampler.parts, Sampler.position_in, Sampler.span),
+    *(
+        Sampler.subset_with,
+        Sampler.dims,
+        Sampler.parts,
+        Sampler.position_in,
+        Sampler.positions_in,
+        Sampler.span,
+    ),
 )
 SAMPLERS: dict[str, Callable[..., Any]] = {draw.__name__: draw for draw in _DRAWS}
 

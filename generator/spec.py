@@ -21,6 +21,8 @@ Ends = tuple[ExpressionText, ExpressionText]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Levels = ExpressionText | dict[LevelName, ExpressionText]
+OtherProfile = Literal["full", "stress"]
+Seen = ExpressionText | dict[LevelName, ExpressionText]
 
 
 class Part(BaseModel):
@@ -148,6 +150,9 @@ class FactorTable(Part):
     factors: dict[str, Levels] = Field(
         description="Each factor's levels by name, or an expression that lists them."
     )
+    profiles: dict[OtherProfile, dict[str, Levels]] = Field(
+        default_factory=dict, description="Other levels of some factors in another profile."
+    )
     unless: tuple[ExpressionText, ...] = Field((), description="Choices that cannot be.")
     masked: tuple[ExpressionText, ...] = Field(
         (), description="Choices whose output hides the other factors."
@@ -157,6 +162,21 @@ class FactorTable(Part):
     )
     inputs: dict[str, ExpressionText]
     attributes: dict[str, ExpressionText] = Field(default_factory=dict)
+    seen_at: dict[str, ExpressionText] = Field(
+        default_factory=dict,
+        max_length=1,
+        description="A name and its values: the places of a call at which the factors show.",
+    )
+    seen: dict[str, Seen] = Field(
+        default_factory=dict,
+        description="How each factor shows in a drawn call: the value of its level, a list of such "
+        "values, or a condition for each level. Other names are for those behind them to use.",
+    )
+
+    def levels(self, profile: str) -> dict[str, Levels]:
+        """Return the levels of each factor in a profile."""
+        others = [levels for name, levels in self.profiles.items() if name == profile]
+        return {**self.factors, **(others[0] if others else {})}
 
 
 class Spec(Part):

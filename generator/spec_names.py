@@ -19,7 +19,7 @@ from opcert.generator.expressions import (
     shown,
 )
 from opcert.generator.samplers import SAMPLERS
-from opcert.generator.spec import Attribute, Rule, Spec
+from opcert.generator.spec import Attribute, Levels, Rule, Spec
 from opcert.generator.yaml_source import KEY, SpecPath
 
 Found: TypeAlias = Iterator[tuple[SpecPath, str]]
@@ -210,15 +210,16 @@ def _cases(spec: Spec) -> Found:
     fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
     known: dict[str, tuple[str, ...]] = dict.fromkeys(fixed, ())
     for factor, levels in table.factors.items():
-        here: SpecPath = ("cases", "factors", factor)
-        if isinstance(levels, str):
-            yield from _listed_levels(here, levels, fixed)
-        elif not levels:
-            yield here, f"the factor '{factor}' has no levels"
-        else:
-            for level, text in levels.items():
-                yield from expression_mistakes((*here, level), text, known, FUNCTIONS)
+        yield from _levels(("cases", "factors", factor), levels, known, fixed)
+        for profile, others in table.profiles.items():
+            if factor in others:
+                here = ("cases", "profiles", profile, factor)
+                yield from _levels(here, others[factor], known, fixed)
         known[factor] = ()
+    for profile, others in table.profiles.items():
+        for factor in others:
+            named: SpecPath = ("cases", "profiles", profile, factor, KEY)
+            yield from unknown_name(named, "factor", factor, list(table.factors))
     known["level"] = tuple(table.factors)
     for key in ("unless", "masked"):
         for i, text in enumerate(getattr(table, key)):
@@ -227,6 +228,52 @@ def _cases(spec: Spec) -> Found:
             if not mistakes and parse(text).names.isdisjoint((*table.factors, "level")):
                 yield ("cases", key, i), f"{shown(text)} names no factor; expected one in it"
     yield from _draws(spec, known)
+    yield from _seen(spec, fixed)
+
+
+def _levels(path: SpecPath, levels: Levels, known: Known, fixed: Mapping[str, Any]) -> Found:
+    if isinstance(levels, str):
+        yield from _listed_levels(path, levels, fixed)
+    elif not levels:
+        yield path, f"the factor '{path[-1]}' has no levels"
+    else:
+        for level, text in levels.items():
+            yield from expression_mistakes((*path, level), text, known, FUNCTIONS)
+
+
+def _seen(spec: Spec, fixed: Mapping[str, Any]) -> Found:
+    table, known = spec.cases, _call_names(spec)
+    for name, text in table.seen_at.items():
+        yield from expression_mistakes(("cases", "seen_at", name), text, known, FUNCTIONS)
+        known = {**known, name: ()}
+    for name, seen in table.seen.items():
+        here: SpecPath = ("cases", "seen", name)
+        if isinstance(seen, str):
+            yield from expression_mistakes(here, seen, known, FUNCTIONS)
+            # The value of a level is for comparing; what is no factor is for those behind it.
+            known = known if name in table.factors else {**known, name: ()}
+        elif name not in table.factors:
+            yield from unknown_name((*here, KEY), "factor", name, list(table.factors))
+        else:
+            for level, text in seen.items():
+                yield from expression_mistakes((*here, level), text, known, FUNCTIONS)
+            yield from _unseen_levels(spec, here, name, fixed)
+
+
+def _unseen_levels(spec: Spec, path: SpecPath, factor: str, fixed: Mapping[str, Any]) -> Found:
+    """Yield a mistake for each level of `factor` that 'seen' leaves out, or that is none."""
+    seen, levels = spec.cases.seen[factor], list[str]()
+    for profile in ("core", *spec.cases.profiles):
+        found = spec.cases.levels(profile)[factor]
+        try:
+            levels += evaluate(parse(found), fixed, FUNCTIONS) if isinstance(found, str) else found
+        except (ExpressionError, Inapplicable, TypeError):
+            return
+    for level in dict.fromkeys(map(str, levels)):
+        if level not in seen:
+            yield path, f"does not say when the level '{level}' shows"
+    for level in seen:
+        yield from unknown_name((*path, level, KEY), "level", level, [str(each) for each in levels])
 
 
 def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found:

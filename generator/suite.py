@@ -1,24 +1,31 @@
 """A suite on disk, read and proved whole before anything is run from it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
+from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from opcert.generator.element_types import ELEMENT_TYPES, Array, inverted, stored_dtype
-from opcert.generator.errors import SuiteError
+from opcert.generator.errors import SuiteError, said
+from opcert.generator.layouts import laid_out
 from opcert.generator.packs import elements
+from opcert.generator.patterns import made_array
+from opcert.generator.spec_files import Reference, references_in
 from opcert.generator.suite_format import (
     FORMAT,
     MANIFEST,
+    DigestedArray,
     Index,
     IndexedCase,
+    MadeArray,
     Manifest,
     OperatorEntry,
     Record,
@@ -39,6 +46,7 @@ class OperatorSuite:
     index: Index
     pack: bytes
     folder: Path
+    specs: Path | None = None
 
     @cached_property
     def cases(self) -> Mapping[str, IndexedCase]:
@@ -53,33 +61,75 @@ class OperatorSuite:
         return frozenset(rules.union(f"{factor}={level}" for factor, level in pairs))
 
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
-        """Return fresh, writeable arrays, by name in the spec's order."""
-        return {name: self._array(stored).copy() for name, stored in case.inputs.items()}
+        """Return fresh, writeable arrays, laid out, by name in the spec's order."""
+        return {
+            name: laid_out(self._input(given), given.layout) for name, given in case.inputs.items()
+        }
 
     def call(self, case: IndexedCase) -> str:
         """Return the call in one line: types, shapes and short values of inputs, attributes."""
         parts = []
-        for name, stored in case.inputs.items():
-            array = self._array(stored)
-            brief = name not in case.free and array.size <= _BRIEF
-            values = f" {array.tolist()}" if brief else ""
-            parts.append(f"{name}={stored.type}{list(stored.shape)}{values}")
+        for name, given in case.inputs.items():
+            brief = name not in case.free and prod(given.shape) <= _BRIEF
+            values = f" {self._input(given).tolist()}" if brief else ""
+            layout = f" {given.layout}" if given.layout != "c" else ""
+            parts.append(f"{name}={given.type}{list(given.shape)}{layout}{values}")
         return ", ".join([*parts, *(f"{name}={each}" for name, each in case.attributes.items())])
 
     def outputs(self, case: IndexedCase) -> list[Array]:
-        """Return the golden outputs, read-only."""
-        return [self._array(stored) for stored in case.outputs]
+        """Return the golden outputs, read-only.
+
+        Raises:
+            SuiteError: one is too large to store, and the reference at hand does not give it.
+        """
+        return self._goldens(case, case.outputs, self.inputs)
 
     def other_inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return inputs of the same types and shapes, the data in the free ones inverted."""
-        inputs = self.inputs(case)
-        return {name: inverted(a) if name in case.free else a for name, a in inputs.items()}
+        inputs = {name: self._input(given) for name, given in case.inputs.items()}
+        return {
+            name: laid_out(inverted(a) if name in case.free else a, case.inputs[name].layout)
+            for name, a in inputs.items()
+        }
 
     def other_outputs(self, case: IndexedCase) -> list[Array]:
-        """Return the golden outputs for `other_inputs`."""
+        """Return the golden outputs for `other_inputs`, as `outputs` does."""
         if case.other or not case.free:
-            return [self._array(stored) for stored in case.other or case.outputs]
+            return self._goldens(case, case.other or case.outputs, self.other_inputs)
         return [inverted(array) for array in self.outputs(case)]
+
+    def _goldens(
+        self,
+        case: IndexedCase,
+        golden: Sequence[StoredArray | DigestedArray],
+        inputs: Callable[[IndexedCase], dict[str, Array]],
+    ) -> list[Array]:
+        stored = [self._array(each) for each in golden if isinstance(each, StoredArray)]
+        if len(stored) == len(golden):
+            return stored
+        try:
+            made = self._reference(**inputs(case), **deepcopy(dict(case.attributes)))
+        except Exception as error:
+            raise self._not_made(case, said(error)) from None
+        for each, array in zip(golden, made, strict=len(made) == len(golden)):
+            if (
+                isinstance(each, DigestedArray)
+                and sha256(array.tobytes()).hexdigest() != each.sha256
+            ):
+                raise self._not_made(case, "it gives others than the suite has the digests of")
+        return made
+
+    @cached_property
+    def _reference(self) -> Reference:
+        try:
+            return references_in(self.specs)[self.index.operator]
+        except KeyError:
+            text = f"no spec of {self.index.operator}, whose reference gives the large outputs"
+            raise SuiteError(f"{text}; name the folder of its spec by --specs") from None
+
+    def _not_made(self, case: IndexedCase, why: str) -> SuiteError:
+        text = f"the reference does not give the outputs of {case.id}, too large to store: {why}"
+        return SuiteError(f"{text}; use the specs and the opcert that generated the suite")
 
     def prove(self) -> None:
         """Prove that each twin stands before its case, and each array within the pack.
@@ -100,8 +150,14 @@ class OperatorSuite:
             if not set(case.free) <= case.inputs.keys():
                 text = f"{case.id} has free inputs {list(case.free)} that it does not have"
                 raise _contradiction(self.folder / self.entry.index, text)
-            for stored in (*case.inputs.values(), *case.outputs, *case.other):
-                self._array(stored)
+            for each in (*case.inputs.values(), *case.outputs, *case.other):
+                if isinstance(each, StoredArray):
+                    self._array(each)
+
+    def _input(self, given: StoredArray | MadeArray) -> Array:
+        if isinstance(given, StoredArray):
+            return self._array(given)
+        return made_array(given.type, given.shape, given.seed)
 
     def _array(self, stored: StoredArray) -> Array:
         try:
@@ -120,13 +176,17 @@ def default_folder() -> Path:
 class Suite:
     """A suite whose every file is as its manifest says."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, specs: Path | None = None) -> None:
         """Open the suite in `folder`, by default the core suite that comes with opcert.
+
+        The references that give outputs too large to store are those of `specs`, by default those
+        of opcert.
 
         Raises:
             SuiteError: it is not there, of another version, damaged or incomplete.
         """
         self.folder = folder if folder is not None else default_folder()
+        self._specs = specs
         text = _bytes(self.folder / MANIFEST)
         self.digest = sha256(text).hexdigest()
         self.manifest = _model(self.folder / MANIFEST, text, Manifest)
@@ -179,7 +239,7 @@ class Suite:
                 raise _contradiction(self.folder / MANIFEST, f"'{file}' of {name} has no digest")
         place = self.folder / entry.index
         index = _model(place, self._files[entry.index], Index)
-        operator = OperatorSuite(entry, index, self._files[entry.pack], self.folder)
+        operator = OperatorSuite(entry, index, self._files[entry.pack], self.folder, self._specs)
         counts = (
             len(index.cases),
             sum(case.expects == "rejection" for case in index.cases),

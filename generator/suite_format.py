@@ -6,8 +6,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from opcert.generator.element_types import ELEMENT_TYPES
+from opcert.generator.layouts import Layout
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -22,12 +23,34 @@ class Record(BaseModel):
 
 
 class StoredArray(Record):
-    """Where an array is: its name in the pack, and where its elements begin in the pack's bytes."""
+    """Where an array is: its name in the pack, and where its elements begin in the pack's bytes.
+
+    `layout` is how its elements lie in memory when they are handed over; the pack has C order.
+    """
 
     array: str
     type: TypeName
     shape: tuple[Extent, ...]
     offset: Extent
+    layout: Layout = "c"
+
+
+class MadeArray(Record):
+    """An input too large to store: what makes it, and the digest of its elements in C order."""
+
+    type: TypeName
+    shape: tuple[Extent, ...]
+    seed: Extent
+    sha256: Digest
+    layout: Layout = "c"
+
+
+class DigestedArray(Record):
+    """An output too large to store: the digest of its elements in C order."""
+
+    type: TypeName
+    shape: tuple[Extent, ...]
+    sha256: Digest
 
 
 class RuleText(Record):
@@ -58,9 +81,9 @@ class IndexedCase(Record):
     free: tuple[str, ...] = ()
     example: bool = False
     attributes: Mapping[str, JsonValue]
-    inputs: Mapping[str, StoredArray]
-    outputs: tuple[StoredArray, ...]
-    other: tuple[StoredArray, ...] = ()
+    inputs: Mapping[str, StoredArray | MadeArray]
+    outputs: tuple[StoredArray | DigestedArray, ...]
+    other: tuple[StoredArray | DigestedArray, ...] = ()
 
     @property
     def index_types(self) -> frozenset[str]:
