@@ -4,6 +4,7 @@ import pytest
 
 from opcert.generator.spec_files import specs_in
 from tests.faults.catalogue import FAULTS, MECHANISMS
+from tests.faults.fault import OPERATORS, the_right_one
 from tests.faults.finding import first_failure
 from tests.faults.witness import shown
 
@@ -18,6 +19,11 @@ def test_its_witness_shows_the_fault(name: str) -> None:
 @_EACH
 def test_the_core_suite_finds_the_fault(name: str) -> None:
     assert first_failure(FAULTS[name]) is not None, FAULTS[name].text
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_reference_has_no_fault(operator: str) -> None:
+    assert first_failure(the_right_one(operator)) is None
 
 
 def test_each_mechanism_is_there_for_every_operator_to_which_it_applies() -> None:
