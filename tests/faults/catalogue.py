@@ -9,6 +9,7 @@ from tests.faults import (
     checks_slicing,
     checks_splitting,
     conversion,
+    declining,
     dml_split,
     empties,
     forms,
@@ -40,6 +41,7 @@ _ALL = [
         checks_broadcasting,
         checks_gathering,
         conversion,
+        declining,
         empties,
         forms,
         layout,
@@ -79,4 +81,5 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
     "sign": (SPLIT, SLICE, GATHER),
     "size threshold": OPERATORS,
     "state": OPERATORS,
+    "undeclared": OPERATORS,
 }

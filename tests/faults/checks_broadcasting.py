@@ -13,6 +13,7 @@ _strict = Writer(BROADCAST, "over-strict")
 
 _NUMPY = broadcast_call(data(3, 2), [4, 3, 2])
 _EXPLICIT = broadcast_call(data(3, 2), [3, 4, 2], [0, 2])
+_TRAILING = broadcast_call(data(3, 2), [4, 3, 2], [1, 2])
 _THREE = broadcast_call(data(3, 4, 2), [3, 4, 2, 5], [0, 1, 2])
 
 
@@ -116,9 +117,9 @@ _UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
     ("target-not-negative", "beside-zero", "negative sizes beside a 0",
      lambda c: 0 in _target(c), broadcast_call(data(1), [0, -1])),
     ("numpy-without-axes-mapping", "any", "an axes_mapping in mode numpy", lambda _: True,
-     _EXPLICIT.told(mode="numpy")),
+     _TRAILING.told(mode="numpy")),
     ("numpy-without-axes-mapping", "default", "an axes_mapping where no mode is told",
-     lambda c: "mode" not in c.attributes, _EXPLICIT.without("mode")),
+     lambda c: "mode" not in c.attributes, _TRAILING.without("mode")),
     ("numpy-without-axes-mapping", "empty", "an empty axes_mapping in mode numpy",
      lambda c: c["axes_mapping"].size == 0, broadcast_call(data(), [2], [], "numpy")),
     ("numpy-rank", "any", "data of more dimensions than the target", lambda _: True,

@@ -12,7 +12,7 @@ _lax = Writer(SLICE, "missing validation")
 _strict = Writer(SLICE, "over-strict")
 
 _ONE = slice_call(data(4, 4), [0], [2], [1], [0])
-_TWO = slice_call(data(4, 4), [0, 0], [2, 2], [1, 1], [0, 1])
+_TWO = slice_call(data(4, 4, 4), [0, 0], [2, 2], [1, 1], [0, 1])
 _THREE = slice_call(data(4, 4, 4), [0] * 3, [2] * 3, [1] * 3, [0, 1, 2])
 _LISTS = ("start", "stop", "step")
 
@@ -140,7 +140,7 @@ _LAX = [
         for name in ("data", *_LISTS)
     ),
     _lax.accepts("data-rank", "scalar", "accepts a scalar as data", _always,
-                 slice_call(data(), [], [], [])),
+                 slice_call(data(), [0], [1], [1])),
     *(fault for name in (*_LISTS, "axes") for fault in _floats(name)),
     *(fault for name in (*_LISTS, "axes") for fault in _ranks(name)),
     *(fault for name in (*_LISTS, "axes") for fault in _lengths(name)),

@@ -113,9 +113,6 @@ _STRICT = [
     _strict.rejects("narrow-lengths-rejected", "rejects lengths of 8 bits",
                     lambda c, _: c["split_lengths"].itemsize == 1,
                     split_call(data(4), 0, [4], "i8")),
-    _strict.rejects("types-differ-rejected", "rejects an axis of another type than the lengths",
-                    lambda c, _: c["axis"].dtype != c["split_lengths"].dtype,
-                    _TWO.given(axis=ints(0, "i32"))),
 ]  # fmt: skip
 
 FAULTS = [

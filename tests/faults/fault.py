@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -132,6 +133,13 @@ def spoiled(outputs: Outputs) -> Outputs:
     return outputs
 
 
+def the_right_one(operator: str) -> Fault:
+    """Return what is no fault: the reference itself."""
+    name = f"{SLUGS[operator]}/none"
+    make = partial(Wrong, name, operator, partial(right, operator))
+    return Fault(name, operator, "none", "is right", make, ())
+
+
 @dataclass(frozen=True)
 class Writer:
     """Writes down faults of one operator that have one mechanism."""
@@ -190,6 +198,18 @@ class Writer:
         def compute(call: Call, outputs: Outputs) -> Outputs:
             if where(call, outputs):
                 raise ValueError(text)
+            return outputs
+
+        return self.returns(name, text, compute, *witness)
+
+    def declines(
+        self, name: str, text: str, where: Callable[[Call, Outputs], Any], *witness: Call
+    ) -> Fault:
+        """Write down a backend that does not support some calls, and never said so."""
+
+        def compute(call: Call, outputs: Outputs) -> Outputs:
+            if where(call, outputs):
+                raise NotImplementedError(text)
             return outputs
 
         return self.returns(name, text, compute, *witness)

@@ -27,7 +27,9 @@ def first_failure(fault: Fault) -> Verdict | None:
         if verdict.status == "fail":
             return verdict
     verdicts = run.finish()
-    certificate = Certificate({}, {}, {}, {}, verdicts)
+    certificate = Certificate(
+        {}, suite.identity, {"operator": fault.operator, "case": "*"}, {}, verdicts
+    )
     if certificate.conformant and certificate.grade == "bit-exact":
         return None
     return next(verdict for verdict in verdicts if verdict.status != "pass")

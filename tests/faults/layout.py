@@ -80,7 +80,9 @@ def _faults(operator: str) -> list[Fault]:
     for index in _INDICES.get(operator, ()):
         text = f"reads {index} from its first byte on as if it were packed"
         change = _reading(index, _packed)
-        found.append(write.changes(f"{index}-packed", text, change, call.laid("reversed")))
+        found.append(
+            write.changes(f"{index.replace('_', '-')}-packed", text, change, call.laid("reversed"))
+        )
     found.append(
         write.rejects(
             "packed-only",

@@ -2,9 +2,10 @@
 
 import pytest
 
-from opcert.generator.spec_files import specs_in
 from tests.faults.catalogue import FAULTS, MECHANISMS
+from tests.faults.fault import OPERATORS, the_right_one
 from tests.faults.finding import first_failure
+from tests.faults.standing import broken_by, conditions, open_in
 from tests.faults.witness import shown
 
 _EACH = pytest.mark.parametrize("name", FAULTS)
@@ -20,6 +21,22 @@ def test_the_core_suite_finds_the_fault(name: str) -> None:
     assert first_failure(FAULTS[name]) is not None, FAULTS[name].text
 
 
+def test_no_witness_touches_what_its_document_leaves_open() -> None:
+    found = {name: open_in(fault) for name, fault in FAULTS.items()}
+    assert {name: ambiguities for name, ambiguities in found.items() if ambiguities} == {}
+
+
+def test_the_witness_of_an_unchecked_rule_breaks_that_rule_alone() -> None:
+    unchecked = {name: fault for name, fault in FAULTS.items() if fault.rule}
+    broken = {name: broken_by(fault) for name, fault in unchecked.items()}
+    assert broken == {name: {fault.rule} for name, fault in unchecked.items()}
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_reference_has_no_fault(operator: str) -> None:
+    assert first_failure(the_right_one(operator)) is None
+
+
 def test_each_mechanism_is_there_for_every_operator_to_which_it_applies() -> None:
     found = {(fault.mechanism, fault.operator) for fault in FAULTS.values()}
     assert found == {(name, each) for name, operators in MECHANISMS.items() for each in operators}
@@ -27,9 +44,9 @@ def test_each_mechanism_is_there_for_every_operator_to_which_it_applies() -> Non
 
 def test_each_requirement_goes_unchecked_in_a_fault() -> None:
     requirements = {
-        f"{file.spec.slug}/{rule.id}"
-        for file in specs_in(None)
-        for rule in file.spec.rules
+        f"{spec.slug}/{rule.id}"
+        for spec in (conditions(operator).spec for operator in OPERATORS)
+        for rule in spec.rules
         if rule.kind == "requirement" and rule.unbreakable is None
     }
     assert {fault.rule for fault in FAULTS.values()} - {None} == requirements

@@ -1,0 +1,175 @@
+"""Wrong harnesses: opcert with one mistake of its own, and faults that it no longer finds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opcert.generator import certification, run
+from tests.faults import patches
+from tests.faults.fault import SLUGS
+from tests.faults.patches import Patch
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A mistake that opcert itself could make; `unseen` are faults that it then certifies."""
+
+    name: str
+    text: str
+    patch: Patch
+    unseen: tuple[str, ...]
+
+
+def _of_all(name: str) -> tuple[str, ...]:
+    return tuple(f"{slug}/{name}" for slug in SLUGS.values())
+
+
+HARNESSES = [
+    Harness(
+        "compares-nothing", "takes any outputs for the golden ones",
+        patches.returning(run, "compare", None),
+        (*_of_all("tail-16"), "slice-8/flat", "dml-split/last-dropped"),
+    ),
+    Harness(
+        "ignores-type", "compares values whatever their type",
+        patches.comparing(patches.each(patches.cast)),
+        (*_of_all("f16-as-f32"), "gather-8/bool-as-u8", *_of_all("big-endian")),
+    ),
+    Harness(
+        "ignores-shape", "compares elements whatever their shape",
+        patches.comparing(patches.each(patches.in_shape)),
+        (*_of_all("flat"), *_of_all("squeezed")),
+    ),
+    Harness(
+        "ignores-order", "compares elements whatever their order",
+        patches.comparing(patches.each(patches.in_any_order)),
+        ("slice-8/backwards-in-order", "broadcast-1/repeated", *_of_all("inner-transposed")),
+    ),
+    Harness(
+        "ignores-bits", "compares values, not bits",
+        patches.values_only,
+        (*_of_all("f32-one-nan"), *_of_all("f32-positive-zero"), "gather-8/negative-zero"),
+    ),
+    Harness(
+        "ignores-small-differences", "compares values with a tolerance",
+        patches.comparing(patches.each(patches.nearly)),
+        (*_of_all("f32-positive-zero"), "gather-8/i64-through-f64"),
+    ),
+    Harness(
+        "compares-64-elements", "compares the first 64 elements",
+        patches.comparing(patches.each(patches.head)),
+        ("gather-8/indices-256", "broadcast-1/repeated-256-times"),
+    ),
+    Harness(
+        "compares-the-first-output", "compares the first output",
+        patches.comparing(patches.first_only),
+        ("variadic-split-1/offset-not-advanced", "dml-split/offset-not-advanced"),
+    ),
+    Harness(
+        "compares-as-many-as-both-have", "ignores outputs that lack or are too many",
+        patches.comparing(patches.as_many),
+        (*_of_all("one-output-more"), "variadic-split-1/last-dropped", "dml-split/last-dropped"),
+    ),
+    Harness(
+        "skips-must-reject", "runs valid calls only",
+        patches.no_rejections,
+        ("slice-8/accepts-step-nonzero-alone", "gather-8/accepts-axis-range-of-rank",
+         "variadic-split-1/accepts-lengths-sum-below", "broadcast-1/accepts-mode-known-any",
+         "dml-split/accepts-output-type-last", *_of_all("when-rejecting"),
+         *_of_all("behind-a-rejection")),
+    ),
+    Harness(
+        "same-data-twice", "makes the second call with the data of the first",
+        patches.same_data,
+        (*_of_all("outputs-by-data-address"), *_of_all("data-taken-for-uploaded")),
+    ),
+    Harness(
+        "never-repeats", "makes no call again, behind other data or behind a rejection",
+        patches.both(patches.twice, patches.no_call_behind),
+        _of_all("data-taken-for-uploaded"),
+    ),
+    Harness(
+        "fresh-buffers", "makes each call with new arrays",
+        patches.setting(run._Rehearsal, "filled", lambda _self, _name, array: array.copy()),
+        (*_of_all("identity"), "slice-8/view", "gather-8/view-of-a-row"),
+    ),
+    Harness(
+        "shares-its-own-arrays", "hands out the arrays by which it looks at inputs again",
+        patches.setting(run._Rehearsal, "filled", lambda _self, _name, array: array),
+        ("slice-8/axes-normalised", "slice-8/stop-clamped", "gather-8/axis-normalised"),
+    ),
+    Harness(
+        "ignores-inputs", "does not look at inputs again",
+        patches.returning(run, "_mutated", None),
+        (*_of_all("when-rejecting"), "slice-8/axes-normalised"),
+    ),
+    Harness(
+        "never-looks-again", "never looks at outputs again",
+        patches.setting(run.Returned, "changed", False),
+        (*_of_all("ring-1"), *_of_all("ring-4")),
+    ),
+    Harness(
+        "holds-no-outputs", "looks at outputs again only within a case",
+        patches.returning(certification.Certification, "_hold", None),
+        (*_of_all("ring-4"), *_of_all("ring-8")),
+    ),
+    Harness(
+        "nothing-behind-a-rejection", "makes no valid call behind a rejected one",
+        patches.no_call_behind,
+        _of_all("behind-a-rejection"),
+    ),
+    Harness(
+        "declining-is-free", "lets a backend decline what it did not say that it declines",
+        patches.setting(certification.Certification, "_settled", lambda _self, found, _all: found),
+        (*_of_all("rank-7-declined"), "broadcast-1/explicit-declined"),
+    ),
+    Harness(
+        "rejections-pass", "counts any rejection as passed",
+        patches.both(patches.judging(patches.passing("rejected")), patches.no_call_behind),
+        (*_of_all("rank-7-rejected"), "slice-8/axes-required"),
+    ),
+    Harness(
+        "acceptance-passes", "lets pass what accepts a broken call",
+        patches.judging(patches.passing("accepted")),
+        ("slice-8/accepts-step-nonzero-alone", "dml-split/accepts-axis-range-of-rank"),
+    ),
+    Harness(
+        "everything-passes", "lets everything pass",
+        patches.judging(patches.passing("fail", "unsupported")),
+        (*_of_all("tail-16"), *_of_all("rank-7-rejected")),
+    ),
+    Harness(
+        "constant-data", "fills tensors with one value",
+        patches.with_data(lambda array: np.full_like(array, 1)),
+        ("slice-8/backwards-in-order", "variadic-split-1/offset-not-advanced",
+         "dml-split/offset-not-advanced", "gather-8/off-by-one", "broadcast-1/repeated"),
+    ),
+    Harness(
+        "ordinary-data", "fills tensors with ordinary numbers",
+        patches.with_data(patches.plain),
+        (*_of_all("f16-flushed"), *_of_all("f32-one-nan")),
+    ),
+    Harness(
+        "ranks-to-4", "generates no rank past 4",
+        patches.only(lambda case: all(len(each.shape) < 5 for each in
+                                      (*case.inputs.values(), *case.outputs))),
+        (*_of_all("outer-not-advanced"), *_of_all("rank-7-rejected")),
+    ),
+    Harness(
+        "one-type", "generates data of f32 alone",
+        patches.only(lambda case: case.type == "f32"),
+        (*_of_all("f16-as-f32"), "slice-8/bits-as-integers", "gather-8/bool-as-u8"),
+    ),
+    Harness(
+        "nothing-empty", "generates no empty tensor",
+        patches.only(lambda case: not any(0 in each.shape for each in
+                                          (*case.inputs.values(), *case.outputs))),
+        ("slice-8/type-lost", "gather-8/data-rejected", "variadic-split-1/zero-length-dropped",
+         "broadcast-1/one-to-zero-rejected"),
+    ),
+    Harness(
+        "examples-only", "generates the documented examples alone",
+        patches.only(lambda case: case.example),
+        (*_of_all("outer-not-advanced-7"), *_of_all("tail-64")),
+    ),
+]  # fmt: skip

@@ -1,0 +1,225 @@
+"""Ways of putting a mistake into opcert itself, as patches of what certifies a backend."""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from pytest import MonkeyPatch  # noqa: PT013 -- a type
+
+from opcert.generator import certification, comparison, run, verdict
+from opcert.generator.comparison import Difference
+from opcert.generator.element_types import Array, bits_of, name_of
+from opcert.generator.run import Outcome
+from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite_format import IndexedCase
+from tests.faults import finding
+from tests.faults.calls import data
+from tests.faults.fault import Call, right
+
+Patch: TypeAlias = Callable[[MonkeyPatch], None]
+Golden: TypeAlias = Sequence[Array]
+
+
+def comparing(change: Callable[[Golden, Any], Any]) -> Patch:
+    """Compare what `change` makes of the outputs, given the golden ones."""
+    wrong = lambda golden, outputs: comparison.compare(golden, change(golden, outputs))  # noqa: E731
+    return lambda patch: patch.setattr(run, "compare", wrong)
+
+
+def each(change: Callable[[Array, Array], Array]) -> Callable[[Golden, Any], Any]:
+    """Change each output by its golden one, where there are as many."""
+
+    def changed(golden: Golden, outputs: Any) -> Any:
+        if not isinstance(outputs, list | tuple) or len(golden) != len(outputs):
+            return outputs
+        return [change(g, o) for g, o in zip(golden, outputs, strict=True)]
+
+    return changed
+
+
+def cast(golden: Array, output: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return output.astype(golden.dtype)
+
+
+def in_shape(golden: Array, output: Array) -> Array:
+    return output.reshape(golden.shape) if golden.size == output.size else output
+
+
+def in_any_order(golden: Array, output: Array) -> Array:
+    """Return the golden output where the other one has the same elements."""
+    same_form = (golden.dtype, golden.shape) == (output.dtype, output.shape)
+    ours, theirs = (np.sort(bits_of(each), axis=None) for each in (golden, output))
+    return golden if same_form and np.array_equal(ours, theirs) else output
+
+
+def nearly(golden: Array, output: Array) -> Array:
+    same_form = (golden.dtype, golden.shape) == (output.dtype, output.shape)
+    if not same_form or golden.dtype.isbuiltin != 1 or golden.dtype == np.bool_:
+        return output
+    with np.errstate(all="ignore"):
+        return golden if np.allclose(golden, output, equal_nan=True) else output
+
+
+def head(golden: Array, output: Array) -> Array:
+    """Return an output whose elements behind the first 64 are the golden ones."""
+    if (golden.dtype, golden.shape) != (output.dtype, output.shape):
+        return output
+    head = golden.copy().reshape(-1)
+    head[:64] = output.reshape(-1)[:64]
+    return head.reshape(golden.shape)
+
+
+def as_many(golden: Golden, outputs: Any) -> Any:
+    """Look at no more outputs than both have."""
+    if not isinstance(outputs, list | tuple):
+        return outputs
+    return [*outputs[: len(golden)], *golden[len(outputs) :]]
+
+
+def first_only(golden: Golden, outputs: Any) -> Any:
+    if not isinstance(outputs, list | tuple) or len(golden) != len(outputs):
+        return outputs
+    return [*outputs[:1], *golden[1:]]
+
+
+def values_only(patch: MonkeyPatch) -> None:
+    def wrong(golden: Golden, outputs: Any) -> Difference | None:
+        found = comparison.compare(golden, outputs)
+        return None if found is None or found.kind == "bits" else found
+
+    patch.setattr(run, "compare", wrong)
+
+
+def returning(owner: object, name: str, value: object) -> Patch:
+    """Let a function or method give the same, whatever it is asked."""
+    return setting(owner, name, lambda *_, **__: value)
+
+
+def setting(owner: object, name: str, value: object) -> Patch:
+    """Replace a part of opcert."""
+    return lambda patch: patch.setattr(owner, name, value)
+
+
+def no_rejections(patch: MonkeyPatch) -> None:
+    def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+        if case.expects == "rejection":
+            return Outcome("rejected")
+        return run.run_vector(backend, operator, case)
+
+    patch.setattr(certification, "run_vector", wrong)
+
+
+def same_data(patch: MonkeyPatch) -> None:
+    patch.setattr(OperatorSuite, "other_inputs", OperatorSuite.inputs)
+    patch.setattr(OperatorSuite, "other_outputs", OperatorSuite.outputs)
+
+
+def twice(patch: MonkeyPatch) -> None:
+    """Make two calls of each case, and none for the third time."""
+
+    def outcome(self: run._Rehearsal) -> Outcome:
+        data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
+        first, wrong = self.call(data, golden)
+        if first.observed != "outputs":
+            return first
+        other = self.operator.other_inputs(self.case), self.operator.other_outputs(self.case)
+        second, wrong_second = self.call(*other)
+        self.faults += [wrong] if wrong else []
+        self.faults += run._second(second, wrong_second, golden)
+        fault = self.faults[0] if self.faults else None
+        return replace(first, fault=fault, returned=self.returned)
+
+    patch.setattr(run._Rehearsal, "outcome", outcome)
+
+
+def no_call_behind(patch: MonkeyPatch) -> None:
+    """Make no valid call behind a rejected one."""
+    returning(certification, "still_right", None)(patch)
+
+
+def both(first: Patch, second: Patch) -> Patch:
+    """Make two mistakes, where what one leaves in place finds the same faults."""
+
+    def patched(patch: MonkeyPatch) -> None:
+        first(patch)
+        second(patch)
+
+    return patched
+
+
+def judging(change: Callable[[Any], Any]) -> Patch:
+    """Change each verdict."""
+    wrong = lambda *known: change(verdict.judge(*known))  # noqa: E731
+    return lambda patch: patch.setattr(certification, "judge", wrong)
+
+
+def passing(*states: str) -> Callable[[Any], Any]:
+    """Let verdicts of some status or kind pass."""
+
+    def change(found: Any) -> Any:
+        wrong = found.status in states or found.kind in states
+        return replace(found, status="pass", kind=None) if wrong else found
+
+    return change
+
+
+def only(keep: Callable[[IndexedCase], Any]) -> Patch:
+    """Generate only cases that `keep` names, and no must-reject ones without their twins."""
+
+    def suite() -> Suite:
+        cut = copy(_SUITE())
+        operators = {}
+        for name, operator in cut.operators.items():
+            kept = {case.id: case for case in operator.index.cases if keep(case)}
+            cases = tuple(c for c in kept.values() if c.twin is None or c.twin in kept)
+            operators[name] = replace(
+                operator, index=operator.index.model_copy(update={"cases": cases})
+            )
+        vars(cut)["operators"] = operators
+        return cut
+
+    return lambda patch: patch.setattr(finding, "core_suite", suite)
+
+
+_SUITE = finding.core_suite
+_INPUTS = OperatorSuite.inputs
+
+
+def without_breaking(requirement: str) -> Patch:
+    """Generate no case that breaks a requirement."""
+    return only(lambda case: case.rule != requirement)
+
+
+def without_showing(behaviour: str) -> Patch:
+    """Generate no case that shows a behaviour."""
+    return only(lambda case: behaviour not in case.rules)
+
+
+def with_data(change: Callable[[Array], Array]) -> Patch:
+    """Generate other data, and the golden outputs to it."""
+
+    def inputs(self: OperatorSuite, case: IndexedCase) -> dict[str, Array]:
+        found = _INPUTS(self, case)
+        first = next(iter(found), None)
+        return {name: change(a) if name == first else a for name, a in found.items()}
+
+    def outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
+        return right(self.index.operator, Call(self.inputs(case), case.attributes))
+
+    def other_outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
+        return right(self.index.operator, Call(self.other_inputs(case), case.attributes))
+
+    def patched(patch: MonkeyPatch) -> None:
+        patch.setattr(OperatorSuite, "inputs", inputs)
+        patch.setattr(OperatorSuite, "outputs", outputs)
+        patch.setattr(OperatorSuite, "other_outputs", other_outputs)
+
+    return patched
+
+
+def plain(array: Array) -> Array:
+    """Return ordinary numbers, none of which is lost on the way."""
+    return data(*array.shape, of=name_of(array.dtype))

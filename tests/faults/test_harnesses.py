@@ -1,0 +1,83 @@
+"""A mistake in opcert itself is noticed: faults of the catalogue are no longer found."""
+
+from functools import cache
+
+import pytest
+
+from opcert.generator import certify, verdict
+from opcert.generator.verdict import Verdict
+from tests.faults import patches
+from tests.faults.catalogue import FAULTS
+from tests.faults.fault import OPERATORS, the_right_one
+from tests.faults.finding import first_failure
+from tests.faults.harnesses import HARNESSES, Harness
+from tests.wrong_backends import RejectsEverything
+
+_BY_RULE = {
+    rule: [name for name, fault in FAULTS.items() if fault.rule == rule]
+    for rule in sorted({fault.rule for fault in FAULTS.values() if fault.rule})
+}
+
+
+@cache
+def _found(name: str) -> Verdict | None:
+    return first_failure(FAULTS[name])
+
+
+@pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.name)
+def test_faults_go_unseen_by_a_wrong_harness(harness: Harness) -> None:
+    assert harness.unseen
+    assert all(_found(name) is not None for name in harness.unseen)
+    with pytest.MonkeyPatch.context() as patch:
+        harness.patch(patch)
+        seen = {name: first_failure(FAULTS[name]) for name in harness.unseen}
+    assert {name: found for name, found in seen.items() if found is not None} == {}
+
+
+@pytest.mark.parametrize("rule", _BY_RULE)
+def test_a_fault_goes_unseen_without_the_cases_that_break_a_rule(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = next(name for name in _BY_RULE[rule] if _found(name) is not None)
+    patches.without_breaking(rule)(monkeypatch)
+    assert first_failure(FAULTS[name]) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        ("slice-8/backwards", "slice-8/step-without-sign"),
+        ("slice-8/axes-default", "slice-8/default-axes-last"),
+        ("broadcast-1/explicit-mode", "broadcast-1/explicit-as-leading"),
+        ("gather-8/index-above", "gather-8/above-clamped"),
+        ("gather-8/batches", "gather-8/batch-dims-ignored"),
+        ("variadic-split-1/rest", "variadic-split-1/rest-last"),
+        ("variadic-split-1/zero-length", "variadic-split-1/zero-length-dropped"),
+        ("dml-split/unequal-parts", "dml-split/equal-parts"),
+    ],
+)
+def test_a_fault_goes_unseen_without_the_cases_of_a_behaviour(
+    rule: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _found(name) is not None
+    patches.without_showing(rule)(monkeypatch)
+    assert first_failure(FAULTS[name]) is None
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_harness_that_credits_no_rejection_fails_the_reference(
+    operator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert first_failure(the_right_one(operator)) is None
+    monkeypatch.setattr(verdict, "_judge_rejection", lambda *_: ("fail", "uncredited", ""))
+    assert first_failure(the_right_one(operator)) is not None
+
+
+def test_a_harness_that_looks_at_no_twin_passes_what_rejects_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    certificate = certify(RejectsEverything(), operator="directml/*", case="*axis-range*")
+    assert certificate.counts["pass"] == 0
+    monkeypatch.setattr(verdict, "_judge_rejection", lambda *_: ("pass", None, ""))
+    certificate = certify(RejectsEverything(), operator="directml/*", case="*axis-range*")
+    assert certificate.counts["pass"] > 0
