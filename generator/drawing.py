@@ -67,7 +67,9 @@ class InputSpace:
         return {factor: levels[i].name for (factor, levels), i in chosen}
 
     def rows(self, t: int) -> list[Row]:
-        """Cover every possible t-tuple of levels, first where the output can tell.
+        """Cover every possible t-tuple of levels, and what the spec wants together.
+
+        First where the output can tell.
 
         Then what only one masked condition admits, one condition after the other, so that they do
         not hide each other; what is left comes last.
@@ -81,9 +83,10 @@ class InputSpace:
             choices = choices_of(sizes, possible, ties=masks)
         except ValueError as error:
             raise ExpressionError(str(error), ("cases", "unless")) from None
+        together = [tuple(sorted(map(self._position.__getitem__, g))) for g in table.together]
         rows: list[Row] = []
         for excluded in (masks, *alone, []):
-            rows = covering_array(choices.admitting(excluded), t, rows)
+            rows = covering_array(choices.admitting(excluded), t, rows, together)
         return rows
 
     def _constraint(self, forbids: str) -> Constraint:

@@ -12,12 +12,15 @@ ROOT = Path(__file__).parent.parent
 GENERATOR = ROOT / "generator"
 # From the spec to the command line; a module imports only from rows above its own, or its own row.
 LAYERS = [
-    ["errors", "element_types", "python_files"],
+    ["errors", "element_types", "layouts", "python_files"],
     ["calls", "choices", "packs", "yaml_source", "patterns"],
-    ["cover"],
+    ["cover", "siblings"],
     ["expressions"],
     ["samplers", "spec"],
+    ["naming"],
+    ["table_names"],
     ["spec_names", "conditions", "drawing"],
+    ["sight"],
     ["spec_examples"],
     ["spec_files"],
     ["cases"],
