@@ -28,7 +28,7 @@ SIBLINGS = 12
 # The t of each profile's t-way covering array.
 STRENGTH = {"core": 2, "full": 3, "stress": 2}
 # How often a call is drawn until its levels show.
-DRAWS = 32
+DRAWS = 256
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The command line: opcert check | generate | certify | schema."""
+"""The command line: opcert check | generate | certify | coverage | schema."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -186,6 +186,30 @@ def check(
 
     counts = check_specs(files or spec_paths(specs))
     show_counts(counts, console())
+
+
+@app.command()
+@_reports_errors
+def coverage(
+    suite: Annotated[
+        Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")
+    ] = None,
+    operator: OperatorOption = "*",
+    specs: SpecsOption = None,
+) -> None:
+    """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
+    from opcert.generator.coverage import coverage_of
+    from opcert.generator.report import console, show_coverage
+    from opcert.generator.spec_files import specs_in
+    from opcert.generator.suite import Suite
+
+    described = {each.spec.operator: each.spec for each in specs_in(specs, operator)}
+    found = list(coverage_of(Suite(suite, specs), described))
+    for each in found:
+        show_coverage(each, console())
+    if not found:
+        raise OpcertError("the suite has no operator of these specs; nothing was counted")
+    raise typer.Exit(CONFORMANT if all(each.share == 1 for each in found) else NOT_CONFORMANT)
 
 
 @app.command()

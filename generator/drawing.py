@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from opcert.generator.calls import BUILDERS, Call, Tensor
-from opcert.generator.choices import Constraint, Row, choices_of
+from opcert.generator.choices import Choices, Constraint, Row, choices_of
 from opcert.generator.cover import covering_array
 from opcert.generator.errors import ExpressionError
 from opcert.generator.expressions import (
@@ -69,33 +69,47 @@ class InputSpace:
     def rows(self, t: int) -> list[Row]:
         """Cover every possible t-tuple of levels, and what the spec wants together.
 
-        First where the output can tell.
-
-        Then what only one masked condition admits, one condition after the other, so that they do
-        not hide each other; what is left comes last.
+        First where the output can tell. Then what only one masked condition admits, one condition
+        after the other, so that they do not hide each other; what is left comes last.
         """
-        table = self._spec.cases
-        possible = [self._constraint(text) for text in table.unless]
-        masks = [self._constraint(text) for text in table.masked]
+        choices, telling = self.choices()
+        masks = self._masks()
+        alone = [
+            choices.admitting([mask for mask in masks if mask is not admitted])
+            for admitted in masks
+        ]
+        wanted = self._spec.cases.together
+        together = [tuple(sorted(map(self._position.__getitem__, group))) for group in wanted]
+        rows: list[Row] = []
+        for each in (telling, *alone, choices):
+            rows = covering_array(each, t, rows, together)
+        return rows
+
+    def choices(self) -> tuple[Choices, Choices]:
+        """Return every row that can be, and those of them whose output can tell.
+
+        Raises:
+            ExpressionError: too many factors hang together by conditions.
+        """
         sizes = [len(levels) for levels in self.factors.values()]
-        alone = [[mask for mask in masks if mask is not admitted] for admitted in masks]
+        possible = [self._constraint(text) for text in self._spec.cases.unless]
+        masks = self._masks()
         try:
             choices = choices_of(sizes, possible, ties=masks)
         except ValueError as error:
             raise ExpressionError(str(error), ("cases", "unless")) from None
-        together = [tuple(sorted(map(self._position.__getitem__, g))) for g in table.together]
-        rows: list[Row] = []
-        for excluded in (masks, *alone, []):
-            rows = covering_array(choices.admitting(excluded), t, rows, together)
-        return rows
+        return choices, choices.admitting(masks)
+
+    def _masks(self) -> list[Constraint]:
+        return [self._constraint(text) for text in self._spec.cases.masked]
 
     def _constraint(self, forbids: str) -> Constraint:
         expression = parse(forbids)
-        involved = self._behind(expression) | _level_uses(expression)
+        involved = self._behind(expression) | level_uses(expression)
         order = sorted(involved, key=self._position.__getitem__)
 
         named = sorted(expression.names & self.factors.keys())
-        levels = sorted(_level_uses(expression))
+        levels = sorted(level_uses(expression))
         known: dict[tuple[Any, ...], bool] = {}
 
         def allows(chosen: Row) -> bool:
@@ -160,7 +174,8 @@ class InputSpace:
         return Call(inputs, chosen(self._spec.cases.attributes))
 
 
-def _level_uses(expression: Expression) -> frozenset[str]:
+def level_uses(expression: Expression) -> frozenset[str]:
+    """Return the factors whose level, not whose value, `expression` asks for."""
     return frozenset(
         node.attr
         for node in ast.walk(expression.tree)

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from opcert.generator.certificate import STATUSES, Certificate
 from opcert.generator.certify_suite import OnVerdict
+from opcert.generator.coverage import Coverage
 from opcert.generator.spec_check import RuleCounts
 from opcert.generator.verdict import Verdict
 
@@ -107,3 +108,37 @@ def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
         table.add_row(each.rule, each.kind, str(each.positive), negative)
     console.print(table)
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
+
+
+def show_coverage(coverage: Coverage, console: Console) -> None:
+    """Print what a suite covers of one operator, and by name what it does not."""
+
+    def line(text: str = "") -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    line(f"{coverage.operator}: {_percent(coverage.share)}")
+    for each in coverage.covered:
+        whole = each.present + len(each.missing)
+        line(f"  {_percent(each.share):>7}  {each.dimension}: {each.present} of {whole}")
+        for name in each.missing:
+            line(f"           missing: {name}")
+    line("  rules, with the calls that keep or show them / that break them")
+    for rule, (kept, broken) in coverage.rules.items():
+        line(f"    {rule}: {kept} / {broken}")
+    line("  levels, with the places of calls at which they show")
+    for factor, counts in coverage.levels.items():
+        drawn = "" if factor in coverage.told else " (as drawn: the spec does not say how it shows)"
+        line(f"    {factor}{drawn}: {', '.join(f'{level} {n}' for level, n in counts.items())}")
+    ranks = sorted({rank for _, rank in coverage.types})
+    table = Table("valid calls", *(f"rank {rank}" for rank in ranks))
+    for element_type in dict.fromkeys(each for each, _ in coverage.types):
+        table.add_row(element_type, *(str(coverage.types[element_type, rank]) for rank in ranks))
+    console.print(table)
+    if coverage.feature_levels:
+        counts_by_level = (f"{name} {n}" for name, n in coverage.feature_levels.items())
+        line(f"  feature levels: {', '.join(counts_by_level)}")
+
+
+def _percent(share: float) -> str:
+    """Write a share, and 100% only for the whole."""
+    return "100%" if share == 1 else f"{min(100 * share, 99.9):.1f}%"

@@ -52,10 +52,12 @@ class Sampler:
 
     def disordered(self, items: Sequence[Any]) -> tuple[Any, ...]:
         """Draw an order of `items` other than their own, where there is one."""
-        left, order = list(items), []
-        while left:
-            order.append(left.pop(self._below(len(left))))
-        return tuple(order) if order != list(items) else tuple(order[1:] + order[:1])
+        order = self._shuffled(items)
+        return order if order != tuple(items) else order[1:] + order[:1]
+
+    def _shuffled(self, items: Sequence[Any]) -> tuple[Any, ...]:
+        left = list(items)
+        return tuple(left.pop(self._below(len(left))) for _ in items)
 
     def subset_with(self, items: Sequence[Any], item: Any, least: int = 1) -> tuple[Any, ...]:
         """Draw at least `least` of `items`, `item` among them, in their order; not all of them."""
@@ -91,7 +93,7 @@ class Sampler:
     def _varied(self, count: int, budget: int) -> list[int]:
         """Draw extents of which at least one is more than 1."""
         extents = [1] * count
-        for drawn, position in enumerate(self.disordered(range(count))):
+        for drawn, position in enumerate(self._shuffled(range(count))):
             room = [e for e in _EXTENTS[: 5 if count < 4 else 2] if prod(extents) * e <= budget]
             extents[position] = self.pick(room) if room else 1 if drawn else 2
         return extents

@@ -34,7 +34,7 @@ LAYERS = [
     ["verdict"],
     ["certification"],
     ["certificate", "pytest_suite"],
-    ["certify_suite"],
+    ["certify_suite", "coverage"],
     ["report"],
     ["cli"],
 ]
