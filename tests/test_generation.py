@@ -150,10 +150,9 @@ def test_the_mistakes_of_every_spec_are_told_at_once(specs: Path) -> None:
     assert {Path(each.file).name for each in caught.value.mistakes} == {"first.yaml", "second.yaml"}
 
 
-@pytest.mark.parametrize("profile", ["full", "stress", "large"])
-def test_a_profile_that_cannot_be_generated_yet_says_so(profile: str, tmp_path: Path) -> None:
-    with pytest.raises(OpcertError, match=f"'{profile}' cannot be generated yet; expected core"):
-        generate(tmp_path / "out", operator=SPLIT, profile=profile)
+def test_a_profile_that_there_is_not_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OpcertError, match=r"'large' .*; expected core, full, stress"):
+        generate(tmp_path / "out", operator=SPLIT, profile="large")
     assert not (tmp_path / "out").exists()
 
 

@@ -13,12 +13,12 @@ GENERATOR = ROOT / "generator"
 # From the spec to the command line; a module imports only from rows above its own, or its own row.
 LAYERS = [
     ["errors", "element_types", "python_files"],
-    ["calls", "choices", "packs", "yaml_source", "patterns"],
+    ["calls", "choices", "layouts", "packs", "yaml_source", "patterns"],
     ["cover"],
     ["expressions"],
     ["samplers", "spec"],
     ["spec_names", "conditions", "drawing"],
-    ["spec_examples"],
+    ["sight", "spec_examples"],
     ["spec_files"],
     ["cases"],
     ["vectors"],

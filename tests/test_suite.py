@@ -16,6 +16,7 @@ from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import SuiteError
 from opcert.generator.generation import generate
 from opcert.generator.suite import Suite, read_manifest
+from opcert.generator.suite_format import FORMAT
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 MANIFEST = "manifest.json"
@@ -93,7 +94,7 @@ def test_the_shipped_suite_opens_by_default() -> None:
 def test_a_suite_knows_its_digest_and_the_specs_it_was_made_from(folder: Path) -> None:
     suite = opened(folder)
     assert suite.identity == {
-        "version": 1,
+        "version": FORMAT,
         "profile": "core",
         "seed": 0,
         "digest": sha256((folder / MANIFEST).read_bytes()).hexdigest(),
@@ -193,13 +194,15 @@ def test_a_manifest_that_was_cut_short_is_told(folder: Path, kept: float) -> Non
 @pytest.mark.parametrize("text", ["[]", "null", "3", '"format"', "{}"])
 def test_json_that_is_no_manifest_is_told(folder: Path, text: str) -> None:
     (folder / MANIFEST).write_text(text)
-    assert "format None; this opcert reads format 1" in refusal(folder, MANIFEST)
+    assert f"format None; this opcert reads format {FORMAT}" in refusal(folder, MANIFEST)
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
+@pytest.mark.parametrize(
+    "version", [0, FORMAT - 1, FORMAT + 1, str(FORMAT), True, None, [FORMAT]], ids=repr
+)
 def test_another_format_version_is_told_before_anything_else(folder: Path, version: Any) -> None:
     edit(folder, MANIFEST, lambda manifest: manifest.update(format=version, unknown=1))
-    assert f"format {version}; this opcert reads format 1" in refusal(folder, MANIFEST)
+    assert f"format {version}; this opcert reads format {FORMAT}" in refusal(folder, MANIFEST)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +212,7 @@ def test_another_format_version_is_told_before_anything_else(folder: Path, versi
         (lambda manifest: manifest.pop("seed"), "seed: Field required"),
         (lambda manifest: manifest.update(seed="0"), "seed: Input should be a valid integer"),
         (lambda manifest: manifest.update(seed=0.5), "seed: Input should be a valid integer"),
-        (lambda manifest: manifest.update(format=True), "format: Input should be a valid integer"),
+        (lambda manifest: manifest.update(format=2.0), "format: Input should be a valid integer"),
         (lambda manifest: manifest.update(files=[]), "files: Input should be"),
         (lambda manifest: manifest["files"].update({"conftest.py": "0" * 63}), "files.conftest.py"),
         (lambda manifest: manifest["files"].update({"conftest.py": None}), "files.conftest.py"),
@@ -283,8 +286,8 @@ def test_an_index_of_another_operator_is_told(folder: Path) -> None:
 
 
 def test_an_index_of_another_format_is_told(folder: Path) -> None:
-    edit_index(folder, lambda index: index.update(format=2))
-    assert "format 2; this opcert reads format 1" in refusal(folder, INDEX)
+    edit_index(folder, lambda index: index.update(format=FORMAT - 1))
+    assert f"format {FORMAT - 1}; this opcert reads format {FORMAT}" in refusal(folder, INDEX)
 
 
 def test_an_index_that_is_not_json_is_told(folder: Path) -> None:
@@ -322,13 +325,13 @@ def test_a_pack_that_was_cut_short_with_its_digest_is_told(folder: Path) -> None
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"type": "f128"}, "cases.0.outputs.0.type: "),
-        ({"type": None}, "cases.0.outputs.0.type: "),
-        ({"shape": [-1]}, "cases.0.outputs.0.shape.0: "),
-        ({"shape": [2.5]}, "cases.0.outputs.0.shape.0: "),
-        ({"shape": 3}, "cases.0.outputs.0.shape: "),
-        ({"offset": -1}, "cases.0.outputs.0.offset: "),
-        ({"extra": 1}, "cases.0.outputs.0.extra: "),
+        ({"type": "f128"}, "cases.0.outputs.0.StoredArray.type: "),
+        ({"type": None}, "cases.0.outputs.0.StoredArray.type: "),
+        ({"shape": [-1]}, "cases.0.outputs.0.StoredArray.shape.0: "),
+        ({"shape": [2.5]}, "cases.0.outputs.0.StoredArray.shape.0: "),
+        ({"shape": 3}, "cases.0.outputs.0.StoredArray.shape: "),
+        ({"offset": -1}, "cases.0.outputs.0.StoredArray.offset: "),
+        ({"extra": 1}, "cases.0.outputs.0.StoredArray.extra: "),
     ],
 )
 def test_an_array_of_another_form_is_told(folder: Path, changes: dict[str, Any], told: str) -> None:
