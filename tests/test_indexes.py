@@ -1,14 +1,16 @@
 """Indexes and packs: one that contradicts its form, itself or the manifest is told at opening."""
 
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
-from opcert.generator.suite_format import FORMAT
+from opcert.generator.suite_format import FORMAT, Index
 from opcert.generator.writing import write_suite
 from tests.small_suite import (
     INDEX,
@@ -95,6 +97,7 @@ def test_a_pack_that_was_cut_short_with_its_digest_is_told(folder: Path) -> None
         ({"shape": [2.5]}, "cases.0.outputs.0.StoredArray.shape.0: "),
         ({"shape": 3}, "cases.0.outputs.0.StoredArray.shape: "),
         ({"offset": -1}, "cases.0.outputs.0.StoredArray.offset: "),
+        ({"layout": "odd"}, "cases.0.outputs.0.StoredArray.layout: "),
         ({"extra": 1}, "cases.0.outputs.0.StoredArray.extra: "),
     ],
 )
@@ -169,3 +172,31 @@ def test_files_beside_the_suites_own_are_left_alone(folder: Path) -> None:
     (folder / "directml" / "__pycache__").mkdir()
     (folder / "directml" / "notes.txt").write_text("mine")
     opened(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"seed": -1}, ".MadeArray.seed: "),
+        ({"seed": "1"}, ".MadeArray.seed: "),
+        ({"sha256": "0" * 63}, ".MadeArray.sha256: "),
+        ({"type": "f128"}, ".MadeArray.type: "),
+        ({"layout": "odd"}, ".MadeArray.layout: "),
+        ({"offset": 0}, ".MadeArray.offset: "),
+    ],
+)
+def test_made_data_of_another_form_is_told(
+    folder: Path, changes: dict[str, Any], told: str
+) -> None:
+    """Neither form of an input is met, and what each lacks is said, one of them first."""
+
+    def edit(index: Any) -> None:
+        made = (each for case in index["cases"] for each in case["inputs"].values())
+        next(each for each in made if "seed" in each).update(changes)
+
+    edit_index(folder, edit)
+    assert re.search(r"cases\.\d+\.inputs\.InputTensor\.", refusal(folder, INDEX))
+    with pytest.raises(ValidationError) as caught:
+        Index.model_validate_json((folder / INDEX).read_bytes())
+    places = [".".join(map(str, each["loc"])) for each in caught.value.errors()]
+    assert any(f"{place}: ".endswith(told) for place in places)

@@ -176,3 +176,13 @@ def test_reading_the_memory_as_if_it_were_in_c_order_is_told(layout: str) -> Non
             return super().run(operator, {"InputTensor": as_c}, attributes)
 
     assert kind(run_vector(IgnoresStrides(), *a_case(layout))) == "value"
+
+
+@odd_layouts
+def test_a_call_in_one_line_names_each_layout_but_c(layout: str) -> None:
+    operator, case = a_case(layout)
+    given = case.inputs["InputTensor"]
+    wanted = f"InputTensor={given.type}{list(given.shape)} {layout}, "
+    assert operator.call(case).startswith(wanted)
+    operator, case = a_case("c")
+    assert " c" not in operator.call(case)

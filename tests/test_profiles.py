@@ -9,8 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from opcert.generator import certify, generate
+from opcert.generator.calls import MOST_ELEMENTS
 from opcert.generator.cases import cases_of
 from opcert.generator.cli import app
+from opcert.generator.conditions import Conditions
 from opcert.generator.spec_files import read_spec, specs_in
 
 FOLDER = Path(__file__).parent / "bad_specs"
@@ -137,13 +139,23 @@ def test_stress_is_of_large_data_that_is_not_stored(specs: Path, tmp_path: Path)
     assert_stressed(generated(specs, "stress", "*", tmp_path / "stress"), specs)
 
 
-@pytest.mark.xfail(strict=True, reason="its rows of extents past 16 bits cannot be drawn")
+def bounded(operator: str) -> bool:
+    """Whether each stress case can be drawn, with outputs that a machine has room for."""
+    conditions = Conditions(SHIPPED[operator].spec)
+    cases = cases_of(SHIPPED[operator], "stress", 0)
+    valid = [case.call for case in cases if case.rejects is None]
+    sizes = [each.size for call in valid for each in conditions.outputs(call)]
+    return max(sizes) <= MOST_ELEMENTS and len(valid) > 20
+
+
+@pytest.mark.xfail(strict=True, reason="its large rows cannot be drawn")
 @pytest.mark.parametrize("operator", SHIPPED)
 def test_a_shipped_operator_can_be_stressed(operator: str) -> None:
-    assert cases_of(SHIPPED[operator], "stress", 0)
+    assert bounded(operator)
 
 
-@pytest.mark.xfail(strict=True, reason="its rows of extents past 16 bits cannot be drawn")
+@pytest.mark.xfail(strict=True, reason="its large rows cannot be drawn")
 def test_broadcasting_is_certified_under_stress(tmp_path: Path) -> None:
+    assert bounded("openvino/Broadcast-1")
     folder = generated(None, "stress", "openvino/Broadcast-1", tmp_path / "stress")
     assert_stressed(folder, None)
