@@ -33,6 +33,7 @@ examples:
       - {type: u8, shape: [3]}
 """
 MOST = 'most: {Axis: "4294967295"}'
+LAID = "filled(type, shape)"
 WAY = f"another: {{Axis: InputTensor.rank + 1}}\n      {MOST}"
 
 
@@ -255,9 +256,20 @@ def test_a_change_that_breaks_nothing_alone_is_a_mistake(tmp_path: Path) -> None
 
 
 def test_a_draw_that_breaks_a_rule_is_a_mistake_that_names_rule_and_levels(tmp_path: Path) -> None:
-    text = mistakes_with(tmp_path, "    Axis: where\n", "    Axis: where + 8\n")
-    assert "axis-range" in text
+    text = mistakes_with(tmp_path, "'DataType': DATA_TYPE[type]}", "'DataType': 'INT4'}")
+    assert "breaks output-type" in text
     assert "drawn for type=" in text
+
+
+def test_a_level_that_no_draw_shows_is_a_mistake_that_names_it_and_the_call(tmp_path: Path) -> None:
+    (told,) = mistakes_with(tmp_path, "laid_out(filled(type, shape), layout)", LAID).splitlines()
+    written = (tmp_path / SMALLEST.name).read_text(encoding="utf-8").splitlines()
+    line = told.removeprefix(f"{tmp_path / SMALLEST.name}:").partition(":")[0]
+    assert written[int(line) - 1] == "    layout: InputTensor.layout"
+    levels, _, call = told.partition(" does not show in InputTensor=")
+    assert levels.endswith((" layout=fortran", " layout=reversed", " layout=gapped"))
+    assert ", Axis=" in call
+    assert ", drawn for type=" in call
 
 
 def test_an_example_that_breaks_a_rule_is_a_mistake(tmp_path: Path) -> None:

@@ -134,11 +134,11 @@ def test_check_names_what_differs(small_suite: Path) -> None:
     assert "differs: manifest.json" in result.stdout
 
 
-@pytest.mark.parametrize("profile", ["full", "stress"])
-def test_profiles_that_do_not_exist_yet_say_so(profile: str, tmp_path: Path) -> None:
-    result = opcert("generate", "--profile", profile, "--out", tmp_path / "suite")
+def test_a_profile_that_there_is_not_is_told(tmp_path: Path) -> None:
+    result = opcert("generate", "--profile", "large", "--out", tmp_path / "suite")
     assert result.exit_code == 2
-    assert f"profile '{profile}' cannot be generated yet" in result.stderr
+    said = result.stderr.replace("\n", " ")
+    assert all(each in said for each in ("'large'", "'core'", "'full'", "'stress'"))
     assert not (tmp_path / "suite").exists()
 
 

@@ -52,11 +52,16 @@ def packed() -> dict[str, Array]:
         return dict(archive)
 
 
-def stored_arrays() -> list[Any]:
+def arrays() -> list[Any]:
+    """What the index says of each array, in the pack or not."""
     found = []
     for case in index()["cases"]:
-        found += [*case["inputs"].values(), *case["outputs"]]
+        found += [*case["inputs"].values(), *case["outputs"], *case.get("other", [])]
     return found
+
+
+def stored_arrays() -> list[Any]:
+    return [each for each in arrays() if "array" in each]
 
 
 def written_in_python() -> dict[str, str]:

@@ -8,11 +8,15 @@ from opcert.generator.calls import Tensor
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.expressions import (
     FUNCTIONS,
+    HUGE,
+    LONG,
     TENSOR_ATTRIBUTES,
+    WIDE,
     broadcasts,
     condition,
     evaluate,
     insert,
+    kinds,
     parse,
     python_slice,
     replace,
@@ -243,3 +247,32 @@ def test_a_condition_that_is_neither_true_nor_false_is_said(text: str, found: st
 def test_a_condition_is_a_mistake_where_an_element_is_not_there() -> None:
     with pytest.raises(ExpressionError, match="asks for an element that is not there"):
         condition(parse("data.shape[9] == 1"), NAMES)
+
+
+@pytest.mark.parametrize(
+    ("extents", "expected"),
+    [
+        ((), {"varied"}),
+        ((2, 0, 5), {"zero"}),
+        ((0,), {"zero"}),
+        ((1, 1, 1), {"ones"}),
+        ((1,), {"ones"}),
+        ((4, 4), {"equal"}),
+        ((2, 1, 2), {"varied", "equal"}),
+        ((2, 3, 1), {"varied"}),
+        ((3,), {"varied", "equal"}),
+        ((1, LONG), {"varied", "long"}),
+        ((1, LONG - 1), {"varied"}),
+        ((LONG, 1), {"varied"}),
+        ((1, WIDE), {"varied", "long", "wide"}),
+        ((WIDE, 1), {"varied", "tall"}),
+        ((WIDE - 1, 1), {"varied"}),
+        ((1, HUGE, 1), {"varied", "huge"}),
+        ((1, HUGE), {"varied", "long", "wide", "huge"}),
+        ((1, HUGE - 1), {"varied", "long", "wide"}),
+    ],
+)
+def test_kinds_are_those_that_dims_could_have_drawn(
+    extents: tuple[int, ...], expected: set[str]
+) -> None:
+    assert set(kinds(extents)) == expected

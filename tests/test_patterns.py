@@ -18,7 +18,8 @@ from opcert.generator.suite import Suite
 MANY = settings(max_examples=200, deadline=None, derandomize=True)
 TYPES = st.sampled_from(tuple(ELEMENT_TYPES))
 WIDTHS = {
-    name: 1 if name == "boolean" else 8 * dtype.itemsize for name, dtype in ELEMENT_TYPES.items()
+    **{name: 8 * dtype.itemsize for name, dtype in ELEMENT_TYPES.items()},
+    **{"boolean": 1, "i4": 4, "u4": 4},
 }
 WITH_SPECIALS = (*INTEGERS, *FLOATS)
 WIDE = tuple(name for name in WITH_SPECIALS if WIDTHS[name] >= 32)

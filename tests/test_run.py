@@ -19,12 +19,13 @@ def operator() -> OperatorSuite:
     return Suite().operators["directml/DML_OPERATOR_SPLIT"]
 
 
-def a_case(operator: OperatorSuite, element_type: str = "i32") -> IndexedCase:
+def a_case(operator: OperatorSuite, layout: str = "c") -> IndexedCase:
     """Return a drawn case with several outputs of a few elements each."""
     return next(
         case
         for case in operator.index.cases
-        if case.free and len(case.outputs) > 1 and case.type == element_type
+        if case.free and len(case.outputs) > 1 and case.type == "i32"
+        if case.inputs["InputTensor"].layout == layout
     )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from opcert.generator.element_types import INTEGERS, fits, highest
 from opcert.generator.errors import Inapplicable
+from opcert.generator.expressions import HUGE, LONG, WIDE, kinds
 from opcert.generator.samplers import ELEMENTS, SAMPLERS, Sampler, bound
 
 MANY = settings(max_examples=250, deadline=None, derandomize=True)
@@ -28,6 +29,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "dims": (5,),
     "parts": (100, 7, 60),
     "position_in": (1000, "i32"),
+    "positions_in": (1000, "i32", 5, 1),
     "span": (1000, "i32"),
 }
 
@@ -145,6 +147,9 @@ def test_a_subset_of_one_item_is_that_item() -> None:
     assert seeded("any").subset_with([3], 3) == (3,)
 
 
+# What a kind takes to be of it, whatever is left.
+LEAST = {"varied": 2, "equal": 4, "zero": 0}
+KINDS = ("varied", "ones", "equal", "zero", "long", "wide", "tall", "huge")
 DIMS = (SEEDS, st.integers(0, 8), st.one_of(st.integers(0, 40), st.sampled_from((259, 1024, 9999))))
 
 
@@ -155,7 +160,13 @@ def test_dims_stay_within_the_elements_that_are_left(
 ) -> None:
     extents = seeded(seed).dims(count, kind, taken)
     assert len(extents) == count
-    assert prod(extents) <= max(1, ELEMENTS // max(1, taken))
+    assert not count or prod(extents) <= max(LEAST[kind], ELEMENTS // max(1, taken))
+
+
+@MANY
+@given(*DIMS)
+def test_varied_dims_are_never_all_ones(seed: str, count: int, taken: int) -> None:
+    assert not count or max(seeded(seed).dims(count, "varied", taken)) > 1
 
 
 @MANY
@@ -166,9 +177,46 @@ def test_varied_dims_have_no_zero(seed: str, count: int, taken: int) -> None:
 
 @MANY
 @given(*DIMS)
-def test_dims_of_ones_are_ones_and_of_equals_are_equal(seed: str, count: int, taken: int) -> None:
+def test_dims_of_ones_are_ones(seed: str, count: int, taken: int) -> None:
     assert seeded(seed).dims(count, "ones", taken) == (1,) * count
-    assert len(set(seeded(seed).dims(count, "equal", taken))) <= 1
+
+
+@MANY
+@given(*DIMS)
+def test_equal_dims_are_equal_or_two_of_them_among_ones(seed: str, count: int, taken: int) -> None:
+    extents = seeded(seed).dims(count, "equal", taken)
+    past_one = [extent for extent in extents if extent > 1]
+    assert len(set(extents)) <= 1 or past_one == [2, 2]
+
+
+@MANY
+@given(*DIMS, st.sampled_from(KINDS[1:]))
+def test_dims_are_told_to_be_of_the_kind_that_was_drawn(
+    seed: str, count: int, taken: int, kind: str
+) -> None:
+    assert kind in kinds(seeded(seed).dims(count, kind, taken)) or not count
+
+
+def test_varied_dims_mostly_show_that_they_are() -> None:
+    drawn = [kinds(seeded(str(i)).dims(3)) for i in range(100)]
+    assert sum("varied" in each for each in drawn) > 80
+
+
+@MANY
+@given(*DIMS, st.sampled_from(("long", "wide", "tall", "huge")))
+def test_large_dims_are_one_past_a_boundary_among_ones(
+    seed: str, count: int, taken: int, kind: str
+) -> None:
+    extents = seeded(seed).dims(count, kind, taken)
+    least = {"long": LONG, "wide": WIDE, "tall": WIDE, "huge": HUGE}[kind]
+    large, ones = (0, slice(1, None)) if kind == "tall" else (-1, slice(-1))
+    assert len(extents) == count
+    assert not count or (extents[large] >= least and set(extents[ones]) <= {1})
+
+
+def test_no_other_kind_can_be_drawn() -> None:
+    with pytest.raises(ValueError, match="'wid' is no kind of extents; did you mean 'wide'"):
+        seeded("any").dims(2, "wid")
 
 
 @MANY
@@ -232,6 +280,28 @@ def test_position_in_an_empty_dimension_is_near_0(seed: str, index_type: str) ->
     position = seeded(seed).position_in(0, index_type)
     assert position in (-1, 0)
     assert fits(index_type, position)
+
+
+@MANY
+@given(SEEDS, EXTENTS, INDEX_TYPES, st.integers(0, 9), st.booleans())
+def test_positions_in_are_indices_that_their_type_holds(
+    seed: str, n: int, index_type: str, count: int, strays: bool
+) -> None:
+    found = seeded(seed).positions_in(n, index_type, count, int(strays))
+    assert len(found) == count
+    assert all(fits(index_type, each) for each in found)
+    assert strays or all(-n <= each < n for each in found)
+
+
+def test_strays_are_about_half_and_of_either_side() -> None:
+    found = seeded("any").positions_in(5, "i32", 400, 1)
+    beyond = [each for each in found if not -5 <= each < 5]
+    assert 150 < len(beyond) < 250
+    assert set(beyond) == {5, 14, -6}
+
+
+def test_a_type_that_holds_nothing_beyond_has_no_strays() -> None:
+    assert max(seeded("any").positions_in(259, "u8", 100, 1)) <= 255
 
 
 @MANY

@@ -1,0 +1,84 @@
+"""A suite of one operator, generated once for all the tests that write, damage or read it."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcert.generator.emit import Files
+from opcert.generator.errors import SuiteError
+from opcert.generator.generation import suite_of
+from opcert.generator.spec_files import specs_in
+from opcert.generator.suite import Suite
+
+OPERATOR = "directml/DML_OPERATOR_SPLIT"
+GLOB = "directml/*"
+MANIFEST = "manifest.json"
+INDEX = "directml/dml-split.json"
+PACK = "directml/dml-split.npz"
+TESTS = "directml/test_dml_split.py"
+
+Edit = Callable[[Any], object]
+
+
+@cache
+def files() -> Files:
+    """The files of the suite by path."""
+    return suite_of(specs_in(None, GLOB))
+
+
+@cache
+def other_files() -> Files:
+    """Those of another seed."""
+    return suite_of(specs_in(None, GLOB), seed=1)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file below `folder` by path."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def edit(folder: Path, name: str, change: Edit) -> None:
+    """Change the JSON in a file."""
+    data = json.loads((folder / name).read_bytes())
+    change(data)
+    (folder / name).write_text(json.dumps(data), encoding="utf-8")
+
+
+def reseal(folder: Path, *names: str) -> None:
+    """Give the manifest the digests of files that were changed."""
+
+    def sealed(manifest: Any) -> None:
+        for name in names:
+            manifest["files"][name] = sha256((folder / name).read_bytes()).hexdigest()
+
+    edit(folder, MANIFEST, sealed)
+
+
+def edit_index(folder: Path, change: Edit) -> None:
+    """Change the index, and the manifest with it."""
+    edit(folder, INDEX, change)
+    reseal(folder, INDEX)
+
+
+def opened(folder: Path) -> Suite:
+    """The suite, read as far as a run reads it before its first case."""
+    suite = Suite(folder)
+    assert suite.operators
+    return suite
+
+
+def refusal(folder: Path, name: str) -> str:
+    """What opening says of file `name`; it also has to say what to do."""
+    with pytest.raises(SuiteError) as caught:
+        opened(folder)
+    text = str(caught.value)
+    assert text.startswith(f"{folder / name}: ")
+    assert re.search(r"generate the suite again|that `opcert generate` wrote", text)
+    return text
