@@ -1,13 +1,13 @@
 """One spec's table of factors: rows of levels, and the call that a row draws."""
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from opcert.generator.calls import BUILDERS, Call, Tensor
-from opcert.generator.choices import Constraint, Row, choices_of
+from opcert.generator.choices import Choices, Constraint, Row, choices_of
 from opcert.generator.cover import covering_array
 from opcert.generator.errors import ExpressionError
 from opcert.generator.expressions import (
@@ -72,19 +72,26 @@ class InputSpace:
         Then what only one masked condition admits, one condition after the other, so that they do
         not hide each other; what is left comes last.
         """
-        table = self._spec.cases
-        possible = [self._constraint(text) for text in table.unless]
-        masks = [self._constraint(text) for text in table.masked]
-        sizes = [len(levels) for levels in self.factors.values()]
+        masks = [self._constraint(text) for text in self._spec.cases.masked]
         alone = [[mask for mask in masks if mask is not admitted] for admitted in masks]
-        try:
-            choices = choices_of(sizes, possible, ties=masks)
-        except ValueError as error:
-            raise ExpressionError(str(error), ("cases", "unless")) from None
+        choices = self.choices(masks)
         rows: list[Row] = []
         for excluded in (masks, *alone, []):
             rows = covering_array(choices.admitting(excluded), t, rows)
         return rows
+
+    def choices(self, ties: Sequence[Constraint] = ()) -> Choices:
+        """Return the rows that can be, with the factors of each of `ties` in one table.
+
+        Raises:
+            ExpressionError: a condition fails, or conditions tie too many factors.
+        """
+        possible = [self._constraint(text) for text in self._spec.cases.unless]
+        sizes = [len(levels) for levels in self.factors.values()]
+        try:
+            return choices_of(sizes, possible, ties)
+        except ValueError as error:
+            raise ExpressionError(str(error), ("cases", "unless")) from None
 
     def _constraint(self, forbids: str) -> Constraint:
         expression = parse(forbids)
@@ -126,15 +133,15 @@ class InputSpace:
         chosen = {factor: self.factors[factor][i].name for factor, i in row.items()}
         return {**self._with_values(row, factors), "level": SimpleNamespace(**chosen)}
 
-    def call(self, row: Row, seed: str) -> Call:
-        """Draw the call of `row`, each draw from a seed of its own.
+    def call(self, row: Row, seed: str, sampler: Sampler | None = None) -> Call:
+        """Draw the call of `row`, each draw from a seed of its own, or all with `sampler`.
 
         Raises:
             ExpressionError, Inapplicable: an expression fails on this row.
         """
         table = self._spec.cases
         names = self.names(dict(zip(self.factors, row, strict=True)), self.factors)
-        sampler = Sampler()
+        sampler = sampler or Sampler()
         functions = {**FUNCTIONS, **bound(sampler)}
         for name, text in table.draw.items():
             sampler.reseed(f"{seed}|{name}")

@@ -241,14 +241,16 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
     return tuple(value) if isinstance(value, list) else value
 
 
-def condition(expression: Expression, names: Mapping[str, Any]) -> bool:
+def condition(
+    expression: Expression, names: Mapping[str, Any], functions: Functions = FUNCTIONS
+) -> bool:
     """Return whether `expression` holds.
 
     Raises:
         ExpressionError: it cannot be evaluated, or is neither true nor false.
     """
     try:
-        value = evaluate(expression, names, FUNCTIONS)
+        value = evaluate(expression, names, functions)
     except Inapplicable as error:
         raise ExpressionError(str(error)) from None
     if not isinstance(value, bool):

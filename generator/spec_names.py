@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 
+from opcert.generator.arrays import ARRAYS
 from opcert.generator.calls import BUILDERS, CHANGES
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
@@ -19,7 +20,7 @@ from opcert.generator.expressions import (
     shown,
 )
 from opcert.generator.samplers import SAMPLERS
-from opcert.generator.spec import Attribute, Levels, Rule, Spec
+from opcert.generator.spec import Attribute, FurtherCall, Levels, Rule, Spec
 from opcert.generator.yaml_source import KEY, SpecPath
 
 Found: TypeAlias = Iterator[tuple[SpecPath, str]]
@@ -38,6 +39,7 @@ def name_mistakes(spec: Spec) -> list[tuple[SpecPath, str]]:
         *_ranges_and_outputs(spec),
         *_rules(spec),
         *_ambiguities(spec),
+        *_laws(spec),
         *_cases(spec),
     ]
 
@@ -99,7 +101,7 @@ def _argument_names(spec: Spec) -> list[tuple[SpecPath, str]]:
 
 def _repeated_ids(spec: Spec) -> Found:
     named = _argument_names(spec)
-    for key in ("rules", "ambiguities", "examples"):
+    for key in ("rules", "ambiguities", "laws", "examples"):
         named += [((key, i, "id"), each.id) for i, each in enumerate(getattr(spec, key))]
     times = Counter(name for _, name in named)
     for path, name in named:
@@ -112,8 +114,11 @@ def _shadowing_names(spec: Spec) -> Found:
     named = _argument_names(spec)
     for key in ("factors", "draw"):
         named += [(("cases", key, name, KEY), name) for name in getattr(spec.cases, key)]
+    for i, law in enumerate(spec.laws):
+        named += [(("laws", i, "calls", name, KEY), name) for name in law.calls]
+    arguments = {each.name for each in spec.arguments}
     for path, name in named:
-        if name in fixed:
+        if name in fixed or (path[0] == "laws" and name in arguments):
             yield path, f"'{name}' already means something else in expressions; expected another"
 
 
@@ -203,6 +208,30 @@ def _ambiguities(spec: Spec) -> Found:
             (*path, "touches"), each.touches, _call_names(spec), FUNCTIONS
         )
         yield from _ways(spec, (*path, "shown_by"), each.shown_by)
+
+
+def _laws(spec: Spec) -> Found:
+    for i, law in enumerate(spec.laws):
+        path = ("laws", i)
+        known = _call_names(spec)
+        yield from expression_mistakes((*path, "when"), law.when, known, FUNCTIONS)
+        known = {**known, "outputs": ()}
+        for name, call in law.calls.items():
+            yield from _further_call(spec, (*path, "calls", name), call, known)
+            known = {**known, name: ()}
+        yield from expression_mistakes((*path, "holds"), law.holds, known, {**FUNCTIONS, **ARRAYS})
+
+
+def _further_call(spec: Spec, path: SpecPath, call: FurtherCall, known: Known) -> Found:
+    functions = {**FUNCTIONS, **BUILDERS, **ARRAYS}
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        given: Mapping[str, str] = getattr(call, part)
+        for name, text in given.items():
+            here = (*path, part, name)
+            if call.operator in (None, spec.operator):
+                names = [each.name for each in described]
+                yield from unknown_name((*here, KEY), part.removesuffix("s"), name, names)
+            yield from expression_mistakes(here, text, known, functions)
 
 
 def _cases(spec: Spec) -> Found:
