@@ -32,7 +32,8 @@ class Tensor:
     """A tensor as expressions see it; `values` is flat, and None where a data pattern fills it.
 
     `pattern` names the pattern: two tensors of one type, shape and pattern have the same elements.
-    `laid` is how its elements are to lie in memory when it is handed over.
+    `laid` is how its elements are to lie in memory when it is handed over. `turned` is one whose
+    second half has every bit the other way round.
     """
 
     type: str
@@ -40,6 +41,7 @@ class Tensor:
     values: tuple[bool | int | float, ...] | None = None
     pattern: str = ""
     laid: Layout = "c"
+    turned: bool = False
 
     def __str__(self) -> str:
         values = "" if self.values is None or self.size > _SHOWN else f" {list(self.values)}"
@@ -54,6 +56,11 @@ class Tensor:
     def size(self) -> int:
         """The number of elements."""
         return prod(self.shape)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """The number of bytes that its elements take."""
+        return self.size * ELEMENT_TYPES[self.type].itemsize
 
     @cached_property
     def layout(self) -> Layout:
@@ -76,6 +83,12 @@ class Call:
     def __str__(self) -> str:
         arguments = {**self.inputs, **self.attributes}
         return ", ".join(f"{name}={value}" for name, value in arguments.items())
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """What a runtime may plan by: the types and shapes of the inputs, and the attributes."""
+        inputs = tuple((name, each.type, each.shape) for name, each in self.inputs.items())
+        return inputs, str(self.attributes)
 
     def changed(self, name: str, value: Any, order: Sequence[str]) -> "Call":
         """Return the call with one argument replaced, added in its place in `order`, or left out.

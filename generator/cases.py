@@ -1,7 +1,7 @@
 """Spec -> cases: the examples, the calls that the factors draw, each way of breaking a rule."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -13,6 +13,7 @@ from opcert.generator.conditions import Conditions
 from opcert.generator.drawing import InputSpace
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.expressions import FUNCTIONS, evaluate, parse
+from opcert.generator.siblings import with_other_data, with_other_values
 from opcert.generator.sight import Sights
 from opcert.generator.spec import DocumentedTensor, Example
 from opcert.generator.spec_files import SpecFile
@@ -22,6 +23,8 @@ Change = Mapping[str, str]
 
 # How many valid calls each way of breaking a rule is applied to.
 TWINS = 8
+# How many valid calls get another one of the same signature, in each way that there is.
+SIBLINGS = 12
 # The t of each profile's t-way covering array.
 STRENGTH = {"core": 2, "full": 3, "stress": 2}
 # How often a call is drawn until its levels show.
@@ -61,9 +64,25 @@ def cases_of(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     valid = [*author.examples(), *author.drawn()]
     author.stop_at_mistakes()
     twins = [case for case in valid if case.ambiguity is None]
-    changed = [*author.rejected(twins), *author.ambiguous(twins)]
+    changed = [*author.siblings(twins), *author.rejected(twins), *author.ambiguous(twins)]
     author.stop_at_mistakes()
-    return [*valid, *changed]
+    return _in_order(valid, changed)
+
+
+def _in_order(valid: Sequence[Case], changed: Sequence[Case]) -> list[Case]:
+    """Return documented calls first, then calls of one signature together, the types by turns.
+
+    Behind each valid call stand those that are one change away from it.
+    """
+    behind: defaultdict[str | None, list[Case]] = defaultdict(list)
+    for case in changed:
+        behind[case.twin].append(case)
+    first = sorted(valid, key=lambda case: (case.example is None, _signature(case)))
+    return [each for case in first for each in (case, *behind[case.id])]
+
+
+def _signature(case: Case) -> str:
+    return "" if case.example else digest(str(case.call.signature))
 
 
 def digest(text: str) -> str:
@@ -176,6 +195,26 @@ class _Author:
             **more,
         )
 
+    def siblings(self, twins: Sequence[Case]) -> Iterator[Case]:
+        """Yield valid cases of the same signature as another."""
+        calls = [case.call for case in twins]
+        ways: dict[str, Callable[[Call], Iterator[Call]]] = {
+            "other-values": lambda call: with_other_values(call, calls),
+            "other-data": lambda call: with_other_data(call, self.conditions.outputs(call)),
+        }
+        for way, changed in ways.items():
+            found = 0
+            for twin in sorted(twins, key=lambda case: digest(f"{way}|{case.id}")):
+                call = next(filter(self.is_plain, changed(twin.call)), None)
+                if call and found < SIBLINGS:
+                    found += 1
+                    rules = self.conditions.behaviours(call)
+                    yield self.one_change(twin, call, ("cases", "draw"), way, rules)
+
+    def is_plain(self, call: Call) -> bool:
+        """Whether `call` is valid and touches no ambiguity."""
+        return not self.conditions.standing(call).broken and not self.conditions.ambiguity(call)
+
     def rejected(self, twins: Sequence[Case]) -> Iterator[Case]:
         """Yield cases that break one rule alone, for each way of breaking it."""
         for i, rule in enumerate(self.spec.rules):
@@ -211,7 +250,7 @@ class _Author:
             self.spec.full_id(f"{kind}-{digest(twin.id)}"),
             call,
             place,
-            f"{kind}: one change to its twin",
+            "one change to its twin",
             self.full_ids(*rules),
             rejects=rejects and self.spec.full_id(rejects),
             twin=twin.id,
@@ -234,29 +273,44 @@ class _Author:
         few others, and the types of the changed argument take turns.
         """
         found: list[tuple[Case, Call]] = []
-        for twin in self.in_turn(twins, kind, change):
-            with self.noting(place, f", in a change to {twin.id}"):
-                call = after(self.conditions, twin.call, change)
-                if call and self.conditions.ambiguity(call) == ambiguity:
-                    alone = breaks is None or self.conditions.standing(call).broken == (breaks,)
-                    found += [(twin, call)] if alone else []
-            if len(found) == TWINS or place in self.mistakes:
+        waiting = [
+            self.applied(line, change, place, ambiguity, breaks)
+            for line in self.by_type(twins, kind, change)
+        ]
+        while waiting and len(found) < TWINS and place not in self.mistakes:
+            line = waiting.pop(0)
+            for each in line:
+                found.append(each)
+                waiting.append(line)
                 break
         if not found:
             text = f"'{kind}' applies to no call: no valid call becomes one that does this alone"
             self.mistakes.setdefault(place, self.file.mistake(place, text))
         return found
 
-    def in_turn(self, twins: Sequence[Case], kind: str, change: Change) -> list[Case]:
-        """Order twins by chance, and so that each type comes once before any comes again."""
-        shuffled = sorted(twins, key=lambda case: digest(f"{kind}|{case.id}"))
-        times: Counter[str] = Counter()
-        turns: dict[str, int] = {}
-        for twin in shuffled:
-            element_type = self.type_of(twin.call, change)
-            turns[twin.id] = times[element_type]
-            times[element_type] += 1
-        return sorted(shuffled, key=lambda case: turns[case.id])
+    def applied(
+        self,
+        twins: Sequence[Case],
+        change: Change,
+        place: SpecPath,
+        ambiguity: str | None,
+        breaks: str | None,
+    ) -> Iterator[tuple[Case, Call]]:
+        """Yield the changed calls that touch `ambiguity` and break `breaks` alone."""
+        for twin in twins:
+            with self.noting(place, f", in a change to {twin.id}"):
+                call = after(self.conditions, twin.call, change)
+                if call is None or self.conditions.ambiguity(call) != ambiguity:
+                    continue
+                if breaks is None or self.conditions.standing(call).broken == (breaks,):
+                    yield twin, call
+
+    def by_type(self, twins: Sequence[Case], kind: str, change: Change) -> list[list[Case]]:
+        """Return the twins by the type of what changes, all in an order by chance."""
+        lines: defaultdict[str, list[Case]] = defaultdict(list)
+        for twin in sorted(twins, key=lambda case: digest(f"{kind}|{case.id}")):
+            lines[self.type_of(twin.call, change)].append(twin)
+        return [*lines.values()]
 
     def type_of(self, call: Call, change: Change) -> str:
         """Return the type of the changed input, or of the first where an attribute changes."""

@@ -12,12 +12,18 @@ from opcert.generator.choices import Choices, Flags, Integers, Row
 _WEIGHED = 512
 
 
-def covering_array(choices: Choices, t: int, rows: Sequence[Row] = ()) -> list[Row]:
+def covering_array(
+    choices: Choices,
+    t: int,
+    rows: Sequence[Row] = (),
+    together: Sequence[tuple[int, ...]] = (),
+) -> list[Row]:
     """Extend `rows` until each t-tuple of levels that `choices` have stands in one.
 
+    So does every combination of the factors in each group of `together`, ascending.
     Deterministic: no randomness, ties go to the levels used least so far.
     """
-    array = _Array(choices, t)
+    array = _Array(choices, t, together)
     grown = list(rows)
     for row in rows:
         array.add(np.array(row))
@@ -34,12 +40,12 @@ def covering_array(choices: Choices, t: int, rows: Sequence[Row] = ()) -> list[R
 class _Array:
     """The tuples that are still missing: a part for each group of t factors, all in one line."""
 
-    def __init__(self, choices: Choices, t: int) -> None:
+    def __init__(self, choices: Choices, t: int, together: Sequence[tuple[int, ...]]) -> None:
         self.choices = choices
         self.levels = choices.levels
-        groups = combinations(range(len(self.levels)), min(t, len(self.levels)))
+        groups = {*combinations(range(len(self.levels)), min(t, len(self.levels))), *together}
         # The largest parts first: they decide how many rows there are, the others ride along.
-        self.groups = sorted(groups, key=lambda group: -self._size(group))
+        self.groups = sorted(groups, key=lambda group: (-self._size(group), group))
         self.begins = np.cumsum([0, *map(self._size, self.groups)])
         # A row's cell in the part of each group is its product with these, past its beginning.
         self.strides = np.zeros((len(self.levels), len(self.groups)), np.int64)

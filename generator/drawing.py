@@ -67,7 +67,9 @@ class InputSpace:
         return {factor: levels[i].name for (factor, levels), i in chosen}
 
     def rows(self, t: int) -> list[Row]:
-        """Cover every possible t-tuple of levels, first where the output can tell.
+        """Cover every possible t-tuple of levels, and what the spec wants together.
+
+        First where the output can tell.
 
         Then what only one masked condition admits, one condition after the other, so that they do
         not hide each other; what is left comes last.
@@ -75,9 +77,11 @@ class InputSpace:
         masks = [self._constraint(text) for text in self._spec.cases.masked]
         alone = [[mask for mask in masks if mask is not admitted] for admitted in masks]
         choices = self.choices(masks)
+        groups = self._spec.cases.together
+        together = [tuple(sorted(map(self._position.__getitem__, g))) for g in groups]
         rows: list[Row] = []
         for excluded in (masks, *alone, []):
-            rows = covering_array(choices.admitting(excluded), t, rows)
+            rows = covering_array(choices.admitting(excluded), t, rows, together)
         return rows
 
     def choices(self, ties: Sequence[Constraint] = ()) -> Choices:

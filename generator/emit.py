@@ -11,11 +11,12 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from opcert.generator.calls import Tensor
+from opcert.generator.cases import Case
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
 from opcert.generator.layouts import Layout
 from opcert.generator.packs import Pack, pack
 from opcert.generator.patterns import STORED, recipe_of
-from opcert.generator.spec import DocumentedTensor
+from opcert.generator.spec import DocumentedTensor, Spec
 from opcert.generator.spec_files import SpecFile
 from opcert.generator.suite_format import (
     FORMAT,
@@ -52,7 +53,7 @@ def operator_files(spec_file: SpecFile, vectors: Sequence[Vector]) -> tuple[Oper
             spec.full_id(rule.id): RuleText(clause=rule.clause, text=rule.text)
             for rule in spec.rules
         },
-        cases=_indexed_cases(spec.leading.name, vectors, names, packed),
+        cases=_indexed_cases(spec, vectors, names, packed),
     )
     entry = OperatorEntry(
         spec=spec_file.name,
@@ -126,13 +127,13 @@ def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, 
 
 
 def _indexed_cases(
-    leads: str, vectors: Sequence[Vector], names: Mapping[int, str], packed: Pack
+    spec: Spec, vectors: Sequence[Vector], names: Mapping[int, str], packed: Pack
 ) -> tuple[IndexedCase, ...]:
     indexed: dict[str, IndexedCase] = {}
     for vector in vectors:
         case, tensors = vector.case, vector.case.call.inputs
         twin = indexed.get(case.twin or "")
-        leading = tensors.get(leads)
+        leading = tensors.get(spec.leading.name)
         indexed[case.id] = IndexedCase(
             id=case.id,
             expects="outputs" if case.rejects is None else "rejection",
@@ -140,7 +141,7 @@ def _indexed_cases(
             twin=case.twin,
             ambiguity=case.ambiguity,
             why=case.why,
-            rules=case.rules,
+            rules=_told(spec, case),
             levels=case.levels,
             feature_levels=case.feature_levels,
             type=leading.type if leading else twin.type if twin else "",
@@ -156,6 +157,12 @@ def _indexed_cases(
             other=tuple(_output(array, names, packed) for array in vector.other),
         )
     return tuple(indexed.values())
+
+
+def _told(spec: Spec, case: Case) -> tuple[str, ...]:
+    """Return the rules that a case tells of: the one it breaks, or the behaviours it shows."""
+    shown = set(map(spec.full_id, spec.behaviours))
+    return tuple(rule for rule in case.rules if case.rejects or rule in shown)
 
 
 def _input(

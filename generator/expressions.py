@@ -18,7 +18,7 @@ Functions = Mapping[str, Callable[..., Any]]
 TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout")
 
 # Extents past a vector register (with a tail), past a tile, past 16 bits.
-LONG, WIDE, HUGE = 11, 1031, 65539
+LONG, WIDE, HUGE = 11, 521, 65539
 
 # What keeps a slip in a spec from taking all memory or all day.
 _LONGEST_RANGE = 10**6
@@ -60,8 +60,8 @@ def python_slice(n: int, start: int, stop: int, step: int) -> range:
     return range(*slice(start, stop, step).indices(n))
 
 
-def kinds(extents: tuple[int, ...]) -> tuple[str, ...]:
-    """Return of which kinds that `dims` draws `extents` are."""
+def kinds(extents: tuple[int, ...], taken: int) -> tuple[str, ...]:
+    """Return of which kinds that `dims` draws beside `taken` elements `extents` are."""
     if not extents:
         return ("varied",)
     if 0 in extents:
@@ -72,6 +72,7 @@ def kinds(extents: tuple[int, ...]) -> tuple[str, ...]:
     found = {
         "varied": len(extents) == 1 or min(extents) < max(extents),
         "equal": len(extents) == 1 or len(set(past_one)) < len(past_one),
+        "same": set(extents) == {taken},
         "long": extents[-1] >= LONG,
         "wide": extents[-1] >= WIDE,
         "tall": extents[0] >= WIDE,

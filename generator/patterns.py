@@ -28,12 +28,12 @@ _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
 _ATTEMPTS = 64
 # The most bytes of an array that a pack stores; larger ones are made by a recipe.
-STORED = 1 << 12
+STORED = 1 << 11
 
 
 def recipe_of(tensor: Tensor) -> int | None:
     """Return the seed of the recipe that makes `tensor`, if its elements are too many to store."""
-    if tensor.values is not None or tensor.size * ELEMENT_TYPES[tensor.type].itemsize <= STORED:
+    if tensor.values is not None or tensor.nbytes <= STORED:
         return None
     return _number(tensor.pattern) % (1 << 32)
 

@@ -13,7 +13,7 @@ from opcert.generator.expressions import HUGE, LONG, WIDE, python_slice
 Chance: TypeAlias = Callable[[], float]
 # The most elements that the extents of one tensor are drawn for, where their kind allows it.
 ELEMENTS = 256
-_KINDS = ["varied", "ones", "equal", "long", "wide", "tall", "huge", "zero"]
+_KINDS = ["varied", "ones", "equal", "same", "long", "wide", "tall", "huge", "zero"]
 _LONG = (67, 35, 19, LONG)
 _PAST = {"wide": WIDE, "tall": WIDE, "huge": HUGE}
 _EXTENTS = (2, 3, 5, 7, 4)
@@ -70,8 +70,8 @@ class Sampler:
     def dims(self, count: int, kind: str = "varied", taken: int = 1) -> tuple[int, ...]:
         """Draw `count` extents beside `taken` elements.
 
-        They are varied, ones, equal, zero (one of them), long (the last one), wide or tall (the
-        last or the first is past a tile), or huge (the last one, past 16 bits).
+        They are varied, ones, equal, the same as `taken`, zero (one of them), long (the last one),
+        wide or tall (the last or the first is past a tile), or huge (the last, past 16 bits).
         """
         if kind not in _KINDS:
             raise ValueError(f"'{kind}' is no kind of extents{did_you_mean(kind, _KINDS)}")
@@ -79,6 +79,8 @@ class Sampler:
         ones = (1,) * count
         if kind == "ones" or not count:
             return ones
+        if kind == "same":
+            return (taken,) * count
         if kind == "long":
             return (*ones[1:], next((each for each in _LONG if each <= budget), LONG))
         if kind in _PAST:

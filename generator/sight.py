@@ -105,8 +105,9 @@ class Sight:
 
     def _wanted(self, level: Level) -> Any:
         """Return the value of `level`, given what shows of the factors that it builds on."""
+        known = self._known
         try:
-            return evaluate(level.value, self._known, FUNCTIONS)
+            return evaluate(level.value, known, FUNCTIONS)
         except (ExpressionError, Inapplicable):
             return None
 

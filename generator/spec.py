@@ -178,6 +178,9 @@ class FactorTable(Part):
     profiles: dict[OtherProfile, dict[str, Levels]] = Field(
         default_factory=dict, description="Other levels of some factors in another profile."
     )
+    together: tuple[tuple[str, ...], ...] = Field(
+        (), description="Factors of which every combination is covered, however many they are."
+    )
     unless: tuple[ExpressionText, ...] = Field((), description="Choices that cannot be.")
     masked: tuple[ExpressionText, ...] = Field(
         (), description="Choices whose output hides the other factors."

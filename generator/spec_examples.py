@@ -4,14 +4,9 @@ from math import prod
 
 from opcert.generator.element_types import INTEGERS, fits
 from opcert.generator.expressions import FUNCTIONS
+from opcert.generator.naming import Found, expression_mistakes, unknown_name
 from opcert.generator.spec import DocumentedTensor, Example, Spec
-from opcert.generator.spec_names import (
-    Found,
-    attribute_mistakes,
-    element_type_mistakes,
-    expression_mistakes,
-    unknown_name,
-)
+from opcert.generator.spec_names import attribute_mistakes, element_type_mistakes
 from opcert.generator.yaml_source import KEY, SpecPath
 
 _MOST_ELEMENTS = 10**6

@@ -1,32 +1,26 @@
 """What a spec names: every id, type, input and expression must be known where it stands."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from opcert.generator.arrays import ARRAYS
 from opcert.generator.calls import BUILDERS, CHANGES
 from opcert.generator.element_types import ELEMENT_TYPES
-from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
+from opcert.generator.errors import did_you_mean
 from opcert.generator.expressions import (
     CONSTANTS,
     FUNCTIONS,
-    TENSOR_ATTRIBUTES,
-    Functions,
-    evaluate,
-    parse,
     shown,
 )
-from opcert.generator.samplers import SAMPLERS
-from opcert.generator.spec import Attribute, FurtherCall, Levels, Rule, Spec
+from opcert.generator.law_names import law_mistakes
+from opcert.generator.naming import Found, Known, call_names, expression_mistakes, unknown_name
+from opcert.generator.spec import Attribute, Rule, Spec
+from opcert.generator.table_names import table_mistakes
 from opcert.generator.yaml_source import KEY, SpecPath
 
-Found: TypeAlias = Iterator[tuple[SpecPath, str]]
-Known: TypeAlias = Mapping[str, tuple[str, ...]]
-
-# The most elements of a documented tensor, which has to fit a pack.
+# A number of things and the list of them change together.
+_MOST_CHANGED = 2
 _ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
 
 
@@ -39,35 +33,9 @@ def name_mistakes(spec: Spec) -> list[tuple[SpecPath, str]]:
         *_ranges_and_outputs(spec),
         *_rules(spec),
         *_ambiguities(spec),
-        *_laws(spec),
-        *_cases(spec),
+        *law_mistakes(spec),
+        *table_mistakes(spec),
     ]
-
-
-def expression_mistakes(path: SpecPath, text: str, known: Known, functions: Functions) -> Found:
-    """Yield what is wrong with the expression at `path`, given what it may name and call."""
-    try:
-        mistakes = parse(text).mistakes(known, functions)
-    except ExpressionError as error:
-        mistakes = [str(error)]
-    for mistake in mistakes:
-        yield path, mistake
-
-
-def _call_names(spec: Spec) -> Known:
-    """Return what conditions on a call may name."""
-    fixed = dict.fromkeys((*CONSTANTS, *spec.constants, *spec.types, "omitted"), ())
-    return {
-        **fixed,
-        **dict.fromkeys((each.name for each in spec.inputs), TENSOR_ATTRIBUTES),
-        **dict.fromkeys((each.name for each in spec.attributes), ()),
-    }
-
-
-def unknown_name(path: SpecPath, what: str, name: str, known: list[str]) -> Found:
-    """Yield a mistake where `name` is not among what is `known`."""
-    if name not in known:
-        yield path, f"unknown {what} '{name}'{did_you_mean(name, known)}"
 
 
 def _types(spec: Spec) -> Found:
@@ -114,16 +82,13 @@ def _shadowing_names(spec: Spec) -> Found:
     named = _argument_names(spec)
     for key in ("factors", "draw"):
         named += [(("cases", key, name, KEY), name) for name in getattr(spec.cases, key)]
-    for i, law in enumerate(spec.laws):
-        named += [(("laws", i, "calls", name, KEY), name) for name in law.calls]
-    arguments = {each.name for each in spec.arguments}
     for path, name in named:
-        if name in fixed or (path[0] == "laws" and name in arguments):
+        if name in fixed:
             yield path, f"'{name}' already means something else in expressions; expected another"
 
 
 def _ranges_and_outputs(spec: Spec) -> Found:
-    known = _call_names(spec)
+    known = call_names(spec)
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, each in enumerate(described):
             if part == "attributes" and each.range is not None and each.type != "int":
@@ -152,7 +117,7 @@ def attribute_mistakes(path: SpecPath, attribute: Attribute, value: JsonValue) -
 
 
 def _rules(spec: Spec) -> Found:
-    known = _call_names(spec)
+    known = call_names(spec)
     for i, rule in enumerate(spec.rules):
         path = ("rules", i)
         yield from expression_mistakes((*path, "when"), rule.when, known, FUNCTIONS)
@@ -192,148 +157,19 @@ def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> 
     arguments = [each.name for each in (*spec.inputs, *spec.attributes)]
     functions = {**FUNCTIONS, **BUILDERS, **CHANGES}
     for way, change in ways.items():
-        if len(change) != 1 and path[0] == "rules":
-            text = f"{len(change)} changes; expected one change to a valid call"
+        if not 1 <= len(change) <= _MOST_CHANGED and path[0] == "rules":
+            text = f"{len(change)} arguments change; expected one, or two that only go together"
             yield (*path, way), text
         for target, text in change.items():
             here = (*path, way, target)
             yield from unknown_name((*here, KEY), "input or attribute", target, arguments)
-            yield from expression_mistakes(here, text, _call_names(spec), functions)
+            yield from expression_mistakes(here, text, call_names(spec), functions)
 
 
 def _ambiguities(spec: Spec) -> Found:
     for i, each in enumerate(spec.ambiguities):
         path = ("ambiguities", i)
         yield from expression_mistakes(
-            (*path, "touches"), each.touches, _call_names(spec), FUNCTIONS
+            (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
         )
         yield from _ways(spec, (*path, "shown_by"), each.shown_by)
-
-
-def _laws(spec: Spec) -> Found:
-    for i, law in enumerate(spec.laws):
-        path = ("laws", i)
-        known = _call_names(spec)
-        yield from expression_mistakes((*path, "when"), law.when, known, FUNCTIONS)
-        known = {**known, "outputs": ()}
-        for name, call in law.calls.items():
-            yield from _further_call(spec, (*path, "calls", name), call, known)
-            known = {**known, name: ()}
-        yield from expression_mistakes((*path, "holds"), law.holds, known, {**FUNCTIONS, **ARRAYS})
-
-
-def _further_call(spec: Spec, path: SpecPath, call: FurtherCall, known: Known) -> Found:
-    functions = {**FUNCTIONS, **BUILDERS, **ARRAYS}
-    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        given: Mapping[str, str] = getattr(call, part)
-        for name, text in given.items():
-            here = (*path, part, name)
-            if call.operator in (None, spec.operator):
-                names = [each.name for each in described]
-                yield from unknown_name((*here, KEY), part.removesuffix("s"), name, names)
-            yield from expression_mistakes(here, text, known, functions)
-
-
-def _cases(spec: Spec) -> Found:
-    table = spec.cases
-    fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
-    known: dict[str, tuple[str, ...]] = dict.fromkeys(fixed, ())
-    for factor, levels in table.factors.items():
-        yield from _levels(("cases", "factors", factor), levels, known, fixed)
-        for profile, others in table.profiles.items():
-            if factor in others:
-                here = ("cases", "profiles", profile, factor)
-                yield from _levels(here, others[factor], known, fixed)
-        known[factor] = ()
-    for profile, others in table.profiles.items():
-        for factor in others:
-            named: SpecPath = ("cases", "profiles", profile, factor, KEY)
-            yield from unknown_name(named, "factor", factor, list(table.factors))
-    known["level"] = tuple(table.factors)
-    for key in ("unless", "masked"):
-        for i, text in enumerate(getattr(table, key)):
-            mistakes = list(expression_mistakes(("cases", key, i), text, known, FUNCTIONS))
-            yield from mistakes
-            if not mistakes and parse(text).names.isdisjoint((*table.factors, "level")):
-                yield ("cases", key, i), f"{shown(text)} names no factor; expected one in it"
-    yield from _draws(spec, known)
-    yield from _seen(spec, fixed)
-
-
-def _levels(path: SpecPath, levels: Levels, known: Known, fixed: Mapping[str, Any]) -> Found:
-    if isinstance(levels, str):
-        yield from _listed_levels(path, levels, fixed)
-    elif not levels:
-        yield path, f"the factor '{path[-1]}' has no levels"
-    else:
-        for level, text in levels.items():
-            yield from expression_mistakes((*path, level), text, known, FUNCTIONS)
-
-
-def _seen(spec: Spec, fixed: Mapping[str, Any]) -> Found:
-    table, known = spec.cases, _call_names(spec)
-    for name, text in table.seen_at.items():
-        yield from expression_mistakes(("cases", "seen_at", name), text, known, FUNCTIONS)
-        known = {**known, name: ()}
-    for name, seen in table.seen.items():
-        here: SpecPath = ("cases", "seen", name)
-        if isinstance(seen, str):
-            yield from expression_mistakes(here, seen, known, FUNCTIONS)
-            # The value of a level is for comparing; what is no factor is for those behind it.
-            known = known if name in table.factors else {**known, name: ()}
-        elif name not in table.factors:
-            yield from unknown_name((*here, KEY), "factor", name, list(table.factors))
-        else:
-            for level, text in seen.items():
-                yield from expression_mistakes((*here, level), text, known, FUNCTIONS)
-            yield from _unseen_levels(spec, here, name, fixed)
-
-
-def _unseen_levels(spec: Spec, path: SpecPath, factor: str, fixed: Mapping[str, Any]) -> Found:
-    """Yield a mistake for each level of `factor` that 'seen' leaves out, or that is none."""
-    seen, levels = spec.cases.seen[factor], list[str]()
-    for profile in ("core", *spec.cases.profiles):
-        found = spec.cases.levels(profile)[factor]
-        try:
-            levels += evaluate(parse(found), fixed, FUNCTIONS) if isinstance(found, str) else found
-        except (ExpressionError, Inapplicable, TypeError):
-            return
-    for level in dict.fromkeys(map(str, levels)):
-        if level not in seen:
-            yield path, f"does not say when the level '{level}' shows"
-    for level in seen:
-        yield from unknown_name((*path, level, KEY), "level", level, [str(each) for each in levels])
-
-
-def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found:
-    """Check an expression that lists levels: it stands alone, so its value shows at once."""
-    mistakes = list(expression_mistakes(path, text, dict.fromkeys(fixed, ()), FUNCTIONS))
-    yield from mistakes
-    if mistakes:
-        return
-    try:
-        levels = evaluate(parse(text), fixed, FUNCTIONS)
-    except (ExpressionError, Inapplicable) as error:
-        yield path, str(error)
-        return
-    if not (isinstance(levels, tuple | range) and levels):
-        found = f"{shown(text)} is {shown(levels)}"
-        yield path, f"{found}; expected a list of levels, or a mapping that names each"
-
-
-def _draws(spec: Spec, factors: Known) -> Found:
-    table, drawn = spec.cases, dict(factors)
-    for name, text in table.draw.items():
-        here = ("cases", "draw", name)
-        yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
-        drawn[name] = ()
-    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        known = [each.name for each in described]
-        given: Mapping[str, str] = getattr(table, part)
-        for name, text in given.items():
-            here = ("cases", part, name)
-            yield from unknown_name((*here, KEY), part.removesuffix("s"), name, known)
-            yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **BUILDERS})
-        for each in described:
-            if each.name not in given:
-                yield ("cases", part), f"'{each.name}' is not drawn; expected an expression for it"

@@ -82,7 +82,7 @@ class IndexedCase(Record):
     example: bool = False
     attributes: Mapping[str, JsonValue]
     inputs: Mapping[str, StoredArray | MadeArray]
-    outputs: tuple[StoredArray | DigestedArray, ...]
+    outputs: tuple[StoredArray | DigestedArray, ...] = ()
     other: tuple[StoredArray | DigestedArray, ...] = ()
 
     @property

@@ -57,12 +57,7 @@ class _Prover:
         self.conditions = Conditions(spec_file.spec)
 
     def vector(self, case: Case, twin: Vector | None) -> Vector:
-        inputs = {
-            name: twin.inputs[name]
-            if twin and twin.case.call.inputs.get(name) is tensor
-            else array_of(tensor)
-            for name, tensor in case.call.inputs.items()
-        }
+        inputs = {name: _array(name, tensor, twin) for name, tensor in case.call.inputs.items()}
         if case.rejects is not None:
             self._prove_rejection(case, inputs)
             return Vector(case, inputs, [])
@@ -148,6 +143,17 @@ class _Prover:
 
     def _error(self, case: Case, text: str) -> SpecError:
         return SpecError([self.file.mistake(case.place, f"{case.id}: {text}")])
+
+
+def _array(name: str, tensor: Tensor, twin: Vector | None) -> Array:
+    """Return the elements of an input, which may be those of the twin's or lean on them."""
+    if twin is not None and tensor.turned:
+        turned = twin.inputs[name].copy()
+        behind = turned.reshape(-1)[turned.size // 2 :]
+        behind[...] = inverted(behind)
+        return turned
+    shared = twin is not None and twin.case.call.inputs.get(name) is tensor
+    return twin.inputs[name] if twin is not None and shared else array_of(tensor)
 
 
 def _with_specials(

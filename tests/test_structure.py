@@ -14,9 +14,11 @@ GENERATOR = ROOT / "generator"
 LAYERS = [
     ["errors", "element_types", "layouts", "python_files"],
     ["calls", "choices", "packs", "yaml_source", "patterns"],
-    ["arrays", "cover", "rows"],
+    ["arrays", "cover", "rows", "siblings"],
     ["expressions"],
     ["samplers", "spec"],
+    ["naming"],
+    ["law_names", "table_names"],
     ["spec_names", "conditions", "drawing"],
     ["sight"],
     ["spec_examples"],
