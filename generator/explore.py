@@ -111,7 +111,7 @@ def without_traces() -> Iterator[None]:
 def _maker(
     backend: str | Backend | Make, options: dict[str, Any], specs: str | Path | None
 ) -> Make:
-    if callable(backend) and not hasattr(backend, "run"):
+    if isinstance(backend, type) or (callable(backend) and not hasattr(backend, "run")):
         return backend
     if not isinstance(backend, str):
         given = checked(backend, type(backend).__name__)

@@ -10,7 +10,14 @@ from opcert.generator.arrays import ARRAYS, array_in, held
 from opcert.generator.calls import BUILDERS, Call, Tensor
 from opcert.generator.conditions import Conditions
 from opcert.generator.element_types import Array
-from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError, said
+from opcert.generator.errors import (
+    ExpressionError,
+    Inapplicable,
+    Mistake,
+    SpecError,
+    did_you_mean,
+    said,
+)
 from opcert.generator.expressions import FUNCTIONS, condition, evaluate, parse, shown
 from opcert.generator.spec import FurtherCall
 from opcert.generator.spec_files import Reference, SpecFile
@@ -83,7 +90,9 @@ class Laws:
         attributes = Call({}, dict(_values(call.attributes, names, (*place, "attributes"))))
         operator = call.operator or self.spec.operator
         if operator not in self._references:
-            raise ExpressionError(f"there is no spec of '{operator}'", (*place, "operator"))
+            near = did_you_mean(operator, sorted(self._references))
+            text = f"there is no spec of '{operator}'{near}"
+            raise ExpressionError(text, (*place, "operator"))
         given = {name: array.copy() for name, array in inputs.items()}
         try:
             outputs = self._references[operator](**given, **deepcopy(attributes.attributes))
