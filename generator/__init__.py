@@ -3,12 +3,15 @@
 spec, spec_files           what an operator is: YAML -> model, every mistake with its place
 drawing, cases             spec -> cases, each one call of the operator and why it exists
 vectors                    case -> vector: its arrays, goldens proved by the reference
+laws                       how outputs are tied to inputs and to other calls
 emit, suite, generation    vectors -> suite: packs, indexes, pytest files, manifest; and back
 backends, support          what is certified, and what it says that it supports
 run, comparison, verdict   vector x backend -> outcome -> verdict
+stage, trials, explore     spec x backend -> findings: fresh calls beyond the suite
+snippets                   finding -> Python and YAML that show it
 certification              suite x backend -> verdicts, also for pytest
 certificate, certify_suite verdicts -> certificate: a whole run
-report, cli                how it reads, and opcert check | generate | certify | schema
+report, cli                how it reads, and opcert check | generate | certify | explore | schema
 """
 
 from typing import TYPE_CHECKING, Any

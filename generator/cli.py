@@ -1,4 +1,4 @@
-"""The command line: opcert check | generate | certify | coverage | schema."""
+"""The command line: opcert check | generate | certify | coverage | explore | schema."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -11,6 +11,7 @@ import typer
 from opcert.generator.errors import OpcertError, SpecError
 
 CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
+NOTHING_FOUND, FOUND = 0, 1
 INTERRUPTED = 130
 
 Parameters = ParamSpec("Parameters")
@@ -33,6 +34,13 @@ class Profile(StrEnum):
 
 SpecsOption = Annotated[
     Path | None, typer.Option(help="Folder of specs, instead of those that come with opcert.")
+]
+BackendOption = Annotated[
+    str,
+    typer.Option(help="A built-in name, an entry point, module:attribute or file.py:attribute."),
+]
+BackendOptions = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the backend's constructor.")
 ]
 OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
 
@@ -79,15 +87,8 @@ def main_options(
 @app.command()
 @_reports_errors
 def certify(
-    backend: Annotated[
-        str,
-        typer.Option(
-            help="A built-in name, an entry point, module:attribute or file.py:attribute."
-        ),
-    ] = "reference",
-    backend_option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the backend's constructor.")
-    ] = None,
+    backend: BackendOption = "reference",
+    backend_option: BackendOptions = None,
     suite: Annotated[
         Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")
     ] = None,
@@ -133,6 +134,33 @@ def certify(
         typer.echo(f"wrote {target}", err=True)
     show(certificate, console())
     raise typer.Exit(CONFORMANT if certificate.conformant else NOT_CONFORMANT)
+
+
+@app.command()
+@_reports_errors
+def explore(
+    backend: BackendOption = "reference",
+    backend_option: BackendOptions = None,
+    operator: OperatorOption = "*",
+    specs: SpecsOption = None,
+    minutes: Annotated[float, typer.Option(min=0.01, help="For all operators together.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
+) -> None:
+    """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
+    from opcert.generator.backends import key_value, program_for
+    from opcert.generator.explore import explore as run
+    from opcert.generator.explore import without_traces
+    from opcert.generator.snippets import told
+
+    options = dict(map(key_value, backend_option or []))
+    found = False
+    with without_traces():
+        for each in run(
+            backend, options=options, specs=specs, operator=operator, minutes=minutes, seed=seed
+        ):
+            typer.echo(told(each, program_for(backend, options)))
+            found = found or each.finding is not None
+    raise typer.Exit(FOUND if found else NOTHING_FOUND)
 
 
 @app.command()

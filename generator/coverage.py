@@ -102,13 +102,23 @@ class _Count:
             feature_levels=features,
             told=tuple(self.sights.factors),
             covered=(
-                _named("rules", {rule: self.is_exercised(rule, rules[rule]) for rule in rules}),
                 *(self.tuples(t) for t in range(1, strength + 1)),
                 self.together(),
-                _named("types x ranks", {f"{t} of rank {r}": n > 0 for (t, r), n in types.items()}),
-                _named("feature levels", {name: n > 0 for name, n in features.items()}),
+                # Under stress it is sizes that count.
+                *(() if self.profile == "stress" else self.named(rules, types, features)),
             ),
         )
+
+    def named(
+        self,
+        rules: Mapping[str, tuple[int, int]],
+        types: Mapping[tuple[str, int], int],
+        features: Mapping[str, int],
+    ) -> Iterator[Covered]:
+        """Yield what there is of that which the spec lists by name."""
+        yield _named("rules", {rule: self.is_exercised(rule, rules[rule]) for rule in rules})
+        yield _named("types x ranks", {f"{t} of rank {r}": n > 0 for (t, r), n in types.items()})
+        yield _named("feature levels", {name: n > 0 for name, n in features.items()})
 
     def rules(self) -> dict[str, tuple[int, int]]:
         kept = Counter(

@@ -143,15 +143,15 @@ class InputSpace:
         chosen = {factor: self.factors[factor][i].name for factor, i in row.items()}
         return {**self._with_values(row, factors), "level": SimpleNamespace(**chosen)}
 
-    def call(self, row: Row, seed: str) -> Call:
-        """Draw the call of `row`, each draw from a seed of its own.
+    def call(self, row: Row, seed: str, sampler: Sampler | None = None) -> Call:
+        """Draw the call of `row`, each draw from a seed of its own, or all with `sampler`.
 
         Raises:
             ExpressionError, Inapplicable: an expression fails on this row.
         """
         table = self._spec.cases
         names = self.names(dict(zip(self.factors, row, strict=True)), self.factors)
-        sampler = Sampler()
+        sampler = sampler or Sampler()
         functions = {**FUNCTIONS, **bound(sampler)}
         for name, text in table.draw.items():
             sampler.reseed(f"{seed}|{name}")

@@ -60,6 +60,11 @@ def python_slice(n: int, start: int, stop: int, step: int) -> range:
     return range(*slice(start, stop, step).indices(n))
 
 
+def within(values: tuple[int, ...], low: int, high: int) -> bool:
+    """Whether one of `values` is at least `low` and less than `high`."""
+    return any(low <= value < high for value in values)
+
+
 def kinds(extents: tuple[int, ...], taken: int) -> tuple[str, ...]:
     """Return of which kinds that `dims` draws beside `taken` elements `extents` are."""
     if not extents:
@@ -102,7 +107,7 @@ def replace(items: list[Any], position: int, item: Any) -> tuple[Any, ...]:
 FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip, prod)},
-    **{f.__name__: f for f in (wrap, broadcasts, python_slice, kinds, insert, replace)},
+    **{f.__name__: f for f in (wrap, broadcasts, python_slice, within, kinds, insert, replace)},
     **{f.__name__: f for f in (fits, lowest, highest)},
     "range": bounded_range,
 }
@@ -242,14 +247,16 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
     return tuple(value) if isinstance(value, list) else value
 
 
-def condition(expression: Expression, names: Mapping[str, Any]) -> bool:
+def condition(
+    expression: Expression, names: Mapping[str, Any], functions: Functions = FUNCTIONS
+) -> bool:
     """Return whether `expression` holds.
 
     Raises:
         ExpressionError: it cannot be evaluated, or is neither true nor false.
     """
     try:
-        value = evaluate(expression, names, FUNCTIONS)
+        value = evaluate(expression, names, functions)
     except Inapplicable as error:
         raise ExpressionError(str(error)) from None
     if not isinstance(value, bool):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from opcert.generator.calls import Tensor
 from opcert.generator.element_types import (
     ELEMENT_TYPES,
+    FLOATS,
     HALF_BYTES,
     INTEGERS,
     Array,
@@ -70,6 +71,15 @@ def filled_array(tensor: Tensor) -> Array:
         elif bits.all() or tensor.size > 1 << (width - 1):
             break
     return bits.astype(bits_dtype(dtype)).view(dtype)
+
+
+def array_of(tensor: Tensor) -> Array:
+    """Return the elements of `tensor`: its values, or those of its pattern."""
+    if tensor.values is None:
+        return filled_array(tensor)
+    # Floats by way of Python's, since ml_dtypes takes no integers of more than 64 bits with sign.
+    values = map(float, tensor.values) if tensor.type in FLOATS else tensor.values
+    return np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
 
 
 def special_bits(element_type: str) -> tuple[int, ...]:

@@ -81,7 +81,7 @@ def run_vector(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> 
         wanted = operator.inputs(case)
         inputs = operator.inputs(case)
         outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
-        return replace(outcome, fault=_mutated(inputs, wanted))
+        return replace(outcome, fault=mutated(inputs, wanted))
     return _Rehearsal(backend, operator, case).outcome()
 
 
@@ -129,10 +129,10 @@ class _Rehearsal:
         self.buffers = {name: self.buffer(name, array) for name, array in inputs.items()}
         name = self.operator.index.operator
         outcome = run_once(self.backend, name, self.buffers, self.case.attributes)
-        mutated = _mutated(self.buffers, inputs)
-        self.faults += [mutated] if mutated else []
+        written = mutated(self.buffers, inputs)
+        self.faults += [written] if written else []
         if any(earlier.changed for earlier in self.returned):
-            self.faults.append(_ALIASED)
+            self.faults.append(ALIASED)
             self.returned = []
         if outcome.observed != "outputs":
             return outcome, None
@@ -144,13 +144,13 @@ class _Rehearsal:
     def buffer(self, name: str, array: Array) -> Array:
         """Return the buffer of an input with other elements, or a new one if it was spoiled."""
         buffer = self.buffers.get(name)
-        if buffer is None or _form(buffer) != _form(array):
+        if buffer is None or form(buffer) != form(array):
             return laid_out(array, self.case.inputs[name].layout)
         buffer[...] = array
         return buffer
 
 
-_ALIASED = Difference(
+ALIASED = Difference(
     "aliased-output",
     "an output changed after it was returned, when the caller used its input buffers again or "
     "made the next call; return arrays that nothing else writes to",
@@ -183,13 +183,15 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
     return [Difference(wrong.kind, f"with every bit of the data inverted: {wrong.text}")]
 
 
-def _form(array: Array) -> tuple[object, ...]:
+def form(array: Array) -> tuple[object, ...]:
+    """Return what of an array its caller relies on beside the elements."""
     return array.dtype, array.shape, array.strides, array.flags.writeable
 
 
-def _mutated(inputs: Inputs, before: Inputs) -> Difference | None:
+def mutated(inputs: Inputs, before: Inputs) -> Difference | None:
+    """Say which of `inputs` is no longer as it was `before`."""
     for name, array in before.items():
         found = inputs[name]
-        if _form(found) != _form(array) or found.tobytes() != array.tobytes():
+        if form(found) != form(array) or found.tobytes() != array.tobytes():
             return Difference("mutated-input", f"the call changed its input '{name}'")
     return None

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 from math import prod
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 from opcert.generator.element_types import fits, highest, lowest
 from opcert.generator.errors import Inapplicable, did_you_mean
 from opcert.generator.expressions import HUGE, LONG, WIDE, python_slice
 
+# What draws come from: numbers from 0 to below 1.
+Chance: TypeAlias = Callable[[], float]
 # The most elements that the extents of one tensor are drawn for, where their kind allows it.
 ELEMENTS = 256
 _KINDS = ["varied", "ones", "equal", "same", "long", "wide", "tall", "huge", "zero"]
@@ -23,18 +25,20 @@ class Sampler:
     Built on `Random.random` alone: what else `Random` offers may change between Pythons.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, chance: Chance | None = None) -> None:
+        """Draw from `chance` where it is given, whatever the seed."""
+        self._given = chance
         self._seed = ""
-        self._random: Random | None = None
+        self._chance = chance
 
     def reseed(self, seed: str) -> None:
         """Start the draws of `seed`."""
-        self._seed, self._random = seed, None
+        self._seed, self._chance = seed, self._given
 
     def _below(self, n: int) -> int:
-        if self._random is None:
-            self._random = Random(self._seed)  # noqa: S311 -- draws, no secrets
-        return int(self._random.random() * n)
+        if self._chance is None:
+            self._chance = Random(self._seed).random  # noqa: S311 -- draws, no secrets
+        return int(self._chance() * n)
 
     def between(self, low: int, high: int) -> int:
         """Draw an integer from `low` to `high`, both included."""

@@ -136,6 +136,31 @@ class Example(Part):
     outputs: tuple[DocumentedTensor, ...]
 
 
+class FurtherCall(Part):
+    """A call that a law makes beside the one that it speaks of; None leaves an argument out."""
+
+    operator: str | None = Field(None, description="Another operator's id; by default this one's.")
+    inputs: dict[str, ExpressionText] = Field(
+        description="Tensors: of the call, of the outputs so far, or built."
+    )
+    attributes: dict[str, ExpressionText] = Field(default_factory=dict)
+
+
+class Law(Part):
+    """What outputs have to do with inputs, or with the outputs of further calls."""
+
+    id: Name
+    clause: str = Field(description="Where the document says what the law follows from.")
+    text: str
+    when: ExpressionText = Field("True", description="The calls that the law speaks of.")
+    calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], FurtherCall] = Field(
+        default_factory=dict, description="Further calls; each name then stands for the outputs."
+    )
+    holds: ExpressionText = Field(
+        description="Over inputs, attributes, `outputs` and the outputs of further calls."
+    )
+
+
 class FeatureLevel(Part):
     """The ranks and types that one feature level supports."""
 
@@ -200,6 +225,7 @@ class Spec(Part):
     rules: tuple[Rule, ...] = Field(min_length=1)
     ambiguities: tuple[Ambiguity, ...] = ()
     errata: tuple[Erratum, ...] = ()
+    laws: tuple[Law, ...] = ()
     feature_levels: tuple[FeatureLevel, ...] = ()
     examples: tuple[Example, ...] = ()
     cases: FactorTable

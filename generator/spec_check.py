@@ -10,8 +10,9 @@ from opcert.generator.cases import Case, cases_of
 from opcert.generator.conditions import Conditions
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.expressions import FUNCTIONS, evaluate, parse, shown
+from opcert.generator.laws import prove_laws
 from opcert.generator.spec import Ends
-from opcert.generator.spec_files import SpecFile, read_specs
+from opcert.generator.spec_files import SpecFile, read_specs, references_in
 from opcert.generator.vectors import vectors_of
 from opcert.generator.yaml_source import SpecPath
 
@@ -36,10 +37,13 @@ def check_specs(paths: Sequence[Path]) -> list[RuleCounts]:
     """
     mistakes: list[Mistake] = []
     counts: list[RuleCounts] = []
-    for spec_file in read_specs(paths):
+    specs = read_specs(paths)
+    references = {each.spec.operator: each.reference for each in specs}
+    references = {**references_in(None), **references} if _names_others(specs) else references
+    for spec_file in specs:
         try:
             cases = cases_of(spec_file, "core", seed=0)
-            vectors_of(spec_file, cases)
+            prove_laws(spec_file, vectors_of(spec_file, cases), references)
         except SpecError as error:
             mistakes += error.mistakes
             continue
@@ -51,6 +55,12 @@ def check_specs(paths: Sequence[Path]) -> list[RuleCounts]:
     if mistakes:
         raise SpecError(mistakes)
     return counts
+
+
+def _names_others(specs: Sequence[SpecFile]) -> bool:
+    """Whether a law calls another operator, which may be one of those that come with opcert."""
+    laws = [law for each in specs for law in each.spec.laws]
+    return any(call.operator for law in laws for call in law.calls.values())
 
 
 def _rule_counts(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]:

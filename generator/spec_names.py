@@ -13,6 +13,7 @@ from opcert.generator.expressions import (
     FUNCTIONS,
     shown,
 )
+from opcert.generator.law_names import law_mistakes
 from opcert.generator.naming import Found, Known, call_names, expression_mistakes, unknown_name
 from opcert.generator.spec import Attribute, Rule, Spec
 from opcert.generator.table_names import table_mistakes
@@ -32,6 +33,7 @@ def name_mistakes(spec: Spec) -> list[tuple[SpecPath, str]]:
         *_ranges_and_outputs(spec),
         *_rules(spec),
         *_ambiguities(spec),
+        *law_mistakes(spec),
         *table_mistakes(spec),
     ]
 
@@ -67,7 +69,7 @@ def _argument_names(spec: Spec) -> list[tuple[SpecPath, str]]:
 
 def _repeated_ids(spec: Spec) -> Found:
     named = _argument_names(spec)
-    for key in ("rules", "ambiguities", "examples"):
+    for key in ("rules", "ambiguities", "laws", "examples"):
         named += [((key, i, "id"), each.id) for i, each in enumerate(getattr(spec, key))]
     times = Counter(name for _, name in named)
     for path, name in named:

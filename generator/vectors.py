@@ -9,9 +9,9 @@ import numpy as np
 from opcert.generator.calls import Call, Tensor
 from opcert.generator.cases import Case
 from opcert.generator.conditions import Conditions
-from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, Array, inverted, name_of
+from opcert.generator.element_types import Array, inverted, name_of
 from opcert.generator.errors import ExpressionError, SpecError, said
-from opcert.generator.patterns import filled_array, with_specials
+from opcert.generator.patterns import array_of, with_specials
 from opcert.generator.spec import DocumentedTensor
 from opcert.generator.spec_files import SpecFile
 
@@ -154,15 +154,6 @@ def _array(name: str, tensor: Tensor, twin: Vector | None) -> Array:
         return turned
     shared = twin is not None and twin.case.call.inputs.get(name) is tensor
     return twin.inputs[name] if twin is not None and shared else array_of(tensor)
-
-
-def array_of(tensor: Tensor) -> Array:
-    """Return the elements of `tensor`: its values, or those of its pattern."""
-    if tensor.values is None:
-        return filled_array(tensor)
-    # Floats by way of Python's, since ml_dtypes takes no integers of more than 64 bits with sign.
-    values = map(float, tensor.values) if tensor.type in FLOATS else tensor.values
-    return np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
 
 
 def _with_specials(

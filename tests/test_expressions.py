@@ -275,4 +275,4 @@ def test_a_condition_is_a_mistake_where_an_element_is_not_there() -> None:
 def test_kinds_are_those_that_dims_could_have_drawn(
     extents: tuple[int, ...], expected: set[str]
 ) -> None:
-    assert set(kinds(extents)) == expected
+    assert set(kinds(extents, 0)) == expected

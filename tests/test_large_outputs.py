@@ -144,7 +144,6 @@ def test_a_reference_that_gives_others_is_told(folder: Path, specs: Path, fault:
     assert ("no memory" in told) == (fault == "fails")
 
 
-@pytest.mark.xfail(strict=True, reason="only the bytes are held against the suite's digests")
 @pytest.mark.parametrize("fault", UNLIKE)
 def test_a_reference_that_gives_outputs_unlike_the_declared_is_told(
     folder: Path, specs: Path, fault: str
@@ -191,7 +190,6 @@ def test_the_command_line_certifies_with_the_spec(folder: Path, specs: Path) -> 
     assert result.exit_code == 0, result.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="the reference's stand in the place of those in the pack")
 def test_a_stored_output_beside_large_ones_is_the_packs(tmp_path: Path) -> None:
     """A golden of the pack stands, whatever the reference gives."""
     for name, data in files().items():
@@ -201,7 +199,7 @@ def test_a_stored_output_beside_large_ones_is_the_packs(tmp_path: Path) -> None:
     number, at = next(
         (n, i)
         for n, case in enumerate(cases)
-        for i, each in enumerate(case["outputs"])
+        for i, each in enumerate(case.get("outputs", ()))
         if "array" in each and any("array" not in other for other in case["outputs"])
     )
 

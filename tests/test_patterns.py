@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.calls import Tensor
+from opcert.generator.calls import Tensor, listed
 from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, Array, bits_of, name_of
-from opcert.generator.patterns import filled_array, special_bits, with_specials
+from opcert.generator.patterns import array_of, filled_array, special_bits, with_specials
 from opcert.generator.suite import Suite
 
 MANY = settings(max_examples=200, deadline=None, derandomize=True)
@@ -270,3 +270,11 @@ def golden_bits() -> dict[str, set[int]]:
 @pytest.mark.parametrize("element_type", WITH_SPECIALS)
 def test_every_special_value_is_in_a_golden_of_the_shipped_suite(element_type: str) -> None:
     assert set(special_bits(element_type)) <= golden_bits()[element_type]
+
+
+def test_an_array_of_stated_values_has_them_in_order() -> None:
+    array = array_of(Tensor("bf16", (2, 2), (1, 2, 3, 4)))
+    assert array.dtype == ELEMENT_TYPES["bf16"]
+    assert array.astype(int).tolist() == [[1, 2], [3, 4]]
+    assert array_of(listed("u64", (2**64 - 1,))).tolist() == [2**64 - 1]
+    assert array_of(Tensor("boolean", (), (True,))).shape == ()

@@ -148,13 +148,11 @@ def bounded(operator: str) -> bool:
     return max(sizes) <= MOST_ELEMENTS and len(valid) > 20
 
 
-@pytest.mark.xfail(strict=True, reason="its large rows cannot be drawn")
 @pytest.mark.parametrize("operator", SHIPPED)
 def test_a_shipped_operator_can_be_stressed(operator: str) -> None:
     assert bounded(operator)
 
 
-@pytest.mark.xfail(strict=True, reason="its large rows cannot be drawn")
 def test_broadcasting_is_certified_under_stress(tmp_path: Path) -> None:
     assert bounded("openvino/Broadcast-1")
     folder = generated(None, "stress", "openvino/Broadcast-1", tmp_path / "stress")

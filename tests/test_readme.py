@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from opcert.generator.arrays import ARRAYS
 from opcert.generator.calls import BUILDERS, CHANGES
 from opcert.generator.expressions import FUNCTIONS
 from opcert.generator.samplers import SAMPLERS
@@ -116,7 +117,7 @@ def test_every_linked_folder_exists() -> None:
 
 def test_what_expressions_can_call_is_all_listed() -> None:
     listed = set(re.findall(r"^\| [^|]+ \| `(\w+)\(", README, re.MULTILINE))
-    ours = {*BUILDERS, *CHANGES, *SAMPLERS, *FUNCTIONS} - set(dir(builtins))
+    ours = {*ARRAYS, *BUILDERS, *CHANGES, *SAMPLERS, *FUNCTIONS} - set(dir(builtins))
     assert listed == ours
 
 

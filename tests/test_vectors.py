@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.calls import Tensor, listed
 from opcert.generator.cases import Case, cases_of
 from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, Array
 from opcert.generator.errors import SpecError
 from opcert.generator.patterns import special_bits
 from opcert.generator.spec_files import SpecFile, read_spec, spec_paths
-from opcert.generator.vectors import Vector, array_of, vectors_of
+from opcert.generator.vectors import Vector, vectors_of
 
 SPECS = {path.stem: path for path in spec_paths(None)}
 each_spec = pytest.mark.parametrize("name", SPECS)
@@ -138,14 +137,6 @@ def test_every_type_has_special_values_in_a_golden_output(name: str) -> None:
     for element_type, dtype in ELEMENT_TYPES.items():
         if str(dtype) in found:
             assert set(special_bits(element_type)) <= found[str(dtype)]
-
-
-def test_an_array_of_stated_values_has_them_in_order() -> None:
-    array = array_of(Tensor("bf16", (2, 2), (1, 2, 3, 4)))
-    assert array.dtype == ELEMENT_TYPES["bf16"]
-    assert array.astype(int).tolist() == [[1, 2], [3, 4]]
-    assert array_of(listed("u64", (2**64 - 1,))).tolist() == [2**64 - 1]
-    assert array_of(Tensor("boolean", (), (True,))).shape == ()
 
 
 MADE_UP: dict[str, Any] = {

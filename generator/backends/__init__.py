@@ -55,6 +55,25 @@ def load(name: str, /, **options: Any) -> Backend:
     return checked(found, name)
 
 
+def program_for(name: str, options: Mapping[str, Any]) -> str:
+    """Return the lines of Python that make what `load(name, **options)` returns, as `backend`.
+
+    They need opcert for what it has built in alone.
+    """
+    if name in BUILT_IN:
+        given = "".join(f", {key}={value!r}" for key, value in options.items())
+        return f"from opcert.generator.backends import load\n\nbackend = load({name!r}{given})"
+    points = entry_points(group=GROUP) if ":" not in name else []
+    place, _, attribute = next((p.value for p in points if p.name == name), name).rpartition(":")
+    found = _find(name)
+    made = isinstance(found, type) or (callable(found) and not _is_backend(found))
+    call = f"({', '.join(f'{key}={value!r}' for key, value in options.items())})" if made else ""
+    if place.endswith(".py"):
+        path = str(Path(place).resolve())
+        return f"import runpy\n\nbackend = runpy.run_path({path!r})[{attribute!r}]{call}"
+    return f"import {place}\n\nbackend = {place}.{attribute}{call}"
+
+
 def key_value(text: str) -> tuple[str, str]:
     """Split a backend option.
 

@@ -90,17 +90,17 @@ HARNESSES = [
     ),
     Harness(
         "fresh-buffers", "makes each call with new arrays",
-        patches.setting(run._Rehearsal, "filled", lambda _self, _name, array: array.copy()),
+        patches.setting(run._Rehearsal, "buffer", lambda _self, _name, array: array.copy()),
         (*_of_all("identity"), "slice-8/view", "gather-8/view-of-a-row"),
     ),
     Harness(
         "shares-its-own-arrays", "hands out the arrays by which it looks at inputs again",
-        patches.setting(run._Rehearsal, "filled", lambda _self, _name, array: array),
+        patches.setting(run._Rehearsal, "buffer", lambda _self, _name, array: array),
         ("slice-8/axes-normalised", "slice-8/stop-clamped", "gather-8/axis-normalised"),
     ),
     Harness(
         "ignores-inputs", "does not look at inputs again",
-        patches.returning(run, "_mutated", None),
+        patches.returning(run, "mutated", None),
         (*_of_all("when-rejecting"), "slice-8/axes-normalised"),
     ),
     Harness(

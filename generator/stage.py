@@ -1,0 +1,98 @@
+"""Steps x backend -> what goes wrong: calls made one after the other, with an eye on each."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opcert.generator.backends import Backend
+from opcert.generator.comparison import Difference, compare
+from opcert.generator.element_types import Array
+from opcert.generator.layouts import Layout, laid_out
+from opcert.generator.run import ALIASED, Outcome, Returned, form, mutated, run_once
+
+# How many earlier outputs are looked at again after every call, of up to so many bytes each.
+_HELD = 8
+_HELD_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call: its arrays, and the outputs that it has to give; None where it has to be rejected.
+
+    `inputs` are handed over as `layouts` says. A step that `reuses` buffers has those of the step
+    before it. The inputs in `free` are data to move. `beside` says what it is to the call that is
+    tried, `rule` which one it breaks.
+    """
+
+    operator: str
+    inputs: Mapping[str, Array]
+    attributes: Mapping[str, Any]
+    golden: Sequence[Array] | None
+    layouts: Mapping[str, Layout]
+    free: tuple[str, ...]
+    reuses: bool = False
+    beside: str = ""
+    rule: str | None = None
+
+
+class Stage:
+    """A backend, the buffers that it was given last, and what it returned."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        # Whether the first of the last steps was not supported.
+        self.declined = False
+        self._buffers: dict[str, Array] = {}
+        self._held: deque[Returned] = deque(maxlen=_HELD)
+
+    def first_fault(self, steps: Sequence[Step]) -> tuple[int, Difference] | None:
+        """Play steps until one goes wrong, or is not supported: return its number and why."""
+        for number, step in enumerate(steps):
+            outcome = self.play(step)
+            unsupported = outcome.observed == "unsupported"
+            if not number:
+                self.declined = unsupported
+            if outcome.fault is not None:
+                return number, outcome.fault
+            if unsupported and step.golden is not None:
+                break
+        return None
+
+    def play(self, step: Step) -> Outcome:
+        """Make the call of a step; the outcome's fault is what is wrong with it."""
+        wanted = {name: laid_out(each, step.layouts[name]) for name, each in step.inputs.items()}
+        self._buffers = {name: self._buffer(step, name, each) for name, each in wanted.items()}
+        outcome = run_once(self.backend, step.operator, self._buffers, step.attributes)
+        fault = (
+            mutated(self._buffers, wanted)
+            or (ALIASED if any(each.changed for each in self._held) else None)
+            or _wrong(step, outcome)
+        )
+        if fault is ALIASED:
+            self._held.clear()
+        elif fault is None and step.golden and outcome.observed == "outputs":
+            self._hold(Returned(outcome.outputs, step.golden))
+        return Outcome(outcome.observed, outcome.outputs, outcome.reason, fault)
+
+    def _hold(self, returned: Returned) -> None:
+        if sum(each.nbytes for each in returned.golden) <= _HELD_BYTES:
+            self._held.append(returned)
+
+    def _buffer(self, step: Step, name: str, array: Array) -> Array:
+        buffer = self._buffers.get(name)
+        if not step.reuses or buffer is None or form(buffer) != form(array):
+            return laid_out(array, step.layouts[name])
+        buffer[...] = array
+        return buffer
+
+
+def _wrong(step: Step, outcome: Outcome) -> Difference | None:
+    if outcome.observed == "unsupported":
+        return None
+    if step.golden is None:
+        text = f"a call that breaks {step.rule} was accepted"
+        return Difference("accepted", text) if outcome.observed == "outputs" else None
+    if outcome.observed == "rejected":
+        return Difference("rejected", f"a valid call was rejected: {outcome.reason}")
+    return compare(step.golden, outcome.outputs)
