@@ -28,8 +28,8 @@ from opcert.generator.support import Support
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
 _PATTERNS = 1 << 16
-# How many ways of breaking a rule are tried until one applies to a call.
-_TRIES = 6
+# How many ways of breaking a rule, one behind the other, are tried on a call.
+_TRIES = 8
 # Up to where a type has every whole number.
 _WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
 
@@ -204,7 +204,8 @@ class Trials:
     def _rejection(
         self, call: Call, inputs: Mapping[str, Array], valid: Step, first: int
     ) -> list[Step]:
-        """Return a call that breaks one rule alone, and the valid one behind it."""
+        """Return calls that break one rule alone, and the valid one behind them."""
+        rejected: list[Step] = []
         for way in (self.ways[first - 1 :] + self.ways[: first - 1])[: _TRIES if first else 0]:
             changed = after(self.conditions, call, way.change)
             if (
@@ -217,10 +218,9 @@ class Trials:
                     for name, tensor in changed.inputs.items()
                 }
                 rule = self.spec.full_id(way.rule)
-                rejected = self._step(changed, given, None, beside=way.name, rule=rule)
-                again = self._step(call, inputs, valid.golden, beside="behind the rejection")
-                return [rejected, again]
-        return []
+                rejected.append(self._step(changed, given, None, beside=way.name, rule=rule))
+        again = self._step(call, inputs, valid.golden, beside="behind the rejection")
+        return [*rejected, again] if rejected else []
 
     def _law(
         self, number: int, call: Call, inputs: Mapping[str, Array], golden: Sequence[Array]
