@@ -23,6 +23,7 @@ from opcert.generator.comparison import Difference
 from opcert.generator.errors import OpcertError
 from opcert.generator.spec_files import references_in, specs_in
 from opcert.generator.stage import Stage, Step
+from opcert.generator.support import declared_support
 from opcert.generator.trials import Trial, Trials
 
 Make: TypeAlias = Callable[[], Backend]
@@ -172,6 +173,8 @@ class _Search:
         self._begun = time.monotonic()
         self._seconds = seconds
         self._stage = Stage(make())
+        self._support = declared_support(self._stage.backend)
+        self._all = self._support.declared is None
         self._quick = time.monotonic() - self._begun < _QUICK
         self._history: deque[Step] = deque(maxlen=_HISTORY)
         self.tried = 0
@@ -228,18 +231,19 @@ class _Search:
         if self._time_is_up():
             raise _Stop
         self.tried += 1
-        found = self._first_fault(trial)
+        steps = trial.steps if self._all else self._trials.supported(trial, self._support)
+        found = self._first_fault(steps)
         if found is None:
-            self._declined += self._stage.declined
-            self._history.extend(trial.steps)
+            self._declined += self._stage.declined or not steps
+            self._history.extend(steps)
             return
         number, difference = found
         finding = Finding(
             self._trials.spec.operator,
             difference,
             trial.call,
-            trial.steps[0],
-            trial.steps[: number + 1],
+            steps[0],
+            steps[: number + 1],
         )
         if self.best is None:
             self.best = self._confirmed(finding)
@@ -250,10 +254,10 @@ class _Search:
         self._last = finding
         raise _WentWrongError
 
-    def _first_fault(self, trial: Trial) -> tuple[int, Difference] | None:
+    def _first_fault(self, steps: Sequence[Step]) -> tuple[int, Difference] | None:
         if self.best is None or not self._quick:
-            return self._stage.first_fault(trial.steps)
-        return self._afresh(trial.steps)
+            return self._stage.first_fault(steps)
+        return self._afresh(steps)
 
     def _afresh(self, steps: Sequence[Step]) -> tuple[int, Difference] | None:
         """Play steps on a backend made afresh."""

@@ -22,7 +22,7 @@ class Step:
 
     `inputs` are handed over as `layouts` says. A step that `reuses` buffers has those of the step
     before it. The inputs in `free` are data to move. `beside` says what it is to the call that is
-    tried, `rule` which one it breaks.
+    tried, `rule` which one it breaks, `by_law` whether a law asks for it.
     """
 
     operator: str
@@ -34,6 +34,7 @@ class Step:
     reuses: bool = False
     beside: str = ""
     rule: str | None = None
+    by_law: bool = False
 
 
 class Stage:

@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import BackendError, did_you_mean, said
 from opcert.generator.suite import Suite
-from opcert.generator.suite_format import IndexedCase
 
 
 def _listed(value: Any) -> Any:
@@ -36,6 +35,30 @@ class OperatorSupport(BaseModel):
     excluded: Annotated[list[str], _AsList] = []
 
 
+class About(Protocol):
+    """What a declaration can speak of in a call: as a case of a suite has it."""
+
+    @property
+    def type(self) -> str:
+        """The element type of the first input."""
+
+    @property
+    def rank(self) -> int:
+        """The rank of the first input."""
+
+    @property
+    def index_types(self) -> frozenset[str]:
+        """The element types of the inputs behind the first."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that it exercises, by full id."""
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        """The level of each factor."""
+
+
 @dataclass(frozen=True)
 class Support:
     """What a backend declares of each operator; without a declaration it is everything."""
@@ -48,7 +71,7 @@ class Support:
             return None
         return {name: each.model_dump(exclude_unset=True) for name, each in self.declared.items()}
 
-    def why_left_out(self, operator: str, case: IndexedCase) -> str | None:
+    def why_left_out(self, operator: str, case: About) -> str | None:
         """Return what of the declaration leaves `case` out, or None where nothing does."""
         if self.declared is None:
             return None
@@ -78,6 +101,20 @@ def support_of(backend: object, suite: Suite) -> Support:
     Raises:
         BackendError: it is of another form, or names what there is not.
     """
+    found = declared_support(backend)
+    for name, support in (found.declared or {}).items():
+        if name in suite.operators:
+            known = sorted(suite.operators[name].exclusions)
+            _check_names(f"rule or level of {name}", support.excluded, known)
+    return found
+
+
+def declared_support(backend: object) -> Support:
+    """Return what `backend` declares in `support`, of whatever operators.
+
+    Raises:
+        BackendError: it is of another form, or names an element type that there is not.
+    """
     try:
         declared = getattr(backend, "support", None)
         if declared is None:
@@ -90,9 +127,6 @@ def support_of(backend: object, suite: Suite) -> Support:
     for name, support in checked.items():
         for types in (support.types, support.index_types):
             _check_names(f"type of {name}", types or (), list(ELEMENT_TYPES))
-        if name in suite.operators:
-            known = sorted(suite.operators[name].exclusions)
-            _check_names(f"rule or level of {name}", support.excluded, known)
     return Support(checked)
 
 

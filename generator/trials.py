@@ -1,7 +1,7 @@
 """Spec -> trials: a valid call that is drawn afresh, and the calls that belong beside it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,7 +9,14 @@ from opcert.generator.calls import Call, Tensor
 from opcert.generator.cases import Change, after, patterned
 from opcert.generator.conditions import Conditions
 from opcert.generator.drawing import InputSpace
-from opcert.generator.element_types import ELEMENT_TYPES, INTEGERS, Array, highest, inverted
+from opcert.generator.element_types import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    Array,
+    highest,
+    inverted,
+    name_of,
+)
 from opcert.generator.errors import ExpressionError, Inapplicable, SpecError, said
 from opcert.generator.laws import Laws, References
 from opcert.generator.patterns import array_of, with_specials
@@ -17,11 +24,12 @@ from opcert.generator.rows import Below, PossibleRows
 from opcert.generator.samplers import Chance, Sampler
 from opcert.generator.spec_files import SpecFile
 from opcert.generator.stage import Step
+from opcert.generator.support import Support
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
 _PATTERNS = 1 << 16
-# How many ways of breaking a rule are tried until one applies to a call.
-_TRIES = 6
+# How many ways of breaking a rule, one behind the other, are tried on a call.
+_TRIES = 8
 # Up to where a type has every whole number.
 _WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
 
@@ -41,9 +49,35 @@ class Trial:
 
     call: Call
     steps: Sequence[Step]
+    levels: Mapping[str, str]
 
     def __repr__(self) -> str:
         return str(self.call)
+
+
+@dataclass(frozen=True)
+class _About:
+    """What a declaration can speak of in the call of a step."""
+
+    step: Step
+    rules: tuple[str, ...] = ()
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def _types(self) -> list[str]:
+        return [name_of(array.dtype) for array in self.step.inputs.values()]
+
+    @property
+    def type(self) -> str:
+        return self._types[0]
+
+    @property
+    def rank(self) -> int:
+        return next(iter(self.step.inputs.values())).ndim
+
+    @property
+    def index_types(self) -> frozenset[str]:
+        return frozenset(self._types[1:])
 
 
 class Trials:
@@ -86,14 +120,28 @@ class Trials:
         try:
             if self.conditions.ambiguity(call) or self.conditions.standing(call).broken:
                 return None
-            return self._trial(call, pattern, way, law)
+            steps = self._steps(call, pattern, way, law)
+            return Trial(call, steps, self._space.level_names(row))
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
 
     def _mistake(self, error: ExpressionError, context: str) -> SpecError:
         return SpecError([self.file.mistake(error.place, f"{error}{context}")])
 
-    def _trial(self, call: Call, pattern: int, way: int, law: int) -> Trial:
+    def supported(self, trial: Trial, support: Support) -> Sequence[Step]:
+        """Return the steps of `trial` that a backend does not declare to leave out."""
+        kept = self.conditions.standing(trial.call).kept
+        rules = tuple(map(self.spec.full_id, (*kept, *self.conditions.behaviours(trial.call))))
+        about = _About(trial.steps[0], rules, trial.levels)
+        if support.why_left_out(self.spec.operator, about) is not None:
+            return ()
+        return [
+            step
+            for step in trial.steps
+            if not step.by_law or support.why_left_out(step.operator, _About(step)) is None
+        ]
+
+    def _steps(self, call: Call, pattern: int, way: int, law: int) -> Sequence[Step]:
         inputs = self._inputs(call, pattern)
         golden = self._golden(call, inputs)
         valid = self._step(call, inputs, golden)
@@ -107,8 +155,7 @@ class Trials:
             )
         steps.append(self._step(call, inputs, golden, reuses=True, beside="repeated"))
         steps += self._rejection(call, inputs, valid, way)
-        steps += self._law(law, call, inputs, golden)
-        return Trial(call, steps)
+        return [*steps, *self._law(law, call, inputs, golden)]
 
     def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
         if not pattern:
@@ -157,7 +204,8 @@ class Trials:
     def _rejection(
         self, call: Call, inputs: Mapping[str, Array], valid: Step, first: int
     ) -> list[Step]:
-        """Return a call that breaks one rule alone, and the valid one behind it."""
+        """Return calls that break one rule alone, and the valid one behind them."""
+        rejected: list[Step] = []
         for way in (self.ways[first - 1 :] + self.ways[: first - 1])[: _TRIES if first else 0]:
             changed = after(self.conditions, call, way.change)
             if (
@@ -170,10 +218,9 @@ class Trials:
                     for name, tensor in changed.inputs.items()
                 }
                 rule = self.spec.full_id(way.rule)
-                rejected = self._step(changed, given, None, beside=way.name, rule=rule)
-                again = self._step(call, inputs, valid.golden, beside="behind the rejection")
-                return [rejected, again]
-        return []
+                rejected.append(self._step(changed, given, None, beside=way.name, rule=rule))
+        again = self._step(call, inputs, valid.golden, beside="behind the rejection")
+        return [*rejected, again] if rejected else []
 
     def _law(
         self, number: int, call: Call, inputs: Mapping[str, Array], golden: Sequence[Array]
@@ -191,6 +238,7 @@ class Trials:
                 dict.fromkeys(made.inputs, "c"),
                 made.free,
                 beside=beside,
+                by_law=True,
             )
             for made in self.laws.further(number - 1, call, inputs, golden)
         ]

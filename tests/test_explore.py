@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -103,6 +103,25 @@ def test_what_is_not_supported_is_no_finding() -> None:
     found = alone(SupportsNothing(), minutes=0.05)
     assert found.finding is None
     assert found.declined == found.tried > 0
+
+
+def test_what_is_declared_is_left_out_also_where_laws_lead_there() -> None:
+    class Narrow(Right):
+        """Has no i64 and no Slice, says so, and gives something else."""
+
+        support: ClassVar = {SPLITS: {"how": "native", "types": ["f32", "i8"], "ranks": [1, 2]}}
+
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            first = next(iter(inputs.values()))
+            fits = operator == SPLITS and first.dtype.name in ("float32", "int8")
+            right = super().run(operator, inputs, attributes)
+            return right if fits and first.ndim < 3 else []
+
+    found = alone(Narrow)
+    assert found.finding is None
+    assert found.tried > found.declined > 0
 
 
 def test_the_other_operators_are_explored_behind_a_finding() -> None:
