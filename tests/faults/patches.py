@@ -10,7 +10,8 @@ from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
 from opcert.generator import certification, comparison, run, verdict
 from opcert.generator.comparison import Difference
-from opcert.generator.element_types import Array, bits_of, name_of
+from opcert.generator.element_types import Array, bits_of, inverted, name_of
+from opcert.generator.layouts import laid_out
 from opcert.generator.run import Outcome
 from opcert.generator.suite import OperatorSuite, Suite
 from opcert.generator.suite_format import IndexedCase
@@ -20,6 +21,7 @@ from tests.faults.fault import Call, right
 
 Patch: TypeAlias = Callable[[MonkeyPatch], None]
 Golden: TypeAlias = Sequence[Array]
+Arrays: TypeAlias = dict[str, Array]
 
 
 def comparing(change: Callable[[Golden, Any], Any]) -> Patch:
@@ -201,10 +203,21 @@ def without_showing(behaviour: str) -> Patch:
 def with_data(change: Callable[[Array], Array]) -> Patch:
     """Generate other data, and the golden outputs to it."""
 
-    def inputs(self: OperatorSuite, case: IndexedCase) -> dict[str, Array]:
+    def told(self: OperatorSuite, case: IndexedCase, turn: Callable[[Array], Array]) -> Arrays:
         found = _INPUTS(self, case)
         first = next(iter(found), None)
-        return {name: change(a) if name == first else a for name, a in found.items()}
+        return {
+            name: laid_out(turn(change(array)), case.inputs[name].layout)
+            if name == first
+            else array
+            for name, array in found.items()
+        }
+
+    def inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
+        return told(self, case, np.array)
+
+    def other_inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
+        return told(self, case, inverted if case.free else np.array)
 
     def outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
         return right(self.index.operator, Call(self.inputs(case), case.attributes))
@@ -214,6 +227,7 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
 
     def patched(patch: MonkeyPatch) -> None:
         patch.setattr(OperatorSuite, "inputs", inputs)
+        patch.setattr(OperatorSuite, "other_inputs", other_inputs)
         patch.setattr(OperatorSuite, "outputs", outputs)
         patch.setattr(OperatorSuite, "other_outputs", other_outputs)
 
