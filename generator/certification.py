@@ -3,10 +3,11 @@
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from opcert.generator.backends import Backend
 from opcert.generator.errors import OpcertError, did_you_mean
-from opcert.generator.run import Returned, run_vector, still_right
+from opcert.generator.run import Outcome, Returned, run_vector, still_right, tireless
 from opcert.generator.suite import OperatorSuite, Suite
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.support import support_of
@@ -14,6 +15,8 @@ from opcert.generator.verdict import Verdict, judge
 
 # How many bytes of outputs are kept, to be looked at again after later cases.
 HELD = 1 << 26
+# The most elements of the outputs of a call that is made very often.
+MOVED = 1 << 10
 
 
 class Certification:
@@ -27,6 +30,7 @@ class Certification:
         _check_feature_level(suite, feature_level)
         self._cases = {case.id: (operator, case) for operator, case in suite}
         self._verdicts: dict[str, Verdict] = {}
+        self._repeated: set[str] = set()
         self._held: deque[tuple[str, Returned]] = deque()
         self._held_bytes = 0
 
@@ -45,14 +49,24 @@ class Certification:
         twin = self.verdict(case.twin, hold) if case.twin is not None else None
         outcome = run_vector(self.backend, operator, case)
         if case.expects == "rejection" and twin is not None and twin.status == "pass":
-            beside = still_right(self.backend, operator, operator.cases[twin.case])
-            outcome = replace(outcome, fault=outcome.fault or beside)
+            outcome = _and(outcome, still_right(self.backend, operator, operator.cases[twin.case]))
+        elif outcome.fault is None and self._is_first(operator, case):
+            outcome = replace(outcome, fault=tireless(self.backend, operator, case))
         verdict = judge(name, case, outcome, twin)
         if verdict.status == "fail":
             verdict = replace(verdict, detail=f"{verdict.detail}\n    {_about(operator, case)}")
         elif hold:
             self._hold(case.id, outcome.returned)
         return verdict
+
+    def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
+        """Whether this is the first call of its operator that moves a few elements."""
+        moves = sum(prod(each.shape) for each in case.outputs)
+        name = operator.index.operator
+        if name in self._repeated or case.ambiguity or not 0 < moves <= MOVED:
+            return False
+        self._repeated.add(name)
+        return True
 
     def _out_of_scope(self, operator: OperatorSuite, case: IndexedCase) -> tuple[str, str] | None:
         # A changed call is in scope with the valid one: its own type or rank may be the mistake.
@@ -66,21 +80,23 @@ class Certification:
     def _hold(self, case: str, returned: Sequence[Returned]) -> None:
         """Keep what a case returned, and look for the last time at what no longer finds room."""
         self._held.extend((case, each) for each in returned)
-        self._held_bytes += sum(map(_size, returned))
+        self._held_bytes += sum(each.nbytes for each in returned)
         while self._held_bytes > HELD:
-            self._held_bytes -= _size(self._look_again())
+            self._held_bytes -= self._look_again().nbytes
 
     def _look_again(self) -> Returned:
         """Drop what is held longest; if it has changed, so does the verdict of its case."""
         case, returned = self._held.popleft()
-        if returned.changed and self._verdicts[case].status != "fail":
-            self._verdicts[case] = replace(
-                self._verdicts[case],
-                status="fail",
-                kind="aliased-output",
-                detail="an output changed while later cases ran",
-            )
+        if self._verdicts[case].status != "fail":
+            if returned.changed:
+                self._fail(case, "aliased-output", "an output changed while later cases ran")
+            elif returned.written:
+                self._fail(case, "mutated-input", "an input was written to while later cases ran")
         return returned
+
+    def _fail(self, case: str, kind: str, detail: str) -> None:
+        failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
+        self._verdicts[case] = failed
 
     def finish(self) -> list[Verdict]:
         """Return the verdicts so far, with rejections and declined cases settled."""
@@ -129,5 +145,7 @@ def _about(operator: OperatorSuite, case: IndexedCase) -> str:
     return f"in {operator.call(case)}\n    {case.rule} ({rule.clause}): {rule.text}"
 
 
-def _size(returned: Returned) -> int:
-    return sum(array.nbytes for array in returned.golden)
+def _and(outcome: Outcome, behind: Outcome) -> Outcome:
+    """Return a rejection with what is wrong in it or behind it, and all that is held."""
+    returned = [*outcome.returned, *behind.returned]
+    return replace(outcome, fault=outcome.fault or behind.fault, returned=returned)
