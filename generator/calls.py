@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 
 from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits
 from opcert.generator.errors import Inapplicable, did_you_mean
-from opcert.generator.layouts import LAYOUTS, Layout
+from opcert.generator.layouts import LAYOUTS, NEEDED, Layout
 
 # What a tensor may have at most: beyond it a spec asks for gigabytes, or more than NumPy has.
 MOST_DIMENSIONS = 32
@@ -33,7 +33,7 @@ class Tensor:
 
     `pattern` names the pattern: two tensors of one type, shape and pattern have the same elements.
     `laid` is how its elements are to lie in memory when it is handed over. `turned` is one whose
-    second half has every bit the other way round.
+    second half has every bit the other way round. One that is `alike` repeats a single element.
     """
 
     type: str
@@ -42,6 +42,7 @@ class Tensor:
     pattern: str = ""
     laid: Layout = "c"
     turned: bool = False
+    alike: Literal["no", "some", "zero"] = "no"
 
     def __str__(self) -> str:
         values = "" if self.values is None or self.size > _SHOWN else f" {list(self.values)}"
@@ -66,7 +67,7 @@ class Tensor:
     def layout(self) -> Layout:
         """How its elements lie in memory: `c` also where another layout would come to the same."""
         long_axes = sum(extent > 1 for extent in self.shape) if self.size else 0
-        return self.laid if long_axes > (self.laid == "fortran") else "c"
+        return self.laid if long_axes >= NEEDED[self.laid] else "c"
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def tensor(element_type: str, shape: tuple[int, ...], values: tuple[int, ...]) -
 
 
 def laid_out(original: Tensor, layout: Layout) -> Tensor:
-    """Return `original` with its elements in memory as `layout` says: c, fortran, reversed, gapped.
+    """Return `original` with its elements in memory as `layout` says.
 
     Raises:
         ValueError: there is no such layout.
@@ -149,6 +150,18 @@ def laid_out(original: Tensor, layout: Layout) -> Tensor:
     if layout not in LAYOUTS:
         raise ValueError(f"unknown layout '{layout}'{did_you_mean(layout, list(LAYOUTS))}")
     return replace(original, laid=layout)
+
+
+def alike(original: Tensor, kind: str) -> Tensor:
+    """Return `original` with data of one element: no (it is not), some, or zero.
+
+    Raises:
+        ValueError: there is no such kind.
+    """
+    for known in ("no", "some", "zero"):
+        if kind == known:
+            return replace(original, alike=known)
+    raise ValueError(f"unknown kind '{kind}'; expected no, some or zero")
 
 
 def listed(element_type: str, values: tuple[int, ...]) -> Tensor:
@@ -183,8 +196,10 @@ def with_shape(original: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return `original` in another shape; inapplicable where its values do not fill it."""
     if original.values is not None and len(original.values) != prod(shape):
         raise Inapplicable(f"{len(original.values)} values for the shape {list(shape)}")
+    if any(extent < 0 for extent in shape):
+        raise Inapplicable(f"no tensor has the shape {list(shape)}")
     return replace(original, shape=tuple(shape))
 
 
-BUILDERS = {f.__name__: f for f in (filled, tensor, listed, scalar, laid_out)}
+BUILDERS = {f.__name__: f for f in (filled, tensor, listed, scalar, laid_out, alike)}
 CHANGES = {f.__name__: f for f in (with_values, with_type, with_shape)}

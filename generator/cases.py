@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import chain, islice
 from typing import Any
 
 from opcert.generator.calls import BUILDERS, CHANGES, Call, Tensor
@@ -22,7 +23,9 @@ from opcert.generator.yaml_source import SpecPath
 Change = Mapping[str, str]
 
 # How many valid calls each way of breaking a rule is applied to.
-TWINS = 8
+TWINS = 4
+# How many twins are weighed for the place of one.
+CHOICE = 4
 # How many valid calls get another one of the same signature, in each way that there is.
 SIBLINGS = 12
 # The t of each profile's t-way covering array.
@@ -139,6 +142,8 @@ class _Author:
         self.sights = Sights(spec_file.spec, profile)
         self.conditions = Conditions(spec_file.spec)
         self.mistakes: dict[SpecPath, Mistake] = {}
+        # By number of a rule: the levels of the twins of what breaks it.
+        self.broken: defaultdict[object, set[tuple[str, str]]] = defaultdict(set)
 
     def stop_at_mistakes(self) -> None:
         if self.mistakes:
@@ -270,19 +275,24 @@ class _Author:
         """Return up to `TWINS` changed calls that touch `ambiguity` and break `breaks` alone.
 
         The twins are asked in an order of the change's own, so that a new case among them moves
-        few others, and the types of the changed argument take turns.
+        few others; the types of the changed argument take turns, and a twin with levels that the
+        rule is not broken with yet comes before others.
         """
         found: list[tuple[Case, Call]] = []
-        waiting = [
+        seen = self.broken[place[1]]
+        waiting: list[Iterator[tuple[Case, Call]]] = [
             self.applied(line, change, place, ambiguity, breaks)
             for line in self.by_type(twins, kind, change)
         ]
         while waiting and len(found) < TWINS and place not in self.mistakes:
             line = waiting.pop(0)
-            for each in line:
-                found.append(each)
-                waiting.append(line)
-                break
+            some = list(islice(line, CHOICE))
+            if some:
+                best = max(some, key=lambda each: len(each[0].levels.items() - seen))
+                some.remove(best)
+                seen |= best[0].levels.items()
+                found.append(best)
+                waiting.append(chain(some, line))
         # Under stress there are fewer calls, of other sizes.
         if not found and self.profile != "stress":
             text = f"'{kind}' applies to no call: no valid call becomes one that does this alone"

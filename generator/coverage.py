@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from opcert.generator.calls import Call, Tensor
 from opcert.generator.cases import STRENGTH
 from opcert.generator.conditions import Conditions
 from opcert.generator.drawing import InputSpace
+from opcert.generator.element_types import Array, bits_of
 from opcert.generator.sight import Sights
 from opcert.generator.spec import Spec
 from opcert.generator.suite import OperatorSuite, Suite
@@ -227,11 +229,20 @@ def _named(dimension: str, present: Mapping[str, bool]) -> Covered:
     return Covered(dimension, len(present) - len(missing), missing)
 
 
+def _alike(array: Array) -> Literal["no", "some", "zero"]:
+    bits = bits_of(array).ravel()
+    if bits.size <= 1 or (bits != bits[0]).any():
+        return "no"
+    return "some" if bits[0] else "zero"
+
+
 def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
     """Return the call of a case, made of nothing but its arrays and attributes."""
     inputs = {}
     for name, array in operator.inputs(case).items():
         given = case.inputs[name]
-        values = None if name in case.free else tuple(array.ravel().tolist())
-        inputs[name] = Tensor(given.type, given.shape, values, laid=given.layout)
+        is_free = name in case.free
+        values = None if is_free else tuple(array.ravel().tolist())
+        alike = _alike(array) if is_free else "no"
+        inputs[name] = Tensor(given.type, given.shape, values, laid=given.layout, alike=alike)
     return Call(inputs, case.attributes)

@@ -11,7 +11,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from opcert.generator.calls import Tensor
-from opcert.generator.cases import Case
+from opcert.generator.cases import Case, digest
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
 from opcert.generator.layouts import Layout
 from opcert.generator.packs import Pack, pack
@@ -96,7 +96,7 @@ def suite_files(
 
 
 def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, Array]]:
-    """Name each array after the first case that has one with its elements, as the pack stores it.
+    """Name each array after the id of the first case that has one with its elements.
 
     Arrays of the same elements are stored once.
     """
@@ -104,7 +104,7 @@ def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, 
     arrays: dict[str, Array] = {}
     first: dict[tuple[object, ...], str] = {}
     for vector in vectors:
-        case = vector.case.id.partition("/")[2]
+        case = digest(vector.case.id)
         tensors = vector.case.call.inputs
         given = {
             f"{case}/{name}": array

@@ -15,7 +15,7 @@ from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
 
 Functions = Mapping[str, Callable[..., Any]]
 
-TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout")
+TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "alike")
 
 # Extents past a vector register (with a tail), past a tile, past 16 bits.
 LONG, WIDE, HUGE = 11, 521, 65539

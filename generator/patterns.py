@@ -1,6 +1,7 @@
 """The data that fills a tensor: elements that tell positions apart, special values among them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
 from math import prod
@@ -33,7 +34,7 @@ STORED = 1 << 11
 
 def recipe_of(tensor: Tensor) -> int | None:
     """Return the seed of the recipe that makes `tensor`, if its elements are too many to store."""
-    if tensor.values is not None or tensor.nbytes <= STORED:
+    if tensor.values is not None or tensor.nbytes <= STORED or tensor.alike != "no":
         return None
     return _number(tensor.pattern) % (1 << 32)
 
@@ -57,6 +58,8 @@ def filled_array(tensor: Tensor) -> Array:
     many values as the tensor has elements; else scattered so that the tensor differs from itself
     shifted by one along any axis, and from its transposes.
     """
+    if tensor.alike != "no":
+        return _alike(tensor)
     seed = recipe_of(tensor)
     if seed is not None:
         return made_array(tensor.type, tensor.shape, seed)
@@ -80,6 +83,13 @@ def array_of(tensor: Tensor) -> Array:
     # Floats by way of Python's, since ml_dtypes takes no integers of more than 64 bits with sign.
     values = map(float, tensor.values) if tensor.type in FLOATS else tensor.values
     return np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
+
+
+def _alike(tensor: Tensor) -> Array:
+    if tensor.alike == "zero":
+        return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
+    one = filled_array(replace(tensor, shape=(1,), alike="no"))
+    return np.repeat(one, tensor.size).reshape(tensor.shape)
 
 
 def special_bits(element_type: str) -> tuple[int, ...]:
