@@ -92,7 +92,7 @@ HARNESSES = [
     Harness(
         "never-repeats", "makes no call again, behind other data or behind a rejection",
         patches.both(patches.twice, patches.no_call_behind),
-        ("variadic-split-1/ring-8", "dml-split/ring-8", "dml-split/data-taken-for-uploaded"),
+        ("slice-8/ring-8", "dml-split/data-taken-for-uploaded"),
     ),
     Harness(
         "fresh-buffers", "makes each call with new arrays",
@@ -102,7 +102,7 @@ HARNESSES = [
     Harness(
         "shares-its-own-arrays", "hands out the arrays by which it looks at inputs again",
         patches.setting(run._Rehearsal, "buffer", lambda _self, _name, array: array),
-        ("slice-8/axes-normalised", "slice-8/stop-clamped", "gather-8/axis-normalised"),
+        (*_of_all("identity"), "slice-8/view", "gather-8/view-of-a-row"),
     ),
     Harness(
         "ignores-inputs", "does not look at inputs again",
@@ -117,7 +117,7 @@ HARNESSES = [
     Harness(
         "holds-no-outputs", "looks at outputs again only within a case",
         patches.returning(certification.Certification, "_hold", None),
-        (*_of_all("ring-4"), *_of_all("ring-8")),
+        ("dml-split/ring-8", "slice-8/ring-8", "gather-8/ring-8"),
     ),
     Harness(
         "declining-is-free", "lets a backend decline what it did not say that it declines",

@@ -139,7 +139,7 @@ def twice(patch: MonkeyPatch) -> None:
 
 def no_call_behind(patch: MonkeyPatch) -> None:
     """Make no valid call behind a rejected one."""
-    returning(certification, "still_right", None)(patch)
+    returning(certification, "still_right", Outcome("outputs"))(patch)
 
 
 def both(first: Patch, second: Patch) -> Patch:
