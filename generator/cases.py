@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import chain, islice
@@ -210,7 +210,10 @@ class _Author:
         for way, changed in ways.items():
             found = 0
             for twin in sorted(twins, key=lambda case: digest(f"{way}|{case.id}")):
-                call = next(filter(self.is_plain, changed(twin.call)), None)
+                call = None
+                # What cannot be evaluated is told where goldens are proved.
+                with suppress(ExpressionError, Inapplicable):
+                    call = next(filter(self.is_plain, changed(twin.call)), None)
                 if call and found < SIBLINGS:
                     found += 1
                     rules = self.conditions.behaviours(call)
