@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from opcert.generator.arrays import ARRAYS
@@ -97,8 +98,11 @@ def test_every_other_command_succeeds_in_the_readmes_order(printed: str, folder:
 
 @pytest.mark.usefixtures("printed")
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
-def test_the_cpp_reader_prints_the_golden_output_of_an_example(folder: Path) -> None:
-    assert "".join(run(command, folder) for command in CPP) == "4\n0\n0\n"
+def test_the_cpp_reader_prints_a_golden_output_and_makes_what_has_a_seed(folder: Path) -> None:
+    operator = Suite().operators["openvino/Gather-8"]
+    data = operator.inputs(operator.cases["gather-8/layer-example"])["data"]
+    made = "".join(f"0x{bits:08x}\n" for bits in data.ravel()[:2].view(np.uint32))
+    assert "".join(run(command, folder) for command in CPP) == f"4\n0\n0\n{made}"
 
 
 def test_every_shown_file_is_used_by_a_command() -> None:
@@ -134,3 +138,16 @@ def test_every_file_in_code_quotes_exists() -> None:
     named = re.findall(r"`(tests/[\w/.]+)`", README)
     assert named
     assert all((ROOT / name).exists() for name in named)
+
+
+def test_every_module_of_the_tests_that_is_named_runs() -> None:
+    named = set(re.findall(r"python -m (tests\.\w+)", README))
+    assert named == {"tests.benchmarks", "tests.mutation", "tests.onnx_comparison"}
+    assert all((ROOT / name.replace(".", "/") / "__main__.py").is_file() for name in named)
+
+
+def test_the_table_of_faults_is_marked_and_has_each_operator() -> None:
+    table = re.search(r"--markdown: begin -->\n(.+?)<!-- end -->", README, re.DOTALL)
+    assert table is not None
+    operators = re.findall(r"^\| (\w+/\S+) \|", table[1], re.MULTILINE)
+    assert operators == [*Suite().operators]
