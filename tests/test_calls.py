@@ -169,5 +169,5 @@ def test_an_omitted_argument_can_be_put_in() -> None:
 
 
 def test_expressions_call_builders_and_changes_by_their_own_names() -> None:
-    assert set(BUILDERS) == {"filled", "tensor", "listed", "scalar", "laid_out"}
+    assert set(BUILDERS) == {"filled", "tensor", "listed", "scalar", "laid_out", "alike"}
     assert set(CHANGES) == {"with_values", "with_type", "with_shape"}

@@ -119,7 +119,8 @@ def test_the_examples_come_first_and_every_twin_before_its_case(name: str) -> No
     examples = [each.id for each in spec(name).spec.examples]
     found = cases(name)
     assert [case.example.id for case in found if case.example] == examples
-    assert all(case.example for case in found[: len(examples)])
+    valid = [case for case in found if case.twin is None]
+    assert all(case.example for case in valid[: len(examples)])
     before: set[str] = set()
     for case in found:
         assert case.twin is None or case.twin in before
@@ -149,17 +150,18 @@ def test_a_must_reject_case_has_a_twin_and_breaks_its_rule_alone(name: str) -> N
 
 
 @each_spec
-def test_a_must_reject_case_is_one_change_away_from_its_twin(name: str) -> None:
+def test_a_must_reject_case_is_a_change_of_one_or_two_arguments_away_from_its_twin(name: str) -> None:
     known = by_id(cases(name))
     for case in cases(name):
         if case.rejects is not None and case.ambiguity is None:
             twin = known[case.twin or ""]
-            assert len(differences(case.call, twin.call)) == 1, case.id
+            assert 1 <= len(differences(case.call, twin.call)) <= 2, case.id
 
 
 @each_spec
 def test_each_way_of_breaking_a_rule_is_applied_to_a_few_twins(name: str) -> None:
-    kinds = Counter(case.why.partition(": one change")[0] for case in cases(name) if case.twin)
+    names = [case.id.partition("/")[2].rpartition("-")[0] for case in cases(name) if case.twin]
+    kinds = Counter(name for name in names if not name.startswith("other-"))
     assert set(kinds) == ways(name)
     assert all(1 <= count <= TWINS for count in kinds.values())
 
