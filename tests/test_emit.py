@@ -56,7 +56,7 @@ def arrays() -> list[Any]:
     """What the index says of each array, in the pack or not."""
     found = []
     for case in index()["cases"]:
-        found += [*case["inputs"].values(), *case["outputs"], *case.get("other", [])]
+        found += [*case["inputs"].values(), *case.get("outputs", []), *case.get("other", [])]
     return found
 
 
@@ -98,8 +98,7 @@ def test_the_index_has_one_case_a_line() -> None:
 def test_the_index_says_why_each_case_exists() -> None:
     for case in index()["cases"]:
         assert case["why"]
-        assert case["rules"]
-        assert ("twin" in case) == (": one change to " in case["why"])
+        assert ("twin" in case) == ("one change to its twin" in case["why"])
 
 
 def test_a_rejection_names_rule_and_twin_and_has_no_outputs() -> None:
@@ -107,7 +106,7 @@ def test_a_rejection_names_rule_and_twin_and_has_no_outputs() -> None:
     for case in index()["cases"]:
         assert (case["expects"] == "rejection") == ("rule" in case)
         if "rule" in case:
-            assert case["outputs"] == []
+            assert "outputs" not in case
             assert case["rules"][0] == case["rule"]
             assert case["twin"] in known
 

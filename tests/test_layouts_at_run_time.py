@@ -62,12 +62,15 @@ def test_each_input_lies_as_the_index_says_at_every_call(name: str) -> None:
         backend.calls.clear()
         outcome = run_vector(backend, operator, case)
         assert outcome.fault is None
-        assert len(backend.calls) == (1 if outcome.observed == "rejected" else 3)
+        # A call without a required input does not reach the operator.
+        made = 2 if outcome.observed == "rejected" else 3
+        assert len(backend.calls) == made or (case.expects == "rejection" and not backend.calls)
         wanted = {name: (given.layout, True) for name, given in case.inputs.items()}
         for call in backend.calls:
             assert {name: seen[:2] for name, seen in call.items()} == wanted, case.id
-            # The buffers are those of the first call.
-            assert call == backend.calls[0], case.id
+            if case.expects == "outputs":
+                # The buffers are those of the first call.
+                assert call == backend.calls[0], case.id
 
 
 @each_operator
