@@ -125,7 +125,9 @@ def test_half_bytes_are_certified_too(specs: Path, tmp_path: Path) -> None:
 def assert_stressed(folder: Path, specs: Path | None) -> None:
     """Large data is not stored, and the reference is certified on it."""
     cases = index_of(folder)["cases"]
-    given = [each for case in cases for each in [*case["inputs"].values(), *case.get("outputs", ())]]
+    given = [
+        each for case in cases for each in [*case["inputs"].values(), *case.get("outputs", ())]
+    ]
     largest = max(given, key=lambda each: max(each["shape"], default=0))
     assert max(largest["shape"]) > 4_000_000
     assert "array" not in largest
