@@ -55,9 +55,10 @@ class Certification:
         verdict = judge(name, case, outcome, twin)
         if verdict.status == "fail":
             verdict = replace(verdict, detail=f"{verdict.detail}\n    {_about(operator, case)}")
-        elif hold:
+        self._verdicts[case.id] = verdict
+        if verdict.status != "fail" and hold:
             self._hold(case.id, outcome.returned)
-        return verdict
+        return self._verdicts[case.id]
 
     def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
         """Whether this is the first call of its operator that moves a few elements."""

@@ -114,13 +114,11 @@ def with_specials(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Arr
 
     At most half of the elements that reach an output give way, each to another special value.
     """
+    if tensor.alike != "no" or recipe_of(tensor) is not None:
+        return array
     specials = special_bits(tensor.type)
     bits = bits_of(array).ravel()
-    if (
-        not specials
-        or recipe_of(tensor) is not None
-        or bits.size > 1 << min(63, width_of(tensor.type))
-    ):
+    if not specials or bits.size > 1 << min(63, width_of(tensor.type)):
         return array
     arrived = [bits_of(each).ravel() for each in outputs if each.dtype == array.dtype]
     # An operator may give zeros of its own, so a zero in an output shows no arrival.

@@ -20,7 +20,8 @@ def with_other_values(call: Call, others: Sequence[Call]) -> Iterator[Call]:
         for name, tensor in call.inputs.items():
             found = other.inputs.get(name)
             alike = found and (found.type, found.shape) == (tensor.type, tensor.shape)
-            if found and alike and tensor.values is not None and found.values != tensor.values:
+            valued = found and None not in (found.values, tensor.values)
+            if found and alike and valued and found.values != tensor.values:
                 yield _with(call, name, replace(tensor, values=found.values))
 
 

@@ -150,7 +150,9 @@ def test_a_must_reject_case_has_a_twin_and_breaks_its_rule_alone(name: str) -> N
 
 
 @each_spec
-def test_a_must_reject_case_is_a_change_of_one_or_two_arguments_away_from_its_twin(name: str) -> None:
+def test_a_must_reject_case_is_a_change_of_one_or_two_arguments_away_from_its_twin(
+    name: str,
+) -> None:
     known = by_id(cases(name))
     for case in cases(name):
         if case.rejects is not None and case.ambiguity is None:
@@ -264,7 +266,9 @@ def test_a_draw_that_breaks_a_rule_is_a_mistake_that_names_rule_and_levels(tmp_p
 
 
 def test_a_level_that_no_draw_shows_is_a_mistake_that_names_it_and_the_call(tmp_path: Path) -> None:
-    (told,) = mistakes_with(tmp_path, "laid_out(filled(type, shape), layout)", LAID).splitlines()
+    (told,) = mistakes_with(
+        tmp_path, "laid_out(alike(filled(type, shape), elements), layout)", LAID
+    ).splitlines()
     written = (tmp_path / SMALLEST.name).read_text(encoding="utf-8").splitlines()
     line = told.removeprefix(f"{tmp_path / SMALLEST.name}:").partition(":")[0]
     assert written[int(line) - 1] == "    layout: InputTensor.layout"

@@ -25,7 +25,6 @@ def a_case(operator: OperatorSuite, layout: str = "c") -> IndexedCase:
         case
         for case in operator.index.cases
         if case.levels and len(case.outputs) > 1 and case.type == "i32"
-        if case.levels.get("elements") == "no"
         if case.inputs["InputTensor"].layout == layout
     )
 
