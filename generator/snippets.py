@@ -10,7 +10,7 @@ import numpy as np
 from opcert.generator.cases import digest
 from opcert.generator.element_types import Array, bits_dtype, name_of
 from opcert.generator.explore import Explored, Finding
-from opcert.generator.layouts import Layout
+from opcert.generator.layouts import NEEDED, Layout
 from opcert.generator.stage import Step
 
 # Of up to how many elements a documented tensor lists its values; beyond, a pattern fills it.
@@ -119,14 +119,22 @@ def _laid(array: Array, layout: Layout) -> str:
     """Return an expression for `array` that lies in memory as `layout` says."""
     text = _array(array)
     long_axes = [axis for axis, extent in enumerate(array.shape) if extent > 1]
-    if layout == "c" or not long_axes or not array.size:
-        return text
     if layout == "fortran":
         return f'{text}.copy(order="F")'
-    if layout == "reversed":
-        back = f"[{', '.join(['::-1'] * array.ndim)}]"
+    if len(long_axes) < NEEDED[layout] or layout == "c" or not array.size:
+        return text
+    turned = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
+    if layout.endswith("reversed"):
+        axes = turned.get(layout, range(array.ndim))
+        back = f"[{', '.join('::-1' if axis in axes else ':' for axis in range(array.ndim))}]"
         return f"{text}{back}.copy(){back}"
+    if layout == "permuted":
+        swapped = f".swapaxes({long_axes[-2]}, {long_axes[-1]})"
+        return f"{text}{swapped}.copy(){swapped}"
     before = "".join(":, " for _ in range(long_axes[-1]))
+    if layout == "pitched":
+        last, extent = long_axes[-1], array.shape[long_axes[-1]]
+        return f"{text}.take(range({extent + 1}), {last}, mode='wrap')[{before}:{extent}]"
     return f"np.repeat({text}, 2, axis={long_axes[-1]})[{before}1::2]"
 
 

@@ -112,7 +112,7 @@ def test_another_seed_gives_other_bytes_under_the_same_drawn_ids() -> None:
         cases: list[dict[str, Any]] = json.loads(suite["directml/dml-split.json"])["cases"]
         return [case["id"] for case in cases if "twin" not in case]
 
-    assert drawn(other_files()) == drawn(files())
+    assert sorted(drawn(other_files())) == sorted(drawn(files()))
     assert other_files()["directml/dml-split.npz"] != files()["directml/dml-split.npz"]
     assert json.loads(other_files()["manifest.json"])["seed"] == 1
 

@@ -3,6 +3,7 @@
 import pickle
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from opcert.generator.errors import SuiteError
 from opcert.generator.suite_format import FORMAT, Index
 from opcert.generator.writing import write_suite
 from tests.small_suite import (
@@ -164,7 +166,8 @@ def test_a_pickle_in_a_pack_is_never_loaded(folder: Path) -> None:
     reseal(folder, PACK)
     for operator, case in opened(folder):
         operator.inputs(case)
-        operator.outputs(case)
+        with suppress(SuiteError):
+            operator.outputs(case)
     assert not Bomb.went_off
 
 
