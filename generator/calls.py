@@ -91,6 +91,14 @@ class Call:
         inputs = tuple((name, each.type, each.shape) for name, each in self.inputs.items())
         return inputs, str(self.attributes)
 
+    def patterned(self, seed: str) -> "Call":
+        """Return the call with a pattern of its own for each tensor that a pattern fills."""
+        inputs = {
+            name: replace(tensor, pattern=f"{seed}|{name}") if tensor.values is None else tensor
+            for name, tensor in self.inputs.items()
+        }
+        return Call(inputs, self.attributes)
+
     def changed(self, name: str, value: Any, order: Sequence[str]) -> "Call":
         """Return the call with one argument replaced, added in its place in `order`, or left out.
 

@@ -1,19 +1,21 @@
 """One spec's table of factors: rows of levels, and the call that a row draws."""
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import Any
 
 from opcert.generator.calls import BUILDERS, Call, Tensor
 from opcert.generator.choices import Choices, Constraint, Row, choices_of
 from opcert.generator.cover import covering_array
-from opcert.generator.errors import ExpressionError
+from opcert.generator.errors import ExpressionError, did_you_mean
 from opcert.generator.expressions import (
     CONSTANTS,
     FUNCTIONS,
     Expression,
+    Functions,
     condition,
     evaluate,
     parse,
@@ -73,7 +75,7 @@ class InputSpace:
         after the other, so that they do not hide each other; what is left comes last.
         """
         choices, telling = self.choices()
-        masks = self._masks()
+        masks = self._masks
         alone = [
             choices.admitting([mask for mask in masks if mask is not admitted])
             for admitted in masks
@@ -92,35 +94,62 @@ class InputSpace:
             ExpressionError: too many factors hang together by conditions.
         """
         sizes = [len(levels) for levels in self.factors.values()]
-        possible = [self._constraint(text) for text in self._spec.cases.unless]
-        masks = self._masks()
+        table = self._spec.cases
+        possible = [
+            *(self._without(text) for text in table.unless),
+            *(self._following(factor, text) for factor, text in table.follows.items()),
+        ]
         try:
-            choices = choices_of(sizes, possible, ties=masks)
+            choices = choices_of(sizes, possible, ties=self._masks)
         except ValueError as error:
             raise ExpressionError(str(error), ("cases", "unless")) from None
-        return choices, choices.admitting(masks)
+        return choices, choices.admitting(self._masks)
 
+    @cached_property
     def _masks(self) -> list[Constraint]:
-        return [self._constraint(text) for text in self._spec.cases.masked]
+        return [self._without(text) for text in self._spec.cases.masked]
 
-    def _constraint(self, forbids: str) -> Constraint:
-        expression = parse(forbids)
-        involved = self._behind(expression) | level_uses(expression)
-        order = sorted(involved, key=self._position.__getitem__)
+    def _without(self, forbidden: str) -> Constraint:
+        """Allow what a condition does not forbid."""
+        factors, forbids = self._asked(forbidden, condition)
+        return Constraint(factors, lambda chosen: not forbids(chosen))
 
-        named = sorted(expression.names & self.factors.keys())
-        levels = sorted(level_uses(expression))
-        known: dict[tuple[Any, ...], bool] = {}
+    def _following(self, factor: str, text: str) -> Constraint:
+        """Allow of `factor` the level alone that an expression over other factors names."""
+        factors, followed = self._asked(text, evaluate)
+        names = [level.name for level in self.factors[factor]]
 
         def allows(chosen: Row) -> bool:
+            name = followed(chosen[:-1])
+            if name not in names:
+                found = f"{shown(text)} is {shown(name)}{did_you_mean(str(name), names)}"
+                raise ExpressionError(found, ("cases", "follows", factor))
+            return bool(names[chosen[-1]] == name)
+
+        return Constraint((*factors, self._position[factor]), allows)
+
+    def _asked(
+        self, text: str, ask: Callable[[Expression, Mapping[str, Any], Functions], Any]
+    ) -> tuple[tuple[int, ...], Callable[[Row], Any]]:
+        """Return the factors that `text` is about, and what it gives for a choice of their levels.
+
+        It is evaluated once for each of the values that choices come to.
+        """
+        expression = parse(text)
+        levels = level_uses(expression)
+        order = sorted(self._behind(expression) | levels, key=self._position.__getitem__)
+        named = sorted(expression.names & self.factors.keys())
+        known: dict[tuple[Any, ...], Any] = {}
+
+        @cache
+        def given(chosen: Row) -> Any:
             row = dict(zip(order, chosen, strict=True))
-            # Many choices of levels come to the same values.
             key = (*(self._value(each, row) for each in named), *(row[each] for each in levels))
             if key not in known:
-                known[key] = not condition(expression, self.names(row, named))
+                known[key] = ask(expression, self.names(row, named), FUNCTIONS)
             return known[key]
 
-        return Constraint(tuple(self._position[factor] for factor in order), allows)
+        return tuple(self._position[factor] for factor in order), given
 
     def _value(self, factor: str, row: Mapping[str, int]) -> Any:
         """Return the value of the factor's level in `row`, which has all that it builds on."""

@@ -11,7 +11,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from opcert.generator.calls import Tensor
-from opcert.generator.cases import Case, digest
+from opcert.generator.case import Case, digest
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
 from opcert.generator.layouts import Layout
 from opcert.generator.packs import Pack, pack

@@ -1,7 +1,6 @@
 """Which levels show in a drawn call: told from its data, not from the row that it was drawn for."""
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 from opcert.generator.calls import Call
@@ -105,19 +104,20 @@ class Sight:
 
     def _wanted(self, level: Level) -> Any:
         """Return the value of `level`, given what shows of the factors that it builds on."""
-        known = self._known
+        needed = level.value.names & self._sights.levels.keys()
         try:
-            return evaluate(level.value, known, FUNCTIONS)
+            known = {factor: self._value(factor) for factor in needed}
+            return evaluate(level.value, {**self._sights.fixed, **known}, FUNCTIONS)
         except (ExpressionError, Inapplicable):
             return None
 
-    @cached_property
-    def _known(self) -> dict[str, Any]:
-        """The values of the factors, of those that conditions tell the value of their level."""
-        known = {**self._sights.fixed, **self._values}
-        for factor, levels in self._sights.levels.items():
-            if factor in self._sights.factors and factor not in known:
-                shown = [level for name, level in levels.items() if self.shows(factor, name)]
-                if shown:
-                    known[factor] = evaluate(shown[0].value, known, FUNCTIONS)
-        return known
+    def _value(self, factor: str) -> Any:
+        """Return the value of a factor, where conditions tell its level that of the level."""
+        if factor not in self._values:
+            shown = [
+                self._wanted(level)
+                for name, level in self._sights.levels[factor].items()
+                if factor in self._sights.factors and self.shows(factor, name)
+            ]
+            self._values[factor] = shown[0] if shown else None
+        return self._values[factor]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.cases import digest
+from opcert.generator.case import digest
 from opcert.generator.element_types import Array, bits_dtype, name_of
 from opcert.generator.explore import Explored, Finding
 from opcert.generator.layouts import NEEDED, Layout

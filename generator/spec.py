@@ -181,6 +181,9 @@ class FactorTable(Part):
     together: tuple[tuple[str, ...], ...] = Field(
         (), description="Factors of which every combination is covered, however many they are."
     )
+    follows: dict[str, ExpressionText] = Field(
+        default_factory=dict, description="Factors whose level, by name, the others decide."
+    )
     unless: tuple[ExpressionText, ...] = Field((), description="Choices that cannot be.")
     masked: tuple[ExpressionText, ...] = Field(
         (), description="Choices whose output hides the other factors."
@@ -272,6 +275,10 @@ class Spec(Part):
     def full_id(self, name: str) -> str:
         """Return the id under which the world knows a rule, an ambiguity or a case."""
         return f"{self.slug}/{name}"
+
+    def full_ids(self, *names: str) -> tuple[str, ...]:
+        """Return the full id of each of `names`."""
+        return tuple(map(self.full_id, names))
 
 
 def json_schema() -> dict[str, Any]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from opcert.generator.calls import Call
-from opcert.generator.cases import Case, cases_of
+from opcert.generator.case import Case
+from opcert.generator.cases import cases_of
 from opcert.generator.conditions import Conditions
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.expressions import FUNCTIONS, evaluate, parse, shown

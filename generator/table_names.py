@@ -34,17 +34,27 @@ def table_mistakes(spec: Spec) -> Found:
     known["level"] = tuple(table.factors)
     for key in ("unless", "masked"):
         for i, text in enumerate(getattr(table, key)):
-            mistakes = list(expression_mistakes(("cases", key, i), text, known, FUNCTIONS))
-            yield from mistakes
-            if not mistakes and parse(text).names.isdisjoint((*table.factors, "level")):
-                yield ("cases", key, i), f"{shown(text)} names no factor; expected one in it"
+            yield from _over_factors(("cases", key, i), text, known, table)
+    for factor, text in table.follows.items():
+        beside = {name: dots for name, dots in known.items() if name != factor}
+        beside["level"] = tuple(each for each in table.factors if each != factor)
+        yield from _over_factors(("cases", "follows", factor), text, beside, table)
     yield from _draws(spec, known)
     yield from _seen(spec, fixed)
+
+
+def _over_factors(path: SpecPath, text: str, known: Known, table: FactorTable) -> Found:
+    mistakes = list(expression_mistakes(path, text, known, FUNCTIONS))
+    yield from mistakes
+    if not mistakes and parse(text).names.isdisjoint((*table.factors, "level")):
+        yield path, f"{shown(text)} names no factor; expected one in it"
 
 
 def _factor_names(table: FactorTable) -> Found:
     """Yield what names a factor and is none."""
     known = list(table.factors)
+    for factor in table.follows:
+        yield from unknown_name(("cases", "follows", factor, KEY), "factor", factor, known)
     for profile, others in table.profiles.items():
         for factor in others:
             yield from unknown_name(

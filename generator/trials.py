@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opcert.generator.calls import Call, Tensor
-from opcert.generator.cases import Change, after, patterned
+from opcert.generator.changes import Change, after
 from opcert.generator.conditions import Conditions
 from opcert.generator.drawing import InputSpace
 from opcert.generator.element_types import (
@@ -131,7 +131,7 @@ class Trials:
     def supported(self, trial: Trial, support: Support) -> Sequence[Step]:
         """Return the steps of `trial` that a backend does not declare to leave out."""
         kept = self.conditions.standing(trial.call).kept
-        rules = tuple(map(self.spec.full_id, (*kept, *self.conditions.behaviours(trial.call))))
+        rules = self.spec.full_ids(*kept, *self.conditions.behaviours(trial.call))
         about = _About(trial.steps[0], rules, trial.levels)
         if support.why_left_out(self.spec.operator, about) is not None:
             return ()
@@ -160,7 +160,7 @@ class Trials:
     def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
         if not pattern:
             return {name: _counted(tensor) for name, tensor in call.inputs.items()}
-        tensors = patterned(call, str(pattern)).inputs
+        tensors = call.patterned(str(pattern)).inputs
         inputs = {name: array_of(tensor) for name, tensor in tensors.items()}
         golden = self._golden(call, inputs)
         return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opcert.generator.calls import Call, Tensor
-from opcert.generator.cases import Case
+from opcert.generator.case import Case
 from opcert.generator.conditions import Conditions
 from opcert.generator.element_types import Array, inverted, name_of
 from opcert.generator.errors import ExpressionError, SpecError, said

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from opcert.generator.calls import Call
-from opcert.generator.cases import TWINS, Case, cases_of
+from opcert.generator.case import Case
+from opcert.generator.cases import cases_of
+from opcert.generator.changed_cases import TWINS
 from opcert.generator.conditions import Conditions
 from opcert.generator.errors import SpecError
 from opcert.generator.spec_files import SpecFile, read_spec, spec_paths

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from opcert.generator.calls import Call, Tensor
-from opcert.generator.cases import patterned
 from opcert.generator.drawing import InputSpace
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.spec import Spec
@@ -104,6 +103,14 @@ def test_no_row_is_a_choice_that_cannot_be() -> None:
     assert all(possible(chosen["n"], chosen["at"]) for chosen in levels())
 
 
+def test_a_factor_that_follows_has_the_level_that_the_others_decide() -> None:
+    found = levels(follows={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
+    assert {chosen["layout"] for chosen in found} == {"odd", "plain"}
+    for chosen in found:
+        odd = position(chosen["n"], chosen["at"]) == 4 or chosen["type"] == "i8"
+        assert chosen["layout"] == ("odd" if odd else "plain")
+
+
 def test_every_possible_pair_of_levels_is_in_a_row() -> None:
     wanted = set().union(*map(pairs_of, every_choice()))
     assert set().union(*map(pairs_of, levels())) == wanted
@@ -187,7 +194,7 @@ def test_a_draw_sees_those_before_it() -> None:
 
 def test_each_tensor_that_a_pattern_fills_has_a_pattern_of_its_own() -> None:
     inputs = {"data": "filled(type, shape)", "at": "filled(type, ())"}
-    call = patterned(called("0|up/a", inputs=inputs), "0|up/a")
+    call = called("0|up/a", inputs=inputs).patterned("0|up/a")
     assert [each.pattern for each in call.inputs.values()] == ["0|up/a|data", "0|up/a|at"]
 
 
@@ -197,7 +204,7 @@ def test_a_tensor_with_values_has_no_pattern() -> None:
 
 def test_new_patterns_leave_everything_else_as_it_was() -> None:
     call = Call({"x": Tensor("i8", (2,), pattern="old"), "i": Tensor("i8", (1,), (3,))}, {"a": 1})
-    found = patterned(call, "new")
+    found = call.patterned("new")
     assert found.inputs["x"] == Tensor("i8", (2,), pattern="new|x")
     assert found.inputs["i"] is call.inputs["i"]
     assert found.attributes == {"a": 1}

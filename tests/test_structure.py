@@ -23,6 +23,8 @@ LAYERS = [
     ["sight"],
     ["spec_examples"],
     ["spec_files"],
+    ["case", "changes"],
+    ["valid_cases", "changed_cases"],
     ["cases"],
     ["vectors"],
     ["laws", "suite_format"],
