@@ -7,8 +7,9 @@ from math import prod
 
 from opcert.generator.backends import Backend
 from opcert.generator.errors import OpcertError, did_you_mean
+from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import Outcome, Returned, run_vector, still_right, tireless
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.support import support_of
 from opcert.generator.verdict import Verdict, judge
@@ -37,15 +38,21 @@ class Certification:
     def verdict(self, case_id: str, hold: bool = True) -> Verdict:
         """Return the verdict of a case, which runs now unless it has; so does its twin."""
         if case_id not in self._verdicts:
-            self._verdicts[case_id] = self._run(*self._cases[case_id], hold)
+            verdict, returned = self._run(*self._cases[case_id], hold)
+            self._verdicts[case_id] = verdict
+            if verdict.status != "fail" and hold:
+                self._hold(case_id, returned)
         return self._verdicts[case_id]
 
-    def _run(self, operator: OperatorSuite, case: IndexedCase, hold: bool) -> Verdict:
+    def _run(
+        self, operator: OperatorSuite, case: IndexedCase, hold: bool
+    ) -> tuple[Verdict, Sequence[Returned]]:
+        """Return the verdict of a case, and what is to be looked at again."""
         name = operator.index.operator
         out_of_scope = self._out_of_scope(operator, case)
         if out_of_scope is not None:
             status, detail = out_of_scope
-            return Verdict(case.id, name, status, None, "not-run", case.rules, detail)
+            return Verdict(case.id, name, status, None, "not-run", case.rules, detail), ()
         twin = self.verdict(case.twin, hold) if case.twin is not None else None
         outcome = run_vector(self.backend, operator, case)
         if case.expects == "rejection" and twin is not None and twin.status == "pass":
@@ -55,10 +62,7 @@ class Certification:
         verdict = judge(name, case, outcome, twin)
         if verdict.status == "fail":
             verdict = replace(verdict, detail=f"{verdict.detail}\n    {_about(operator, case)}")
-        self._verdicts[case.id] = verdict
-        if verdict.status != "fail" and hold:
-            self._hold(case.id, outcome.returned)
-        return self._verdicts[case.id]
+        return verdict, outcome.returned
 
     def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
         """Whether this is the first call of its operator that moves a few elements."""

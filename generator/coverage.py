@@ -15,9 +15,10 @@ from opcert.generator.cases import STRENGTH
 from opcert.generator.conditions import Conditions
 from opcert.generator.drawing import InputSpace
 from opcert.generator.element_types import Array, bits_of
+from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.sight import Sights
 from opcert.generator.spec import Spec
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 
 Flags = npt.NDArray[np.bool_]

@@ -13,7 +13,8 @@ from opcert.generator.backends import key_value, load
 from opcert.generator.certification import Certification
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.operator_suite import OperatorSuite
+from opcert.generator.suite import Suite
 
 # Statuses that say nothing against the backend, and are shown as skipped.
 SILENT = ("unsupported", "implementation-defined", "out-of-claim")

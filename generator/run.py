@@ -11,8 +11,8 @@ from opcert.generator.backends import Backend
 from opcert.generator.comparison import Difference, compare
 from opcert.generator.element_types import Array
 from opcert.generator.errors import said
-from opcert.generator.layouts import laid_out
-from opcert.generator.suite import OperatorSuite
+from opcert.generator.layouts import Layout, laid_out
+from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite_format import IndexedCase
 
 Observed = Literal["outputs", "rejected", "unsupported", "not-run"]
@@ -183,7 +183,10 @@ class _Rehearsal:
 
     def call(self, inputs: Inputs, golden: Sequence[Array]) -> tuple[Outcome, Difference | None]:
         """Make one call, and say how its outputs differ."""
-        self.buffers = {name: self.buffer(name, array) for name, array in inputs.items()}
+        self.buffers = {
+            name: refilled(self.buffers.get(name), array, self.case.inputs[name].layout)
+            for name, array in inputs.items()
+        }
         name = self.operator.index.operator
         outcome = run_once(self.backend, name, self.buffers, self.case.attributes)
         written = mutated(self.buffers, inputs)
@@ -197,14 +200,6 @@ class _Rehearsal:
         if difference is None:
             self.returned.append(Returned(outcome.outputs, golden))
         return outcome, difference
-
-    def buffer(self, name: str, array: Array) -> Array:
-        """Return the buffer of an input with other elements, or a new one if it was spoiled."""
-        buffer = self.buffers.get(name)
-        if buffer is None or form(buffer) != form(array):
-            return laid_out(array, self.case.inputs[name].layout)
-        buffer[...] = array
-        return buffer
 
 
 ALIASED = Difference(
@@ -238,6 +233,14 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
     if wrong.kind == "value" and compare(former, second.outputs) is None:
         return [Difference("state", "returned what the call before, with other data, gave")]
     return [Difference(wrong.kind, f"with every bit of the data inverted: {wrong.text}")]
+
+
+def refilled(buffer: Array | None, array: Array, layout: Layout) -> Array:
+    """Return `buffer` with the elements of `array`, or a new one where there is none or spoiled."""
+    if buffer is None or form(buffer) != form(array):
+        return laid_out(array, layout)
+    buffer[...] = array
+    return buffer
 
 
 def form(array: Array) -> tuple[object, ...]:

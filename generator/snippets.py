@@ -9,8 +9,8 @@ import numpy as np
 
 from opcert.generator.case import digest
 from opcert.generator.element_types import Array, bits_dtype, name_of
-from opcert.generator.explore import Explored, Finding
 from opcert.generator.layouts import NEEDED, Layout
+from opcert.generator.search import Explored, Finding
 from opcert.generator.stage import Step
 
 # Of up to how many elements a documented tensor lists its values; beyond, a pattern fills it.

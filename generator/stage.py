@@ -9,7 +9,7 @@ from opcert.generator.backends import Backend
 from opcert.generator.comparison import Difference, compare
 from opcert.generator.element_types import Array
 from opcert.generator.layouts import Layout, laid_out
-from opcert.generator.run import ALIASED, Outcome, Returned, form, mutated, run_once
+from opcert.generator.run import ALIASED, Outcome, Returned, mutated, refilled, run_once
 
 # How many earlier outputs are looked at again after every call, of up to so many bytes each.
 _HELD = 8
@@ -63,7 +63,11 @@ class Stage:
     def play(self, step: Step) -> Outcome:
         """Make the call of a step; the outcome's fault is what is wrong with it."""
         wanted = {name: laid_out(each, step.layouts[name]) for name, each in step.inputs.items()}
-        self._buffers = {name: self._buffer(step, name, each) for name, each in wanted.items()}
+        former = self._buffers if step.reuses else {}
+        self._buffers = {
+            name: refilled(former.get(name), each, step.layouts[name])
+            for name, each in wanted.items()
+        }
         outcome = run_once(self.backend, step.operator, self._buffers, step.attributes)
         fault = (
             mutated(self._buffers, wanted)
@@ -79,13 +83,6 @@ class Stage:
     def _hold(self, returned: Returned) -> None:
         if sum(each.nbytes for each in returned.golden) <= _HELD_BYTES:
             self._held.append(returned)
-
-    def _buffer(self, step: Step, name: str, array: Array) -> Array:
-        buffer = self._buffers.get(name)
-        if not step.reuses or buffer is None or form(buffer) != form(array):
-            return laid_out(array, step.layouts[name])
-        buffer[...] = array
-        return buffer
 
 
 def _wrong(step: Step, outcome: Outcome) -> Difference | None:

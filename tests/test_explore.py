@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from opcert.generator import explore as exploring
 from opcert.generator.cli import app
 from opcert.generator.element_types import Array
 from opcert.generator.errors import BackendError, OpcertError, SpecError
-from opcert.generator.explore import Explored, explore
+from opcert.generator.explore import explore
+from opcert.generator.search import Explored, Search
 from tests.faults.catalogue import FAULTS
 from tests.faults.exploring import at_random, explored
 from tests.faults.fault import OPERATORS, SLICE, the_right_one
@@ -158,8 +158,8 @@ def test_an_interrupt_passes_on_once_what_was_found_is_told(
         shrunk.append(finding)
         return finding
 
-    monkeypatch.setattr(exploring._Search, "_confirmed", noting)
-    monkeypatch.setattr(exploring._Search, "_time_is_up", interrupted)
+    monkeypatch.setattr(Search, "_confirmed", noting)
+    monkeypatch.setattr(Search, "_time_is_up", interrupted)
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
     found = explore(fault.make, operator=fault.operator)
     assert next(found).finding is shrunk[0]

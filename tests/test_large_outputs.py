@@ -15,7 +15,8 @@ from opcert.generator import certify, generate
 from opcert.generator.cli import app
 from opcert.generator.element_types import Array
 from opcert.generator.errors import SuiteError
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.operator_suite import OperatorSuite
+from opcert.generator.suite import Suite
 from opcert.generator.suite_format import DigestedArray, IndexedCase, StoredArray
 from tests.small_suite import INDEX, edit_index, files
 from tests.small_suite import OPERATOR as SPLIT

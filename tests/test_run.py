@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from opcert.generator.element_types import Array
+from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import Outcome, run_once, run_vector
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from tests.wrong_backends import Right
 

@@ -3,9 +3,10 @@
 import pytest
 
 from opcert.generator.calls import Call, Tensor, filled, laid_out, listed, scalar, tensor
+from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.patterns import STORED
 from opcert.generator.siblings import with_other_data, with_other_values
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite import Suite
 
 SUITE = Suite()
 DATA = filled("f32", (8, 9))

@@ -10,10 +10,11 @@ import pytest
 from opcert.generator.calls import Call, Tensor, filled, laid_out, listed
 from opcert.generator.element_types import Array, bits_of
 from opcert.generator.errors import ExpressionError
+from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.sight import Sight, Sights
 from opcert.generator.spec import Spec
 from opcert.generator.spec_files import specs_in
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 
 SUITE = Suite()

@@ -13,9 +13,10 @@ from opcert.generator.backends import program_for
 from opcert.generator.calls import Call
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import ELEMENT_TYPES, Array
-from opcert.generator.explore import Explored, Finding, explore
+from opcert.generator.explore import explore
 from opcert.generator.layouts import LAYOUTS, Layout, laid_out
 from opcert.generator.patterns import special_bits
+from opcert.generator.search import Explored, Finding
 from opcert.generator.snippets import example_of, python_of, told
 from opcert.generator.spec_check import check_specs
 from opcert.generator.spec_files import read_spec, spec_paths

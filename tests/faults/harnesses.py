@@ -6,7 +6,7 @@ import numpy as np
 
 from opcert.generator import certification, run
 from opcert.generator.element_types import Array
-from opcert.generator.layouts import laid_out
+from opcert.generator.layouts import Layout, laid_out
 from tests.faults import patches
 from tests.faults.fault import SLUGS
 from tests.faults.patches import Patch
@@ -26,8 +26,8 @@ def _of_all(name: str) -> tuple[str, ...]:
     return tuple(f"{slug}/{name}" for slug in SLUGS.values())
 
 
-def _fresh(rehearsal: run._Rehearsal, name: str, array: Array) -> Array:
-    return laid_out(array, rehearsal.case.inputs[name].layout)
+def _fresh(_: object, array: Array, layout: Layout) -> Array:
+    return laid_out(array, layout)
 
 
 HARNESSES = [
@@ -96,12 +96,12 @@ HARNESSES = [
     ),
     Harness(
         "fresh-buffers", "makes each call with new arrays",
-        patches.setting(run._Rehearsal, "buffer", _fresh),
+        patches.setting(run, "refilled", _fresh),
         (*_of_all("identity"), "slice-8/view", "gather-8/view-of-a-row"),
     ),
     Harness(
         "shares-its-own-arrays", "hands out the arrays by which it looks at inputs again",
-        patches.setting(run._Rehearsal, "buffer", lambda _self, _name, array: array),
+        patches.setting(run, "refilled", lambda _buffer, array, _layout: array),
         (*_of_all("identity"), "slice-8/view", "gather-8/view-of-a-row"),
     ),
     Harness(

@@ -12,8 +12,9 @@ from opcert.generator import certification, comparison, run, verdict
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import Array, bits_of, inverted, name_of
 from opcert.generator.layouts import laid_out
+from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import Outcome
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from tests.faults import finding
 from tests.faults.calls import data

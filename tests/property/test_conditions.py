@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from opcert.generator.calls import Call, Tensor
 from opcert.generator.conditions import Conditions
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.spec_files import SpecFile, specs_in
-from opcert.generator.suite import OperatorSuite, Suite
+from opcert.generator.suite import Suite
 from opcert.reference import RuleBroken
 
 OPERATORS = [each.spec.operator for each in specs_in(None)]
