@@ -122,7 +122,7 @@ def test_half_bytes_are_certified_too(specs: Path, tmp_path: Path) -> None:
     assert certificate.grade == "bit-exact"
 
 
-def assert_stressed(folder: Path, specs: Path | None) -> None:
+def assert_stressed(folder: Path, specs: Path | None, case: str = "*") -> None:
     """Large data is not stored, and the reference is certified on it."""
     cases = index_of(folder)["cases"]
     given = [
@@ -132,7 +132,7 @@ def assert_stressed(folder: Path, specs: Path | None) -> None:
     assert max(largest["shape"]) > 4_000_000
     assert "array" not in largest
     assert pack_size(folder) < 1 << 20
-    certificate = certify("reference", folder, specs=specs)
+    certificate = certify("reference", folder, specs=specs, case=case)
     assert certificate.conformant, certificate.reasons
     assert certificate.grade == "bit-exact"
 
@@ -158,4 +158,5 @@ def test_a_shipped_operator_can_be_stressed(operator: str) -> None:
 def test_broadcasting_is_certified_under_stress(tmp_path: Path) -> None:
     assert bounded("openvino/Broadcast-1")
     folder = generated(None, "stress", "openvino/Broadcast-1", tmp_path / "stress")
-    assert_stressed(folder, None)
+    # One type of five: the whole takes half a minute.
+    assert_stressed(folder, None, "*/valid-f16-*")

@@ -1,0 +1,32 @@
+"""The specs that come with opcert, with their cases and vectors, made once in a process."""
+
+from functools import cache
+
+import pytest
+
+from opcert.generator.case import Case
+from opcert.generator.cases import cases_of
+from opcert.generator.spec_files import SpecFile, read_spec, spec_paths
+from opcert.generator.vectors import Vector, vectors_of
+
+SPECS = {path.stem: path for path in spec_paths(None)}
+
+each_spec = pytest.mark.parametrize("name", SPECS)
+
+
+@cache
+def spec(name: str) -> SpecFile:
+    """Return the spec of an operator, named as its file."""
+    return read_spec(SPECS[name])
+
+
+@cache
+def cases(name: str) -> tuple[Case, ...]:
+    """Return the cases of its core suite."""
+    return tuple(cases_of(spec(name), "core", 0))
+
+
+@cache
+def vectors(name: str) -> tuple[Vector, ...]:
+    """Return the vectors of its core suite."""
+    return tuple(vectors_of(spec(name), cases(name)))
