@@ -58,6 +58,11 @@ def laid_out(array: Array, layout: Layout) -> Array:
     return array[backwards].copy(order="C")[backwards]
 
 
+def memory(array: Array) -> Array:
+    """Return all that lies in memory where `laid_out` put `array`: its gaps too."""
+    return array if array.base is None else array.base
+
+
 def _with_gaps(array: Array, axis: int, *, every: bool) -> Array:
     """Lay other elements before each one along `axis`, or only at the end of it."""
     before = (slice(None),) * axis

@@ -11,7 +11,7 @@ from opcert.generator.backends import Backend
 from opcert.generator.comparison import Difference, compare
 from opcert.generator.element_types import Array
 from opcert.generator.errors import said
-from opcert.generator.layouts import Layout, laid_out
+from opcert.generator.layouts import Layout, laid_out, memory
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite_format import IndexedCase
 
@@ -236,10 +236,10 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
 
 
 def refilled(buffer: Array | None, array: Array, layout: Layout) -> Array:
-    """Return `buffer` with the elements of `array`, or a new one where there is none or spoiled."""
+    """Return `buffer` with what `array` has, or a new one where there is none or it is spoiled."""
     if buffer is None or form(buffer) != form(array):
         return laid_out(array, layout)
-    buffer[...] = array
+    memory(buffer)[...] = memory(array)
     return buffer
 
 
@@ -252,6 +252,10 @@ def mutated(inputs: Inputs, before: Inputs) -> Difference | None:
     """Say which of `inputs` is no longer as it was `before`."""
     for name, array in before.items():
         found = inputs[name]
-        if form(found) != form(array) or found.tobytes() != array.tobytes():
-            return Difference("mutated-input", f"the call changed its input '{name}'")
+        same_form = form(found) == form(array)
+        if same_form and memory(found).tobytes() == memory(array).tobytes():
+            continue
+        beside = same_form and found.tobytes() == array.tobytes()
+        where = "memory between the elements of its input" if beside else "its input"
+        return Difference("mutated-input", f"the call changed {where} '{name}'")
     return None

@@ -125,6 +125,12 @@ class Spoils(Right):
         bits = data.view(f"u{data.itemsize}")
         bits[(-1,) * data.ndim] ^= 1
 
+    def gap(self, data: Array) -> None:
+        elements = data.copy()
+        assert data.base is not None
+        data.base.view(f"u{data.itemsize}")[...] ^= 1
+        data[...] = elements
+
     def writeable(self, data: Array) -> None:
         data.flags.writeable = False
 
@@ -142,6 +148,16 @@ def kind(outcome: Outcome) -> str | None:
 def test_a_changed_input_is_told_in_every_layout(layout: str, at: int, change: str) -> None:
     outcome = run_vector(Spoils(at, change), *a_case(layout))
     assert kind(outcome) == "mutated-input"
+
+
+@pytest.mark.parametrize("layout", ["gapped", "pitched"])
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_what_is_written_between_the_elements_is_told(layout: str, at: int) -> None:
+    outcome = run_vector(Spoils(at, "gap"), *a_case(layout))
+    assert outcome.fault is not None
+    assert outcome.fault.text == (
+        "the call changed memory between the elements of its input 'InputTensor'"
+    )
 
 
 @odd_layouts
