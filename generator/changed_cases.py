@@ -15,8 +15,8 @@ from opcert.generator.siblings import with_other_data, with_other_values
 from opcert.generator.spec import Spec
 from opcert.generator.yaml_source import SpecPath
 
-# How many valid calls each way of breaking a rule is applied to.
-TWINS = 4
+# How many valid calls each way of breaking a rule is applied to, in each profile.
+TWINS = {"core": 4, "full": 16, "stress": 4}
 # How many twins are weighed for the place of one.
 CHOICE = 4
 # How many valid calls get another one of the same signature, in each way that there is.
@@ -119,16 +119,17 @@ class ChangedCases:
         )
 
     def _changed(self, way: _Way) -> list[tuple[Case, Call]]:
-        """Return up to `TWINS` twins with what a change makes of them.
+        """Return twins, up to `TWINS` of them, with what a change makes of them.
 
         The twins are asked in an order of the change's own, so that a new case among them moves
         few others; the types of the changed argument take turns, and a twin with levels that the
         rule is not broken with yet comes before others.
         """
         found: list[tuple[Case, Call]] = []
+        most = TWINS[self._profile]
         seen = self._levels[way.owner]
         waiting = [self._applied(way, twins) for twins in self._by_type(way)]
-        while waiting and len(found) < TWINS and way.place not in self._mistakes:
+        while waiting and len(found) < most and way.place not in self._mistakes:
             line = waiting.pop(0)
             some = list(islice(line, CHOICE))
             if some:

@@ -55,7 +55,10 @@ def _mapped(
         return
     # Spawned, since the caller may have threads of its own.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(make, paths)
+        # The longest spec first: it takes longest, and would be waited for alone.
+        longest = sorted(paths, key=lambda path: -path.stat().st_size)
+        parts = {path: pool.submit(make, path) for path in longest}
+        yield from (parts[path].result() for path in paths)
 
 
 def _part(path: Path, profile: str, seed: int) -> Part | SpecError:

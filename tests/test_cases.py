@@ -155,13 +155,13 @@ def test_each_way_of_breaking_a_rule_is_applied_to_a_few_twins(name: str) -> Non
     names = [case.id.partition("/")[2].rpartition("-")[0] for case in cases(name) if case.twin]
     kinds = Counter(name for name in names if not name.startswith("other-"))
     assert set(kinds) == ways(name)
-    assert all(1 <= count <= TWINS for count in kinds.values())
+    assert all(1 <= count <= TWINS["core"] for count in kinds.values())
 
 
 @each_spec
 def test_the_twins_are_not_always_the_same(name: str) -> None:
     twins = {case.twin for case in cases(name) if case.twin}
-    assert len(twins) > 3 * TWINS
+    assert len(twins) > 3 * TWINS["core"]
 
 
 def test_a_case_that_touches_an_ambiguity_is_no_twin_even_of_a_call_that_does_not(
@@ -230,7 +230,7 @@ def test_an_example_more_leaves_every_drawn_case_as_it_was(tmp_path: Path) -> No
 
 def test_a_way_of_breaking_a_rule_more_leaves_every_case_as_it_was(tmp_path: Path) -> None:
     found = by_id(cases_with(tmp_path, MOST, WAY))
-    assert sum(".another-" in name for name in found) == TWINS
+    assert sum(".another-" in name for name in found) == TWINS["core"]
     assert all(found[case.id] == case for case in cases(SMALLEST.stem))
 
 
