@@ -6,6 +6,7 @@ from itertools import accumulate
 import numpy as np
 
 from opcert.generator.element_types import Array
+from tests.faults.axis import axis_of
 from tests.faults.calls import (
     broadcast_call,
     data,
@@ -101,9 +102,8 @@ def _reused(operator: str) -> list[Fault]:
 def _split_views(operator: str) -> Compute:
     def compute(call: Call) -> Outputs:
         outputs = right(operator, call)
-        axis = int(call["axis"].item()) if "axis" in call.inputs else call.attributes["Axis"]
-        ends = list(accumulate(each.shape[axis] for each in outputs))
-        return list(np.split(call.data, ends[:-1], axis)) if outputs else outputs
+        ends = list(accumulate(each.shape[axis_of(call)] for each in outputs))
+        return list(np.split(call.data, ends[:-1], axis_of(call))) if outputs else outputs
 
     return compute
 
@@ -133,8 +133,7 @@ def _gather_view(call: Call) -> Outputs:
     """Return the one slice that a scalar index picks on the first axis, as a view."""
     outputs = right(GATHER, call)
     index, extent = call["indices"], call.data.shape[0]
-    first = int(call["axis"].item()) in (0, -call.data.ndim)
-    if index.ndim or not first or not -extent <= int(index) < extent:
+    if index.ndim or axis_of(call) != 0 or not -extent <= int(index) < extent:
         return outputs
     return [call.data[int(index)][...]]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from opcert.reference import RuleBroken
+from tests.faults.axis import axis_of, extent_of, given_axis
 from tests.faults.calls import (
     broadcast_call,
     broken,
@@ -103,20 +104,19 @@ def _bounds_clamped(call: Call, outputs: Outputs) -> Outputs:
 def _rest_filled_in(call: Call, outputs: Outputs) -> Outputs:
     for k, output in enumerate(outputs):
         if call.ints("split_lengths")[k] == -1:
-            call["split_lengths"][k] = output.shape[int(call["axis"].item())]
+            call["split_lengths"][k] = output.shape[axis_of(call)]
     return outputs
 
 
 def _axis_normalised(call: Call, outputs: Outputs) -> Outputs:
-    if int(call["axis"].item()) < 0:
+    if given_axis(call) < 0:
         call["axis"][...] += call.data.ndim
     return outputs
 
 
 def _indices_normalised(call: Call, outputs: Outputs) -> Outputs:
-    extent = call.data.shape[int(call["axis"].item())]
     if call["indices"].dtype.kind == "i":
-        call["indices"][call["indices"] < 0] += extent
+        call["indices"][call["indices"] < 0] += extent_of(call)
     return outputs
 
 
