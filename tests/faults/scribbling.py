@@ -1,7 +1,5 @@
 """Inputs that a call writes to: as scratch space, when it normalises them, or one call later."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from opcert.reference import RuleBroken
@@ -22,6 +20,7 @@ from tests.faults.fault import (
     SLICE,
     SPLIT,
     Call,
+    Change,
     Compute,
     Fault,
     Outputs,
@@ -50,22 +49,17 @@ def _when_rejecting(operator: str) -> Compute:
     return compute
 
 
-def _one_call_later(operator: str) -> Callable[[], Compute]:
+def _one_call_later() -> Change:
     """Take the data of the call before for a buffer of its own."""
+    kept: list[Call] = []
 
-    def make() -> Compute:
-        kept: list[Call] = []
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        for before in kept:
+            _scratch(before, outputs)
+        kept[:] = [call]
+        return outputs
 
-        def compute(call: Call) -> Outputs:
-            outputs = right(operator, call)
-            for before in kept:
-                _scratch(before, outputs)
-            kept[:] = [call]
-            return outputs
-
-        return compute
-
-    return make
+    return change
 
 
 def _faults(operator: str) -> list[Fault]:
@@ -78,10 +72,10 @@ def _faults(operator: str) -> list[Fault]:
             _when_rejecting(operator),
             broken(operator),
         ),
-        write.remembers(
+        write.keeps(
             "one-call-later",
             "writes to the data of the call before",
-            _one_call_later(operator),
+            _one_call_later,
             call,
             call,
         ),
@@ -132,7 +126,7 @@ def _target_consumed(call: Call, outputs: Outputs) -> Outputs:
     return outputs
 
 
-_NORMALISED: tuple[tuple[str, str, str, Callable[[Call, Outputs], Outputs], Call], ...] = (
+_NORMALISED: tuple[tuple[str, str, str, Change, Call], ...] = (
     (
         SLICE,
         "axes-normalised",
