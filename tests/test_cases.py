@@ -1,7 +1,6 @@
 """Cases of the shipped specs, and of copies of one that was edited."""
 
 from collections import Counter
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,10 @@ from opcert.generator.cases import cases_of
 from opcert.generator.changed_cases import TWINS
 from opcert.generator.conditions import Conditions
 from opcert.generator.errors import SpecError
-from opcert.generator.spec_files import SpecFile, read_spec, spec_paths
+from opcert.generator.spec_files import SpecFile, read_spec
+from tests.shipped_specs import SPECS, cases, each_spec, spec
 
-SPECS = {path.stem: path for path in spec_paths(None)}
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]
-each_spec = pytest.mark.parametrize("name", SPECS)
 
 EXAMPLE = """\
 examples:
@@ -37,16 +35,6 @@ examples:
 MOST = 'most: {Axis: "4294967295"}'
 LAID = "filled(type, shape)"
 WAY = f"another: {{Axis: InputTensor.rank + 1}}\n      {MOST}"
-
-
-@cache
-def spec(name: str) -> SpecFile:
-    return read_spec(SPECS[name])
-
-
-@cache
-def cases(name: str) -> tuple[Case, ...]:
-    return tuple(cases_of(spec(name), "core", 0))
 
 
 def by_id(found: tuple[Case, ...] | list[Case]) -> dict[str, Case]:

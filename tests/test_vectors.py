@@ -9,26 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.case import Case
 from opcert.generator.cases import cases_of
 from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, Array
 from opcert.generator.errors import SpecError
 from opcert.generator.patterns import special_bits
-from opcert.generator.spec_files import SpecFile, read_spec, spec_paths
+from opcert.generator.spec_files import read_spec
 from opcert.generator.vectors import Vector, vectors_of
-
-SPECS = {path.stem: path for path in spec_paths(None)}
-each_spec = pytest.mark.parametrize("name", SPECS)
-
-
-@cache
-def spec(name: str) -> SpecFile:
-    return read_spec(SPECS[name])
-
-
-@cache
-def cases(name: str) -> tuple[Case, ...]:
-    return tuple(cases_of(spec(name), "core", 0))
+from tests.shipped_specs import cases, each_spec, spec
 
 
 @cache
