@@ -1,11 +1,9 @@
 """Coverage: what a suite's own arrays show is counted, and what is not there is named."""
 
 import shutil
-from collections.abc import Callable
 from io import StringIO
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -17,52 +15,27 @@ from opcert.generator.coverage import Coverage, Covered, coverage_of
 from opcert.generator.report import show_coverage
 from opcert.generator.spec_files import read_spec, specs_in
 from opcert.generator.suite import Suite
-from tests.small_suite import MANIFEST, edit, reseal
+from tests.small_suite import MANIFEST, edit
+from tests.suite_of_levels import (
+    LEVELS,
+    OPERATOR,
+    Case,
+    combinations_of,
+    edit_cases,
+    take_out,
+    tells,
+    valid,
+    write_specs,
+)
 
-FOLDER = Path(__file__).parent / "bad_specs"
-OPERATOR = "example/Take-1"
-INDEX = "example/take-1.json"
 SHIPPED = {each.spec.operator: each.spec for each in specs_in(None)}
-
-BEHAVIOUR = """\
-  - id: nothing
-    kind: behaviour
-    clause: Outputs
-    text: No rows may be asked for.
-    when: count == 0
-examples:
-"""
-TABLE = """\
-  together: [[type, rank, n, count]]
-  masked: [n == 0, level.count == 'none']
-  seen:
-    type: data.type
-    rank: data.rank
-    n: data.shape[0]
-    count: count
-  draw:
-"""
-# Every choice of levels, each of which is a case of the small suite.
-LEVELS = {
-    "type": ("i8", "f32"),
-    "rank": ("one", "two"),
-    "n": ("three", "one", "zero"),
-    "count": ("none", "all"),
-}
-
-Case = dict[str, Any]
-Chosen = Callable[[Case], bool]
 
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a small spec whose factors show, and its reference."""
     folder = tmp_path_factory.mktemp("specs")
-    text = (FOLDER / "one_slug" / "first.yaml").read_text().replace("../take.py", "take.py")
-    assert text.count("  draw:\n") == text.count("examples:\n") == 1
-    text = text.replace("  draw:\n", TABLE).replace("examples:\n", BEHAVIOUR)
-    (folder / "take.yaml").write_text(text)
-    shutil.copy(FOLDER / "take.py", folder)
+    write_specs(folder)
     return folder
 
 
@@ -80,57 +53,6 @@ def suite(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "suite"))
 
 
-def edit_cases(suite: Path, change: Callable[[list[Case]], list[Case]]) -> None:
-    """Change the cases of the small suite, and what its manifest says of them."""
-    left: list[Case] = []
-
-    def cases(index: Any) -> None:
-        left.extend(change(index["cases"]))
-        index["cases"] = left
-
-    def counts(manifest: Any) -> None:
-        entry = manifest["operators"][OPERATOR]
-        entry["cases"] = len(left)
-        entry["rejections"] = sum(case["expects"] == "rejection" for case in left)
-
-    edit(suite, INDEX, cases)
-    edit(suite, MANIFEST, counts)
-    reseal(suite, INDEX)
-
-
-def take_out(suite: Path, chosen: Chosen) -> None:
-    """Take cases out of the small suite, and those that are one change away from them."""
-
-    def change(cases: list[Case]) -> list[Case]:
-        gone = {case["id"] for case in cases if chosen(case)}
-        assert gone
-        while more := {c["id"] for c in cases if c.get("twin") in gone} - gone:
-            gone |= more
-        return [case for case in cases if case["id"] not in gone]
-
-    edit_cases(suite, change)
-
-
-def valid(**levels: object) -> Chosen:
-    """Choose the valid calls that have what is said of `type`, `rank`, `n` and `count`."""
-
-    def chosen(case: Case) -> bool:
-        data = case["inputs"]["data"]
-        found = {
-            "type": data["type"],
-            "rank": len(data["shape"]),
-            "n": data["shape"][0],
-            "count": case["attributes"]["count"],
-        }
-        return case["expects"] == "outputs" and all(found[k] == v for k, v in levels.items())
-
-    return chosen
-
-
-def tells(case: Case) -> bool:
-    return all(all(each["shape"]) for each in case["outputs"])
-
-
 def counted(suite: Path, specs: Path) -> Coverage:
     spec = read_spec(specs / "take.yaml").spec
     (found,) = coverage_of(Suite(suite, specs), {OPERATOR: spec})
@@ -140,17 +62,6 @@ def counted(suite: Path, specs: Path) -> Coverage:
 def missing(found: Coverage) -> dict[str, set[str]]:
     """Return what is missing by dimension, where something is."""
     return {each.dimension: set(each.missing) for each in found.covered if each.missing}
-
-
-def combinations_of(*factors: str, **fixed: str) -> set[str]:
-    """Name each combination of the levels of `factors`, with those of others that are given."""
-    rows = product(*(LEVELS[f] if f in factors else [fixed[f]] for f in _order(*factors, *fixed)))
-    names = _order(*factors, *fixed)
-    return {" ".join(f"{f}={v}" for f, v in zip(names, row, strict=True)) for row in rows}
-
-
-def _order(*factors: str) -> list[str]:
-    return [factor for factor in LEVELS if factor in factors]
 
 
 @pytest.mark.parametrize("operator", SHIPPED)

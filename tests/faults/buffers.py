@@ -1,11 +1,13 @@
 """Output buffers that are used again, and outputs that are views of inputs."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
 from opcert.generator.element_types import Array
+from tests.faults.axis import axis_of
 from tests.faults.calls import (
     broadcast_call,
     data,
@@ -23,6 +25,7 @@ from tests.faults.fault import (
     SLICE,
     SPLIT,
     Call,
+    Change,
     Compute,
     Fault,
     Outputs,
@@ -31,69 +34,61 @@ from tests.faults.fault import (
 )
 
 
-def _ring(operator: str, length: int) -> Callable[[], Compute]:
+def _ring(length: int) -> Change:
     """Hand out as many buffers as `length` for each form of output, then the first one again."""
+    rings: dict[Hashable, list[Array]] = {}
 
-    def make() -> Compute:
-        rings: dict[Hashable, list[Array]] = {}
+    def placed(position: int, output: Array) -> Array:
+        ring = rings.setdefault((position, output.dtype, output.shape), [])
+        if len(ring) < length:
+            ring.append(output)
+            return output
+        buffer = ring.pop(0)
+        buffer[...] = output
+        ring.append(buffer)
+        return buffer
 
-        def placed(position: int, output: Array) -> Array:
-            ring = rings.setdefault((position, output.dtype, output.shape), [])
-            if len(ring) < length:
-                ring.append(output)
-                return output
-            buffer = ring.pop(0)
-            buffer[...] = output
-            ring.append(buffer)
-            return buffer
-
-        return lambda call: [placed(i, each) for i, each in enumerate(right(operator, call))]
-
-    return make
+    return lambda _, outputs: [placed(i, each) for i, each in enumerate(outputs)]
 
 
-def _arena(operator: str, size: int) -> Callable[[], Compute]:
+def _arena(size: int) -> Change:
     """Hand out consecutive parts of one buffer, and begin anew at its end."""
+    arena, used = np.zeros(size, np.uint8), [0]
 
-    def make() -> Compute:
-        arena, used = np.zeros(size, np.uint8), [0]
+    def placed(output: Array) -> Array:
+        if output.nbytes * 2 > size:
+            return output
+        start = -(-used[0] // 64) * 64
+        start = start if start + output.nbytes <= size else 0
+        used[0] = start + output.nbytes
+        place: Array = arena[start : used[0]].view(output.dtype).reshape(output.shape)
+        place[...] = output
+        return place
 
-        def placed(output: Array) -> Array:
-            if output.nbytes * 2 > size:
-                return output
-            start = -(-used[0] // 64) * 64
-            start = start if start + output.nbytes <= size else 0
-            used[0] = start + output.nbytes
-            place: Array = arena[start : used[0]].view(output.dtype).reshape(output.shape)
-            place[...] = output
-            return place
-
-        return lambda call: [placed(each) for each in right(operator, call)]
-
-    return make
+    return lambda _, outputs: [placed(each) for each in outputs]
 
 
 def _reused(operator: str) -> list[Fault]:
     write = Writer(operator, "reused buffers")
     small, large = whole(operator, data(3, 2)), whole(operator, data(40, 50))
-    other = small.given(**{next(iter(small.inputs)): small.data[::-1].copy()})
+    other = small.moving(small.data[::-1].copy())
     return [
         *(
-            write.remembers(
+            write.keeps(
                 f"ring-{n}",
                 f"hands an output's buffer out again after {n} calls of the same form",
-                _ring(operator, n),
+                partial(_ring, n),
                 *([small] * n),
                 other,
             )
             for n in (1, 2, 4, 8)
         ),
-        write.remembers(
+        write.keeps(
             "arena-64-kib",
             "hands out parts of an arena of 64 KiB, again and again",
-            _arena(operator, 1 << 16),
+            partial(_arena, 1 << 16),
             *([large] * 8),
-            large.given(**{next(iter(large.inputs)): large.data[::-1].copy()}),
+            large.moving(large.data[::-1].copy()),
         ),
     ]
 
@@ -101,9 +96,8 @@ def _reused(operator: str) -> list[Fault]:
 def _split_views(operator: str) -> Compute:
     def compute(call: Call) -> Outputs:
         outputs = right(operator, call)
-        axis = int(call["axis"].item()) if "axis" in call.inputs else call.attributes["Axis"]
-        ends = list(accumulate(each.shape[axis] for each in outputs))
-        return list(np.split(call.data, ends[:-1], axis)) if outputs else outputs
+        ends = list(accumulate(each.shape[axis_of(call)] for each in outputs))
+        return list(np.split(call.data, ends[:-1], axis_of(call))) if outputs else outputs
 
     return compute
 
@@ -133,8 +127,7 @@ def _gather_view(call: Call) -> Outputs:
     """Return the one slice that a scalar index picks on the first axis, as a view."""
     outputs = right(GATHER, call)
     index, extent = call["indices"], call.data.shape[0]
-    first = int(call["axis"].item()) in (0, -call.data.ndim)
-    if index.ndim or not first or not -extent <= int(index) < extent:
+    if index.ndim or axis_of(call) != 0 or not -extent <= int(index) < extent:
         return outputs
     return [call.data[int(index)][...]]
 

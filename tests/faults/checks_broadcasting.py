@@ -7,6 +7,7 @@ import numpy as np
 
 from tests.faults.calls import broadcast_call, data, ints
 from tests.faults.fault import BROADCAST, Call, Fault, Where, Writer
+from tests.faults.unchecked import Unchecked, accepted, left_out, of_floats
 
 _lax = Writer(BROADCAST, "missing validation")
 _strict = Writer(BROADCAST, "over-strict")
@@ -85,22 +86,12 @@ def _compatible(mode: str) -> list[Fault]:
     ]
 
 
-_UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
-    *(
-        ("required-inputs", name, f"calls without {name}",
-         lambda c, name=name: name not in c.inputs, _NUMPY.without(name))
-        for name in ("data", "target_shape")
-    ),
+_UNCHECKED: tuple[Unchecked, ...] = (
+    *left_out(_NUMPY, "data", "target_shape"),
     ("mode-known", "any", "any mode", lambda _: True, _NUMPY.told(mode="pdpd")),
     ("mode-known", "empty", "an empty mode", lambda c: c.attributes["mode"] == "",
      _NUMPY.told(mode="")),
-    *(
-        (rule, of, f"{name} of {of}",
-         lambda c, name=name, of=of: c[name].dtype == of,
-         _EXPLICIT.given(**{name: _EXPLICIT[name].astype(of)}))
-        for name, rule in (("target_shape", "target-type"), ("axes_mapping", "axes-mapping-type"))
-        for of in ("float32", "float16")
-    ),
+    *of_floats(_EXPLICIT, target_shape="target-type", axes_mapping="axes-mapping-type"),
     ("target-rank", "scalar", "a scalar as target_shape",
      lambda c: c["target_shape"].ndim == 0,
      _NUMPY.given(data=data(), target_shape=ints(3))),
@@ -180,10 +171,7 @@ _STRICT = [
 ]  # fmt: skip
 
 FAULTS = [
-    *(
-        _lax.accepts(rule, name, f"accepts {text}", where, call)
-        for rule, name, text, where, call in _UNCHECKED
-    ),
+    *accepted(_lax, _UNCHECKED),
     *_compatible("numpy"),
     *_compatible("explicit"),
     *_STRICT,

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.faults.axis import given_axis
 from tests.faults.calls import data, dml_call
-from tests.faults.dml_split import axis_of
 from tests.faults.fault import DML, Call, Fault, Where, Writer
+from tests.faults.unchecked import Unchecked, accepted, left_out
 
 _lax = Writer(DML, "missing validation")
 _strict = Writer(DML, "over-strict")
@@ -34,18 +35,18 @@ def _changed(position: int, call: Call = _THREE, **changes: Any) -> Call:
 
 
 def _sum(call: Call) -> int:
-    return sum(each["Sizes"][axis_of(call)] for each in _told(call))
+    return sum(each["Sizes"][given_axis(call)] for each in _told(call))
 
 
 def _over(call: Call) -> int:
-    over: int = _sum(call) - call.data.shape[axis_of(call)]
+    over: int = _sum(call) - call.data.shape[given_axis(call)]
     return over
 
 
 def _off_axis(call: Call, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
     """Return each dimension off the axis that differs: its number, its size, that of the input."""
     triples = zip(range(len(sizes)), sizes, call.data.shape, strict=True)
-    return [(d, found, n) for d, found, n in triples if d != axis_of(call) and found != n]
+    return [(d, found, n) for d, found, n in triples if d != given_axis(call) and found != n]
 
 
 def _placed(rule: str, what: str, broken: Test, changes: Mapping[str, Any]) -> list[Fault]:
@@ -73,13 +74,8 @@ def _width(name: str) -> str:
     return "".join(filter(str.isdigit, name))
 
 
-_UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
-    *(
-        ("required-members", name, f"calls without {name}",
-         lambda c, name=name: name not in {**c.inputs, **c.attributes},
-         _THREE.without(name))
-        for name in _MEMBERS[1:]
-    ),
+_UNCHECKED: tuple[Unchecked, ...] = (
+    *left_out(_THREE, *_MEMBERS[1:], rule="required-members"),
     *(
         ("input-type", of, f"an input of {of}",
          lambda c, of=of: c.data.dtype.name == of, _witness)
@@ -103,11 +99,12 @@ _UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
      lambda c: c.attributes["OutputCount"] > len(_told(c)), _THREE.told(OutputCount=4)),
     ("output-count-matches", "below", "fewer outputs counted than described",
      lambda c: c.attributes["OutputCount"] < len(_told(c)), _THREE.told(OutputCount=2)),
-    ("axis-range", "of-rank", "an Axis of rank", lambda c: axis_of(c) == c.data.ndim,
+    ("axis-range", "of-rank", "an Axis of rank", lambda c: given_axis(c) == c.data.ndim,
      _THREE.told(Axis=3)),
-    ("axis-range", "minus-one", "an Axis of -1", lambda c: axis_of(c) == -1, _THREE.told(Axis=-1)),
+    ("axis-range", "minus-one", "an Axis of -1", lambda c: given_axis(c) == -1,
+     _THREE.told(Axis=-1)),
     ("axis-range", "below-minus-rank", "an Axis below -rank",
-     lambda c: axis_of(c) < -c.data.ndim, _THREE.told(Axis=-4)),
+     lambda c: given_axis(c) < -c.data.ndim, _THREE.told(Axis=-4)),
     ("output-rank", "more", "outputs of more dimensions",
      lambda c: any(len(each["Sizes"]) > c.data.ndim for each in _told(c)),
      _changed(0, Sizes=[1, 3, 2, 2])),
@@ -126,10 +123,10 @@ _UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
     ("output-sizes-not-negative", "sum-right", "negative sizes where the sum is right",
      lambda c: _over(c) == 0, _changed(0, dml_call(data(2), 0, [-1, 3]))),
     ("output-sizes-off-axis", "before", "other sizes before the axis",
-     lambda c: all(d < axis_of(c) for each in _told(c) for d, *_ in _off_axis(c, each["Sizes"])),
+     lambda c: all(d < given_axis(c) for each in _told(c) for d, *_ in _off_axis(c, each["Sizes"])),
      _changed(0, dml_call(data(2, 4), 1, [1, 3]), Sizes=[3, 1])),
     ("output-sizes-off-axis", "behind", "other sizes behind the axis",
-     lambda c: all(d > axis_of(c) for each in _told(c) for d, *_ in _off_axis(c, each["Sizes"])),
+     lambda c: all(d > given_axis(c) for each in _told(c) for d, *_ in _off_axis(c, each["Sizes"])),
      _changed(0, Sizes=[3, 2, 3])),
     ("output-sizes-off-axis", "smaller", "smaller sizes off the axis",
      lambda c: all(x < n for each in _told(c) for _, x, n in _off_axis(c, each["Sizes"])),
@@ -143,10 +140,7 @@ _UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
 )  # fmt: skip
 
 _LAX = [
-    *(
-        _lax.accepts(rule, name, f"accepts {text}", where, call)
-        for rule, name, text, where, call in _UNCHECKED
-    ),
+    *accepted(_lax, _UNCHECKED),
     *_placed("output-rank", "another rank", lambda c, each: len(each["Sizes"]) != c.data.ndim,
              {"Sizes": [2, 2]}),
     *_placed("output-type", "another type", lambda c, each: each["DataType"] != _type_of(c),
@@ -162,7 +156,7 @@ _LAX = [
         for bits in (8, 16, 32)
     ),
     _narrow.accepts("axis-range", "in-8-bits", "takes Axis in 8 bits",
-                    lambda c: 0 <= axis_of(c) % 256 < c.data.ndim, _THREE.told(Axis=256)),
+                    lambda c: 0 <= given_axis(c) % 256 < c.data.ndim, _THREE.told(Axis=256)),
 ]  # fmt: skip
 
 _STRICT = [
@@ -177,7 +171,7 @@ _STRICT = [
     _strict.rejects("f64-rejected", "rejects f64, as old feature levels do",
                     lambda c, _: c.data.dtype == np.float64, dml_call(data(3, of="f64"), 0, [3])),
     _strict.rejects("parts-of-1-rejected", "rejects parts of size 1",
-                    lambda c, out: 1 in [each.shape[axis_of(c)] for each in out],
+                    lambda c, out: 1 in [each.shape[given_axis(c)] for each in out],
                     dml_call(data(3), 0, [1, 2])),
 ]  # fmt: skip
 

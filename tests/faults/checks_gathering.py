@@ -4,19 +4,17 @@ from math import prod
 
 import numpy as np
 
+from tests.faults.axis import axis_of, given_axis
 from tests.faults.calls import data, gather_call, ints
-from tests.faults.fault import GATHER, Call, Where, Writer
-from tests.faults.gathering import axis_of, batch_of
+from tests.faults.fault import GATHER, Call, Writer
+from tests.faults.gathering import batch_of
+from tests.faults.unchecked import Unchecked, accepted, axis_outside, left_out, of_floats
 
 _lax = Writer(GATHER, "missing validation")
 _strict = Writer(GATHER, "over-strict")
 
 _ONE = gather_call(data(4, 4), [0, 1], 0)
 _BATCHED = gather_call(data(2, 3, 4), [[[0], [1], [2]]] * 2, 2, 2)
-
-
-def _axis(call: Call) -> int:
-    return int(call["axis"].item())
 
 
 def _batch(call: Call) -> int:
@@ -33,28 +31,14 @@ def _pairs(call: Call) -> list[tuple[int, int]]:
     return list(zip(call.data.shape[: batch_of(call)], call["indices"].shape, strict=False))
 
 
-_UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
-    *(
-        ("required-inputs", name, f"calls without {name}",
-         lambda c, name=name: name not in c.inputs, _ONE.without(name))
-        for name in ("data", "indices", "axis")
-    ),
-    *(
-        (f"{name}-type", of, f"{name} of {of}",
-         lambda c, name=name, of=of: c[name].dtype == of,
-         _ONE.given(**{name: _ONE[name].astype(of)}))
-        for name in ("indices", "axis") for of in ("float32", "float16")
-    ),
+_UNCHECKED: tuple[Unchecked, ...] = (
+    *left_out(_ONE, "data", "indices", "axis"),
+    *of_floats(_ONE, indices="indices-type", axis="axis-type"),
     ("axis-shape", "matrix", "an axis of shape [1, 1]", lambda c: c["axis"].shape == (1, 1),
      _ONE.given(axis=ints([[0]]))),
     ("axis-shape", "any-rank", "an axis of rank 2 and more",
      lambda c: c["axis"].ndim >= 2, _ONE.given(axis=ints([[[0]]]))),
-    ("axis-range", "of-rank", "an axis of rank", lambda c: _axis(c) == c.data.ndim,
-     _ONE.given(axis=ints(2))),
-    ("axis-range", "of-minus-rank-minus-1", "an axis of -rank - 1",
-     lambda c: _axis(c) == -c.data.ndim - 1, _ONE.given(axis=ints(-3))),
-    ("axis-range", "one-element", "any axis of shape [1]", lambda c: c["axis"].ndim == 1,
-     _ONE.given(axis=ints([5]))),
+    *axis_outside(_ONE),
     ("axis-range", "scalar-data", "a scalar as data", lambda c: c.data.ndim == 0,
      gather_call(data(), 0)),
     ("batch-dims-range", "above", "a batch_dims past the smaller rank",
@@ -72,7 +56,7 @@ _UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
     ("batch-dims-at-most-axis", "negative-batch", "a negative batch_dims that comes beyond axis",
      lambda c: _batch(c) < 0, gather_call(data(2, 2), [[0], [0]], 0, -1)),
     ("batch-dims-at-most-axis", "negative-axis", "a batch_dims beyond a negative axis",
-     lambda c: _axis(c) < 0, gather_call(data(2, 2), [0, 0], -2, 1)),
+     lambda c: given_axis(c) < 0, gather_call(data(2, 2), [0, 0], -2, 1)),
     ("batch-dims-at-most-axis", "by-two", "a batch_dims two or more beyond axis",
      lambda c: batch_of(c) > axis_of(c) + 1, gather_call(data(2, 2), [[0, 0], [0, 0]], 0, 2)),
     ("batch-shapes-equal", "data-stretched", "data with a batch of 1, stretched",
@@ -103,7 +87,7 @@ _STRICT = [
                     lambda c, _: min(c.ints("indices"), default=0) < 0,
                     gather_call(data(4), [-1])),
     _strict.rejects("negative-axis-rejected", "rejects a negative axis",
-                    lambda c, _: _axis(c) < 0, gather_call(data(4), [0], -1)),
+                    lambda c, _: given_axis(c) < 0, gather_call(data(4), [0], -1)),
     _strict.rejects("one-element-axis-rejected", "rejects an axis of shape [1]",
                     lambda c, _: c["axis"].ndim == 1, gather_call(data(4), [0], [0])),
     _strict.rejects("scalar-axis-rejected", "rejects a scalar axis",
@@ -122,9 +106,6 @@ _STRICT = [
 ]  # fmt: skip
 
 FAULTS = [
-    *(
-        _lax.accepts(rule, name, f"accepts {text}", where, call)
-        for rule, name, text, where, call in _UNCHECKED
-    ),
+    *accepted(_lax, _UNCHECKED),
     *_STRICT,
 ]

@@ -7,6 +7,7 @@ import numpy as np
 
 from tests.faults.calls import data, ints, slice_call
 from tests.faults.fault import SLICE, Call, Fault, Where, Writer
+from tests.faults.unchecked import accepted, left_out
 
 _lax = Writer(SLICE, "missing validation")
 _strict = Writer(SLICE, "over-strict")
@@ -134,11 +135,7 @@ _REPEATED: tuple[tuple[str, str, Where, Call], ...] = (
 )  # fmt: skip
 
 _LAX = [
-    *(
-        _lax.accepts("required-inputs", name, f"accepts calls without {name}",
-                     lambda call, name=name: name not in call.inputs, _ONE.without(name))  # type: ignore[misc]
-        for name in ("data", *_LISTS)
-    ),
+    *accepted(_lax, left_out(_ONE, "data", *_LISTS)),
     _lax.accepts("data-rank", "scalar", "accepts a scalar as data", _always,
                  slice_call(data(), [0], [1], [1])),
     *(fault for name in (*_LISTS, "axes") for fault in _floats(name)),

@@ -2,18 +2,16 @@
 
 import numpy as np
 
+from tests.faults.axis import axis_of, extent_of, given_axis
 from tests.faults.calls import data, ints, split_call
-from tests.faults.fault import SPLIT, Call, Where, Writer
-from tests.faults.variadic_split import axis_of, extent_of, lengths
+from tests.faults.fault import SPLIT, Call, Writer
+from tests.faults.unchecked import Unchecked, accepted, axis_outside, left_out, of_floats
+from tests.faults.variadic_split import lengths
 
 _lax = Writer(SPLIT, "missing validation")
 _strict = Writer(SPLIT, "over-strict")
 
 _TWO = split_call(data(6, 2), 0, [2, 4])
-
-
-def _axis(call: Call) -> int:
-    return int(call["axis"].item())
 
 
 def _over(call: Call) -> int:
@@ -29,31 +27,16 @@ def _told(*values: int) -> Call:
     return _TWO.given(split_lengths=ints(values))
 
 
-_UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
-    *(
-        ("required-inputs", name, f"calls without {name}",
-         lambda c, name=name: name not in c.inputs, _TWO.without(name))
-        for name in ("data", "axis", "split_lengths")
-    ),
-    *(
-        (rule, of, f"{name} of {of}",
-         lambda c, name=name, of=of: c[name].dtype == of,
-         _TWO.given(**{name: _TWO[name].astype(of)}))
-        for name, rule in (("axis", "axis-type"), ("split_lengths", "lengths-type"))
-        for of in ("float32", "float16")
-    ),
+_UNCHECKED: tuple[Unchecked, ...] = (
+    *left_out(_TWO, "data", "axis", "split_lengths"),
+    *of_floats(_TWO, axis="axis-type", split_lengths="lengths-type"),
     ("axis-shape", "matrix", "an axis of shape [1, 1]", lambda c: c["axis"].shape == (1, 1),
      _TWO.given(axis=ints([[0]]))),
     ("axis-shape", "two", "two axes, of which it takes the first",
      lambda c: c["axis"].shape == (2,), _TWO.given(axis=ints([0, 1]))),
     ("axis-shape", "none", "an empty axis", lambda c: c["axis"].size == 0,
      _TWO.given(axis=ints([]))),
-    ("axis-range", "of-rank", "an axis of rank", lambda c: _axis(c) == c.data.ndim,
-     _TWO.given(axis=ints(2))),
-    ("axis-range", "of-minus-rank-minus-1", "an axis of -rank - 1",
-     lambda c: _axis(c) == -c.data.ndim - 1, _TWO.given(axis=ints(-3))),
-    ("axis-range", "one-element", "any axis of shape [1]", lambda c: c["axis"].ndim == 1,
-     _TWO.given(axis=ints([5]))),
+    *axis_outside(_TWO),
     ("axis-range", "scalar-data", "a scalar as data", lambda c: c.data.ndim == 0,
      split_call(data(), 0, [1])),
     ("lengths-rank", "scalar", "a scalar as split_lengths",
@@ -88,8 +71,8 @@ _UNCHECKED: tuple[tuple[str, str, str, Where, Call], ...] = (
      lambda c: _over(c) % 2**32 == 0, _told(2, 4 + 2**32)),
     ("lengths-sum", "empty-data", "any lengths where data is empty", lambda c: c.data.size == 0,
      split_call(data(0), 0, [2])),
-    ("lengths-sum", "negative-axis", "any lengths where axis is negative", lambda c: _axis(c) < 0,
-     split_call(data(6), -1, [2])),
+    ("lengths-sum", "negative-axis", "any lengths where axis is negative",
+     lambda c: given_axis(c) < 0, split_call(data(6), -1, [2])),
     ("lengths-leave-rest", "by-one", "lengths beside -1 that are one too long",
      lambda c: _over(c) == 1, _told(7, -1)),
     ("lengths-leave-rest", "first", "too long lengths where -1 is first",
@@ -116,9 +99,6 @@ _STRICT = [
 ]  # fmt: skip
 
 FAULTS = [
-    *(
-        _lax.accepts(rule, name, f"accepts {text}", where, call)
-        for rule, name, text, where, call in _UNCHECKED
-    ),
+    *accepted(_lax, _UNCHECKED),
     *_STRICT,
 ]

@@ -1,28 +1,15 @@
 """DirectML's split: sizes, offsets and axes that are taken for others."""
 
-from itertools import accumulate
-from math import prod
-
 import numpy as np
 
+from tests.faults import splitting
+from tests.faults.axis import axis_of
 from tests.faults.calls import data, dml_call
 from tests.faults.fault import DML, Call, Fault, Outputs, Writer
 
 _arithmetic = Writer(DML, "index arithmetic")
 _axis = Writer(DML, "axis order")
 _size = Writer(DML, "size threshold")
-
-
-def axis_of(call: Call) -> int:
-    """Return the axis."""
-    found: int = call.attributes["Axis"]
-    return found
-
-
-def _from_the_first(call: Call, outputs: Outputs) -> Outputs:
-    """Take every part from the beginning of the axis."""
-    before = (slice(None),) * axis_of(call)
-    return [call.data[(*before, slice(each.shape[axis_of(call)]))].copy() for each in outputs]
 
 
 def _as_the_first(call: Call, outputs: Outputs) -> Outputs:
@@ -34,13 +21,6 @@ def _as_the_first(call: Call, outputs: Outputs) -> Outputs:
         start = min(i * step, call.data.shape[axis] - size)
         found.append(call.data.take(np.arange(start, start + size), axis))
     return found
-
-
-def _in_memory_order(call: Call, outputs: Outputs) -> Outputs:
-    """Take the parts from the buffer one after the other, as is right on the first axis."""
-    ends = list(accumulate(prod(each.shape) for each in outputs))
-    chunks = np.split(call.data.ravel(), ends[:-1])
-    return [c.reshape(each.shape).copy() for c, each in zip(chunks, outputs, strict=True)]
 
 
 def _on_axis(name: str, text: str, axis: int, rank: int) -> Fault:
@@ -66,14 +46,12 @@ _THREE = dml_call(data(6, 2), 0, [3, 2, 1])
 
 FAULTS = [
     _arithmetic.returns("offset-not-advanced", "takes every part from the beginning of the axis",
-                        _from_the_first, _THREE),
+                        splitting.from_the_first, _THREE),
     _arithmetic.returns("distance-of-the-first", "advances by the first part's size",
                         _as_the_first, dml_call(data(6, 2), 0, [2, 3, 1])),
-    _arithmetic.returns("equal-parts", "splits evenly",
-                        lambda c, out: [each.copy() for each in
-                                        np.array_split(c.data, len(out), axis_of(c))], _THREE),
-    _arithmetic.returns("in-memory-order", "cuts the buffer, not the axis", _in_memory_order,
-                        dml_call(data(2, 6), 1, [2, 4])),
+    _arithmetic.returns("equal-parts", "splits evenly", splitting.equal_parts, _THREE),
+    _arithmetic.returns("in-memory-order", "cuts the buffer, not the axis",
+                        splitting.in_memory_order, dml_call(data(2, 6), 1, [2, 4])),
     _arithmetic.returns("order-reversed", "returns the parts last to first",
                         lambda _, out: out[::-1], _THREE),
     _arithmetic.spoils("single-output", "is wrong where there is one output",
@@ -94,12 +72,7 @@ FAULTS = [
     _on_axis("axis-1-of-8", "on the second axis of eight", 1, 8),
     _on_axis("axis-3-of-5", "on the fourth axis of five", 3, 5),
     _on_axis("channel-axis-of-4", "on the second axis of four", 1, 4),
-    _size.spoils("nine-parts", "is wrong with more than eight outputs", lambda _, out: len(out) > 8,
-                 dml_call(data(9), 0, [1] * 9)),
-    _size.spoils("seventeen-parts", "is wrong with more than 16 outputs",
-                 lambda _, out: len(out) > 16, dml_call(data(17), 0, [1] * 17)),
-    _size.spoils("four-to-eight-parts", "is wrong with four to eight outputs",
-                 lambda _, out: 4 <= len(out) <= 8, dml_call(data(4), 0, [1] * 4)),
+    *splitting.wrong_by_number(_size, "outputs", dml_call),
     _size.spoils("part-128", "is wrong with a part past 127",
                  lambda c, out: max(each.shape[axis_of(c)] for each in out) > 127,
                  dml_call(data(128), 0, [128])),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tests.faults.axis import axis_of, extent_of
 from tests.faults.calls import broadcast_call, data, gather_call, slice_call, split_call, whole
 from tests.faults.fault import BROADCAST, GATHER, SLICE, SPLIT, Call, Fault, Outputs, Writer
 
@@ -36,9 +37,8 @@ def _lengths(call: Call) -> list[int]:
 
 def _rest(call: Call, outputs: Outputs) -> int | None:
     """Return the length of the part that -1 stands for."""
-    axis = int(call["axis"].item())
     lengths = _lengths(call)
-    return outputs[lengths.index(-1)].shape[axis] if -1 in lengths else None
+    return outputs[lengths.index(-1)].shape[axis_of(call)] if -1 in lengths else None
 
 
 def _at_least_one(call: Call, outputs: Outputs) -> Outputs:
@@ -65,11 +65,6 @@ def _ones_kept(call: Call, outputs: Outputs) -> Outputs:
     for _, axis in _stretched_to_zero(call, outputs):
         shape[axis] = 1
     return [np.zeros(shape, call.data.dtype)] if shape != list(outputs[0].shape) else outputs
-
-
-def _gather_extent(call: Call) -> int:
-    extent: int = call.data.shape[int(call["axis"].item())]
-    return extent
 
 
 _OWN = [
@@ -103,7 +98,7 @@ _OWN = [
         lambda c, out: [
             each
             for each, n in zip(out, _lengths(c), strict=True)
-            if n != -1 or each.shape[int(c["axis"].item())]
+            if n != -1 or each.shape[axis_of(c)]
         ],
         split_call(data(3), 0, [3, -1]),
     ),
@@ -175,7 +170,7 @@ _OWN = [
     _gather.rejects(
         "empty-axis-rejected",
         "rejects indices into an axis of 0",
-        lambda c, out: _gather_extent(c) == 0 and out[0].size,
+        lambda c, out: extent_of(c) == 0 and out[0].size,
         gather_call(data(0), [0]),
     ),
     _gather.returns(
@@ -183,7 +178,7 @@ _OWN = [
         "leaves the output unwritten where the axis is 0",
         lambda c, out: [
             np.full_like(each.view(np.uint8), 1).view(each.dtype)
-            if each.size and each.ndim and not _gather_extent(c)
+            if each.size and each.ndim and not extent_of(c)
             else each
             for each in out
         ],

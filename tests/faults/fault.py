@@ -50,6 +50,10 @@ class Call:
         found: list[int] = self.inputs[name].ravel().tolist()
         return found
 
+    def moving(self, data: Array) -> "Call":
+        """Return the call with other data to move."""
+        return self.given(**{next(iter(self.inputs)): data})
+
     def given(self, **inputs: Array) -> "Call":
         """Return the call with other inputs."""
         return replace(self, inputs={**self.inputs, **inputs})
@@ -75,6 +79,8 @@ class Call:
 Compute: TypeAlias = Callable[[Call], Any]
 Outputs: TypeAlias = list[Array]
 Where: TypeAlias = Callable[[Call], Any]
+# What becomes of a call's right outputs, or whether something does.
+Change: TypeAlias = Callable[[Call, Outputs], Any]
 
 
 @dataclass(frozen=True)
@@ -174,42 +180,39 @@ class Writer:
 
         return self.computes(name, text, compute, *witness)
 
-    def returns(
-        self, name: str, text: str, change: Callable[[Call, Outputs], Any], *witness: Call
-    ) -> Fault:
-        """Write down a backend that makes something else of the right outputs."""
-        return self.computes(
-            name, text, lambda call: change(call, right(self.operator, call)), *witness
-        )
+    def keeps(self, name: str, text: str, begin: Callable[[], Change], *witness: Call) -> Fault:
+        """Write down a backend that keeps something of its calls, and changes outputs by it."""
 
-    def spoils(
-        self, name: str, text: str, where: Callable[[Call, Outputs], Any], *witness: Call
-    ) -> Fault:
+        def make() -> Compute:
+            change = begin()
+            return lambda call: change(call, right(self.operator, call))
+
+        return self.remembers(name, text, make, *witness)
+
+    def returns(self, name: str, text: str, change: Change, *witness: Call) -> Fault:
+        """Write down a backend that makes something else of the right outputs."""
+        return self.keeps(name, text, lambda: change, *witness)
+
+    def spoils(self, name: str, text: str, where: Change, *witness: Call) -> Fault:
         """Write down a backend whose last elements are wrong in some calls."""
         return self.returns(
             name, text, lambda call, out: spoiled(out) if where(call, out) else out, *witness
         )
 
-    def rejects(
-        self, name: str, text: str, where: Callable[[Call, Outputs], Any], *witness: Call
-    ) -> Fault:
+    def rejects(self, name: str, text: str, where: Change, *witness: Call) -> Fault:
         """Write down a backend that rejects some valid calls."""
+        return self._raises(ValueError, name, text, where, *witness)
 
-        def compute(call: Call, outputs: Outputs) -> Outputs:
-            if where(call, outputs):
-                raise ValueError(text)
-            return outputs
-
-        return self.returns(name, text, compute, *witness)
-
-    def declines(
-        self, name: str, text: str, where: Callable[[Call, Outputs], Any], *witness: Call
-    ) -> Fault:
+    def declines(self, name: str, text: str, where: Change, *witness: Call) -> Fault:
         """Write down a backend that does not support some calls, and never said so."""
+        return self._raises(NotImplementedError, name, text, where, *witness)
 
+    def _raises(
+        self, error: type[Exception], name: str, text: str, where: Change, *witness: Call
+    ) -> Fault:
         def compute(call: Call, outputs: Outputs) -> Outputs:
             if where(call, outputs):
-                raise NotImplementedError(text)
+                raise error(text)
             return outputs
 
         return self.returns(name, text, compute, *witness)

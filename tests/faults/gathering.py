@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opcert.generator.element_types import Array
+from tests.faults.axis import axis_of, extent_of, given_axis
 from tests.faults.calls import data, gather_call
 from tests.faults.fault import GATHER, Call, Fault, Outputs, Writer, right
 
@@ -22,25 +23,15 @@ _rank = Writer(GATHER, "rank")
 _FAR = 2**40
 
 
-def axis_of(call: Call) -> int:
-    """Return the axis, counted from the front."""
-    return int(call["axis"].item()) % call.data.ndim
-
-
 def batch_of(call: Call) -> int:
     """Return how many batch dimensions there are."""
     given: int = call.attributes.get("batch_dims", 0)
     return given + call["indices"].ndim if given < 0 else given
 
 
-def _extent(call: Call) -> int:
-    extent: int = call.data.shape[axis_of(call)]
-    return extent
-
-
 def _strays(call: Call) -> Array:
     """Return where indices are out of range."""
-    n, indices = _extent(call), call["indices"]
+    n, indices = extent_of(call), call["indices"]
     outside = [not -n <= index < n for index in call.ints("indices")]
     return np.array(outside, bool).reshape(indices.shape)
 
@@ -57,7 +48,7 @@ def _indexing(
     """Write down a backend that takes an index into an axis of some size for another one."""
 
     def changed(call: Call) -> Call:
-        n, indices = _extent(call), call["indices"]
+        n, indices = extent_of(call), call["indices"]
         if (of is not None and indices.dtype != np.dtype(of)) or not n:
             return call
         values = [min(change(each, n), 2**63 - 1) for each in call.ints("indices")]
@@ -160,12 +151,12 @@ _OF_STRAYS = [
     _filling("all", "leaves strays unwritten where nothing else is picked", 1,
              lambda call: _strays(call).all(), gather_call(data(3), [9, -9])),
     _filling("empty-axis", "leaves the output unwritten on an axis of 0", 1,
-             lambda call: _extent(call) == 0, gather_call(data(0), [0])),
+             lambda call: extent_of(call) == 0, gather_call(data(0), [0])),
     _stray.rejects("rejected-above", "rejects indices above",
-                   lambda call, _: max(call.ints("indices"), default=-1) >= _extent(call) > 0,
+                   lambda call, _: max(call.ints("indices"), default=-1) >= extent_of(call) > 0,
                    gather_call(data(3), [3])),
     _stray.rejects("rejected-below", "rejects indices below",
-                   lambda call, _: min(call.ints("indices"), default=0) < -_extent(call) < 0,
+                   lambda call, _: min(call.ints("indices"), default=0) < -extent_of(call) < 0,
                    gather_call(data(3), [-4])),
 ]  # fmt: skip
 
@@ -222,7 +213,7 @@ _OF_BATCHES = [
                   lambda call, _: call.attributes.get("batch_dims", 0) < 0,
                   gather_call(data(3), [0], 0, -1)),
     _sign.spoils("negative-axis-with-batches", "is wrong with batches and a negative axis",
-                 lambda call, _: batch_of(call) and int(call["axis"].item()) < 0,
+                 lambda call, _: batch_of(call) and given_axis(call) < 0,
                  gather_call(data(2, 3), [[0], [1]], -1, 1)),
     _default.changes("batch-dims-ignored", "takes batch_dims for 0", lambda call:
                      call.without("batch_dims"), _TWO),
@@ -241,7 +232,7 @@ _OF_BATCHES = [
     _size.spoils("inner-256-elements", "is wrong with slices of more than 255 elements",
                  lambda call, _: _inner(call) > 255, gather_call(data(2, 256), [1])),
     _narrow.spoils("index-in-7-bits", "keeps indices in range in 7 bits",
-                   lambda call, _: any(127 < v < _extent(call) for v in call.ints("indices")),
+                   lambda call, _: any(127 < v < extent_of(call) for v in call.ints("indices")),
                    gather_call(data(200), [150])),
 ]  # fmt: skip
 
@@ -268,7 +259,7 @@ _OF_AXES = [
                   lambda call: call.given(axis=np.array(batch_of(call))) if call.data.ndim > 1
                   else call, gather_call(_SQUARE, [0, 1], 1)),
     _axis.changes("negative-axis-mirrored", "counts a negative axis from the front: -1 is 0",
-                  lambda call: call.given(axis=np.array(max(-int(call["axis"].item()) - 1,
+                  lambda call: call.given(axis=np.array(max(-given_axis(call) - 1,
                                                             batch_of(call))))
                   if call["axis"] < 0 else call, gather_call(_SQUARE, [0, 1], -1)),
     _axis.changes("indices-transposed", "reads square indices column by column",
@@ -278,7 +269,7 @@ _OF_AXES = [
                   if call["indices"].ndim == 1 and not batch_of(call) else out,
                   gather_call(data(2, 3), [0, 1], 1)),
     _axis.spoils("one-element-axis-negative", "is wrong with a negative axis of shape [1]",
-                 lambda call, _: call["axis"].ndim == 1 and int(call["axis"].item()) < 0,
+                 lambda call, _: call["axis"].ndim == 1 and given_axis(call) < 0,
                  gather_call(_SQUARE, [0], [-1])),
     _rank.returns("scalar-keeps-axis", "keeps the axis, of size 1, for a scalar index",
                   lambda call, out: [np.expand_dims(out[0], axis_of(call))]

@@ -1,10 +1,9 @@
 """Inputs that a call writes to: as scratch space, when it normalises them, or one call later."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from opcert.reference import RuleBroken
+from tests.faults.axis import axis_of, extent_of, given_axis
 from tests.faults.calls import (
     broadcast_call,
     broken,
@@ -21,6 +20,7 @@ from tests.faults.fault import (
     SLICE,
     SPLIT,
     Call,
+    Change,
     Compute,
     Fault,
     Outputs,
@@ -49,22 +49,17 @@ def _when_rejecting(operator: str) -> Compute:
     return compute
 
 
-def _one_call_later(operator: str) -> Callable[[], Compute]:
+def _one_call_later() -> Change:
     """Take the data of the call before for a buffer of its own."""
+    kept: list[Call] = []
 
-    def make() -> Compute:
-        kept: list[Call] = []
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        for before in kept:
+            _scratch(before, outputs)
+        kept[:] = [call]
+        return outputs
 
-        def compute(call: Call) -> Outputs:
-            outputs = right(operator, call)
-            for before in kept:
-                _scratch(before, outputs)
-            kept[:] = [call]
-            return outputs
-
-        return compute
-
-    return make
+    return change
 
 
 def _faults(operator: str) -> list[Fault]:
@@ -77,10 +72,10 @@ def _faults(operator: str) -> list[Fault]:
             _when_rejecting(operator),
             broken(operator),
         ),
-        write.remembers(
+        write.keeps(
             "one-call-later",
             "writes to the data of the call before",
-            _one_call_later(operator),
+            _one_call_later,
             call,
             call,
         ),
@@ -103,20 +98,19 @@ def _bounds_clamped(call: Call, outputs: Outputs) -> Outputs:
 def _rest_filled_in(call: Call, outputs: Outputs) -> Outputs:
     for k, output in enumerate(outputs):
         if call.ints("split_lengths")[k] == -1:
-            call["split_lengths"][k] = output.shape[int(call["axis"].item())]
+            call["split_lengths"][k] = output.shape[axis_of(call)]
     return outputs
 
 
 def _axis_normalised(call: Call, outputs: Outputs) -> Outputs:
-    if int(call["axis"].item()) < 0:
+    if given_axis(call) < 0:
         call["axis"][...] += call.data.ndim
     return outputs
 
 
 def _indices_normalised(call: Call, outputs: Outputs) -> Outputs:
-    extent = call.data.shape[int(call["axis"].item())]
     if call["indices"].dtype.kind == "i":
-        call["indices"][call["indices"] < 0] += extent
+        call["indices"][call["indices"] < 0] += extent_of(call)
     return outputs
 
 
@@ -132,7 +126,7 @@ def _target_consumed(call: Call, outputs: Outputs) -> Outputs:
     return outputs
 
 
-_NORMALISED: tuple[tuple[str, str, str, Callable[[Call, Outputs], Outputs], Call], ...] = (
+_NORMALISED: tuple[tuple[str, str, str, Change, Call], ...] = (
     (
         SLICE,
         "axes-normalised",

@@ -1,6 +1,7 @@
 """What one call leaves behind for the next: caches under too small a key, warm-ups, counters."""
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.faults.fault import (
     SLICE,
     SPLIT,
     Call,
+    Change,
     Compute,
     Fault,
     Outputs,
@@ -51,125 +53,94 @@ _OUTPUT_KEYS: tuple[tuple[str, str, Key], ...] = (
 )
 
 
-def _outputs_cached(operator: str, key: Key) -> Callable[[], Compute]:
+def _outputs_cached(key: Key) -> Change:
     """Answer a call with the outputs of the last one of the same key."""
-
-    def make() -> Compute:
-        cache: dict[Hashable, Outputs] = {}
-
-        def compute(call: Call) -> Outputs:
-            outputs = right(operator, call)
-            return [each.copy() for each in cache.setdefault(key(call), outputs)]
-
-        return compute
-
-    return make
+    cache: dict[Hashable, Outputs] = {}
+    return lambda call, outputs: [each.copy() for each in cache.setdefault(key(call), outputs)]
 
 
-def _plan_cached(operator: str, key: Key) -> Callable[[], Compute]:
+def _plan_cached(operator: str, key: Key) -> Change:
     """Compute a call with the indices and attributes of the first one of the same key."""
+    plans: dict[Hashable, Call] = {}
 
-    def make() -> Compute:
-        plans: dict[Hashable, Call] = {}
-
-        def compute(call: Call) -> Outputs:
-            outputs = right(operator, call)
-            first, *others = call.inputs
-            kept = Call({name: call[name].copy() for name in others}, call.attributes)
-            plan = plans.setdefault(key(call), kept)
-            try:
-                return right(operator, Call({first: call.data, **plan.inputs}, plan.attributes))
-            except RuleBroken:
-                return outputs
-
-        return compute
-
-    return make
-
-
-def _spoiled_when(operator: str, when: Callable[[int, bool], bool]) -> Callable[[], Compute]:
-    """Spoil a call where `when` says so, of its number and of a rejection just before it."""
-
-    def make() -> Compute:
-        numbers, rejected = count(1), [False]
-
-        def compute(call: Call) -> Outputs:
-            behind, rejected[0] = rejected[0], True
-            outputs = right(operator, call)
-            rejected[0] = False
-            return spoiled(outputs) if when(next(numbers), behind) else outputs
-
-        return compute
-
-    return make
-
-
-def _first_of_signature(operator: str) -> Callable[[], Compute]:
-    """Spoil the first call of each signature."""
-
-    def make() -> Compute:
-        seen: set[Hashable] = set()
-
-        def compute(call: Call) -> Outputs:
-            outputs = right(operator, call)
-            new = _signature(call) not in seen
-            seen.add(_signature(call))
-            return spoiled(outputs) if new else outputs
-
-        return compute
-
-    return make
-
-
-def _width_changed(operator: str) -> Callable[[], Compute]:
-    def make() -> Compute:
-        last: list[int] = []
-
-        def compute(call: Call) -> Outputs:
-            outputs = right(operator, call)
-            changed = bool(last) and last[-1] != call.data.itemsize
-            last[:] = [call.data.itemsize]
-            return spoiled(outputs) if changed else outputs
-
-        return compute
-
-    return make
-
-
-def _uploaded_once(operator: str) -> Callable[[], Compute]:
-    """Upload data unless it is what was uploaded first, whatever came in between."""
-
-    def make() -> Compute:
-        first: dict[Hashable, bytes] = {}
-        uploaded: dict[Hashable, Array] = {}
-
-        def compute(call: Call) -> Outputs:
-            outputs, key = right(operator, call), _signature(call)
-            if first.setdefault(key, call.data.tobytes()) == call.data.tobytes():
-                kept = uploaded.setdefault(key, call.data.copy())
-                return right(operator, call.given(**{next(iter(call.inputs)): kept}))
-            uploaded[key] = call.data.copy()
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        first, *others = call.inputs
+        kept = Call({name: call[name].copy() for name in others}, call.attributes)
+        plan = plans.setdefault(key(call), kept)
+        try:
+            return right(operator, Call({first: call.data, **plan.inputs}, plan.attributes))
+        except RuleBroken:
             return outputs
 
-        return compute
-
-    return make
+    return change
 
 
-def _type_cached(operator: str) -> Callable[[], Compute]:
+def _spoiled_when(operator: str, when: Callable[[int, bool], bool]) -> Compute:
+    """Spoil a call where `when` says so, of its number and of a rejection just before it."""
+    numbers, rejected = count(1), [False]
+
+    def compute(call: Call) -> Outputs:
+        behind, rejected[0] = rejected[0], True
+        outputs = right(operator, call)
+        rejected[0] = False
+        return spoiled(outputs) if when(next(numbers), behind) else outputs
+
+    return compute
+
+
+def _every(n: int) -> Callable[[int, bool], bool]:
+    return lambda number, _: number % n == 0
+
+
+def _first_of_signature() -> Change:
+    """Spoil the first call of each signature."""
+    seen: set[Hashable] = set()
+
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        new = _signature(call) not in seen
+        seen.add(_signature(call))
+        return spoiled(outputs) if new else outputs
+
+    return change
+
+
+def _width_changed() -> Change:
+    """Spoil a call whose elements are of another width than those before."""
+    last: list[int] = []
+
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        changed = bool(last) and last[-1] != call.data.itemsize
+        last[:] = [call.data.itemsize]
+        return spoiled(outputs) if changed else outputs
+
+    return change
+
+
+def _uploaded_once(operator: str) -> Change:
+    """Upload data unless it is what was uploaded first, whatever came in between."""
+    first: dict[Hashable, bytes] = {}
+    uploaded: dict[Hashable, Array] = {}
+
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        key = _signature(call)
+        if first.setdefault(key, call.data.tobytes()) == call.data.tobytes():
+            return right(operator, call.moving(uploaded.setdefault(key, call.data.copy())))
+        uploaded[key] = call.data.copy()
+        return outputs
+
+    return change
+
+
+def _type_cached(operator: str) -> Compute:
     """Use the kernel that was compiled for the first element type of a width."""
+    types: dict[tuple[int, int], np.dtype] = {}
 
-    def make() -> Compute:
-        types: dict[tuple[int, int], np.dtype] = {}
+    def compute(call: Call) -> Outputs:
+        key = call.data.ndim, call.data.itemsize
+        dtype = types.setdefault(key, call.data.dtype)
+        return [each.view(dtype) for each in right(operator, call)]
 
-        def compute(call: Call) -> Outputs:
-            key = call.data.ndim, call.data.itemsize
-            dtype = types.setdefault(key, call.data.dtype)
-            return [each.view(dtype) for each in right(operator, call)]
-
-        return compute
-
-    return make
+    return compute
 
 
 def _inverted(array: Array) -> Array:
@@ -179,17 +150,16 @@ def _inverted(array: Array) -> Array:
 def _faults(operator: str) -> list[Fault]:
     write = Writer(operator, "state")
     call = whole(operator, data(40, 2))
-    name = next(iter(call.inputs))
     # A hash of the first 64 bytes takes the two for one.
-    other = call.given(**{name: np.concatenate([call.data[:20], _inverted(call.data[20:])])})
+    other = call.moving(np.concatenate([call.data[:20], _inverted(call.data[20:])]))
     calls = (call, other)
     narrow, wide = whole(operator, data(3, 2, of="u8")), whole(operator, data(3, 2, of="f32"))
     return [
         *(
-            write.remembers(
+            write.keeps(
                 f"outputs-by-{key_name}",
                 f"caches outputs by {text}",
-                _outputs_cached(operator, key),
+                partial(_outputs_cached, key),
                 *calls,
             )
             for key_name, text, key in _OUTPUT_KEYS
@@ -197,20 +167,20 @@ def _faults(operator: str) -> list[Fault]:
         write.remembers(
             "first-call",
             "is wrong in its very first call",
-            _spoiled_when(operator, lambda number, _: number == 1),
+            partial(_spoiled_when, operator, lambda number, _: number == 1),
             call,
         ),
-        write.remembers(
+        write.keeps(
             "first-of-signature",
             "is wrong in the first call of each signature, when it tunes itself",
-            _first_of_signature(operator),
+            _first_of_signature,
             call,
         ),
         *(
             write.remembers(
                 f"every-{n}",
                 f"is wrong in every {n}th call",
-                _spoiled_when(operator, lambda number, _, n=n: number % n == 0),  # type: ignore[misc]
+                partial(_spoiled_when, operator, _every(n)),
                 *([call] * n),
             )
             for n in (3, 7, 50)
@@ -218,27 +188,27 @@ def _faults(operator: str) -> list[Fault]:
         write.remembers(
             "behind-a-rejection",
             "is wrong in the call after one that it rejected",
-            _spoiled_when(operator, lambda _, behind: behind),
+            partial(_spoiled_when, operator, lambda _, behind: behind),
             broken(operator),
             call,
         ),
-        write.remembers(
+        write.keeps(
             "data-taken-for-uploaded",
             "takes data for uploaded that was so first, whatever came in between",
-            _uploaded_once(operator),
+            partial(_uploaded_once, operator),
             *(*calls, call),
         ),
-        write.remembers(
+        write.keeps(
             "width-changed",
             "is wrong in the first call with elements of another width",
-            _width_changed(operator),
+            _width_changed,
             narrow,
             wide,
         ),
         write.remembers(
             "type-of-the-first",
             "returns the type that came first with elements of this width",
-            _type_cached(operator),
+            partial(_type_cached, operator),
             wide,
             whole(operator, data(3, 2, of="i32")),
         ),
@@ -277,10 +247,10 @@ def _of_plans(operator: str) -> list[Fault]:
             ("count", "shape, Axis and OutputCount", lambda call: (call.data.shape, _count(call))),
         )
     return [
-        write.remembers(
+        write.keeps(
             f"plan-by-{name}",
             f"caches what it made of indices and attributes by {text}",
-            _plan_cached(operator, key),
+            partial(_plan_cached, operator, key),
             first,
             second,
         )

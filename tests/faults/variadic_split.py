@@ -1,10 +1,11 @@
 """VariadicSplit: lengths, offsets and axes that are taken for others."""
 
 from itertools import accumulate
-from math import prod
 
 import numpy as np
 
+from tests.faults import splitting
+from tests.faults.axis import axis_of, extent_of, given_axis
 from tests.faults.calls import data, split_call
 from tests.faults.fault import SPLIT, Call, Outputs, Writer
 
@@ -19,29 +20,6 @@ def lengths(call: Call) -> list[int]:
     return call.ints("split_lengths")
 
 
-def axis_of(call: Call) -> int:
-    """Return the axis, counted from the front."""
-    return int(call["axis"].item()) % call.data.ndim
-
-
-def extent_of(call: Call) -> int:
-    """Return the size of the axis."""
-    extent: int = call.data.shape[axis_of(call)]
-    return extent
-
-
-def _from_the_first(call: Call, outputs: Outputs) -> Outputs:
-    """Take every part from the beginning of the axis."""
-    before = (slice(None),) * axis_of(call)
-    return [call.data[(*before, slice(each.shape[axis_of(call)]))].copy() for each in outputs]
-
-
-def _equal_parts(call: Call, outputs: Outputs) -> Outputs:
-    """Split evenly, as an operator with a number of parts does."""
-    parts = np.array_split(call.data, len(outputs), axis_of(call)) if outputs else []
-    return [part.copy() for part in parts]
-
-
 def _rest_last(call: Call, outputs: Outputs) -> Outputs:
     """Take the rest from the end, wherever the -1 stands."""
     if -1 not in lengths(call):
@@ -52,13 +30,6 @@ def _rest_last(call: Call, outputs: Outputs) -> Outputs:
     ends = list(accumulate(sizes[i] for i in order))
     parts = dict(zip(order, np.split(call.data, ends[:-1], axis), strict=True))
     return [parts[i].copy() for i in range(len(sizes))]
-
-
-def _in_memory_order(call: Call, outputs: Outputs) -> Outputs:
-    """Take the parts from the buffer one after the other, as is right on the first axis."""
-    ends = list(accumulate(prod(each.shape) for each in outputs))
-    chunks = np.split(call.data.ravel(), ends[:-1]) if outputs else []
-    return [c.reshape(each.shape).copy() for c, each in zip(chunks, outputs, strict=True)]
 
 
 def _at(call: Call, position: int) -> bool:
@@ -75,12 +46,12 @@ _LAST = split_call(data(2, 6), 1, [2, 4])
 
 FAULTS = [
     _arithmetic.returns("offset-not-advanced", "takes every part from the beginning of the axis",
-                        _from_the_first, _THREE),
-    _arithmetic.returns("equal-parts", "splits evenly", _equal_parts, _THREE),
+                        splitting.from_the_first, _THREE),
+    _arithmetic.returns("equal-parts", "splits evenly", splitting.equal_parts, _THREE),
     _arithmetic.returns("rest-last", "takes the rest from the end, wherever -1 stands",
                         _rest_last, split_call(data(6), 0, [1, -1, 2])),
     _arithmetic.returns("in-memory-order", "cuts the buffer, not the axis",
-                        _in_memory_order, _LAST),
+                        splitting.in_memory_order, _LAST),
     _arithmetic.returns("order-reversed", "returns the parts last to first",
                         lambda _, out: out[::-1], _THREE),
     _arithmetic.spoils("rest-first", "is wrong where -1 is first", lambda c, out: out and _at(c, 0),
@@ -110,24 +81,19 @@ FAULTS = [
     _axis.spoils("one-element-axis", "is wrong with an axis of shape [1]",
                  lambda c, _: c["axis"].ndim == 1, split_call(data(4), [0], [1, 3])),
     _sign.rejects("negative-axis-rejected", "rejects a negative axis",
-                  lambda c, _: int(c["axis"].item()) < 0, split_call(data(4), -1, [1, 3])),
+                  lambda c, _: given_axis(c) < 0, split_call(data(4), -1, [1, 3])),
     _sign.spoils("axis-below-minus-one", "is wrong with an axis below -1",
-                 lambda c, _: int(c["axis"].item()) < -1, split_call(data(4, 2), -2, [1, 3])),
+                 lambda c, _: given_axis(c) < -1, split_call(data(4, 2), -2, [1, 3])),
     _sign.spoils("axis-minus-rank", "is wrong with an axis of -rank",
-                 lambda c, _: int(c["axis"].item()) == -c.data.ndim,
+                 lambda c, _: given_axis(c) == -c.data.ndim,
                  split_call(data(4, 2), -2, [1, 3])),
     _sign.changes("negative-axis-mirrored", "counts a negative axis from the front: -1 is 0",
-                  lambda c: c if int(c["axis"].item()) >= 0 or len(set(c.data.shape)) > 1
-                  else _with_axis(c, -1 - int(c["axis"].item())),
+                  lambda c: c if given_axis(c) >= 0 or len(set(c.data.shape)) > 1
+                  else _with_axis(c, -1 - given_axis(c)),
                   split_call(data(4, 4), -1, [1, 3])),
     _sign.rejects("rest-rejected", "rejects -1 as a length", lambda c, _: -1 in lengths(c),
                   split_call(data(4), 0, [1, -1])),
-    _size.spoils("nine-parts", "is wrong with more than eight parts", lambda _, out: len(out) > 8,
-                 split_call(data(9), 0, [1] * 9)),
-    _size.spoils("seventeen-parts", "is wrong with more than 16 parts",
-                 lambda _, out: len(out) > 16, split_call(data(17), 0, [1] * 17)),
-    _size.spoils("four-to-eight-parts", "is wrong with four to eight parts",
-                 lambda _, out: 4 <= len(out) <= 8, split_call(data(4), 0, [1] * 4)),
+    *splitting.wrong_by_number(_size, "parts", split_call),
     _size.spoils("length-128", "is wrong with a length past 127",
                  lambda c, _: max(lengths(c), default=0) > 127, split_call(data(128), 0, [128])),
     _size.spoils("rest-128", "is wrong where the rest is past 127",

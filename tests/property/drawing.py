@@ -1,12 +1,7 @@
 """What the property tests of every operator draw from: types, shapes, layouts, indices, calls."""
 
-import inspect
 import random
-import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
-from itertools import combinations
 from typing import Any, TypeAlias, TypeVar
 
 import ml_dtypes
@@ -14,7 +9,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tests.property.oracles import Array, Index, Tensor, described
+from tests.property.oracles import Array, Index
 
 T = TypeVar("T")
 DType: TypeAlias = np.dtype[Any]
@@ -266,28 +261,3 @@ def with_changed(
     """Calls in which one argument, where it is given, is not what it was."""
     call = draw(calls)
     return call | {name: draw(change(call[name]))}
-
-
-def rules_beside(operator: Callable[..., list[Array]]) -> set[str]:
-    """The rules that an operator's module spells out, without their prefix."""
-    source = inspect.getsource(sys.modules[operator.__module__])
-    return set(re.findall(r'"[a-z0-9-]+/([a-z-]+)"', source))
-
-
-def snapshot(call: Call) -> dict[str, Tensor | object]:
-    """All there is to know of a call's arguments."""
-    return {
-        name: described(value) if isinstance(value, np.ndarray) else deepcopy(value)
-        for name, value in call.items()
-    }
-
-
-def shared_memory(call: Call, outputs: Sequence[Array]) -> list[tuple[int, int]]:
-    """The pairs among a call's inputs and outputs, numbered in this order, that overlap."""
-    inputs = [value for value in call.values() if isinstance(value, np.ndarray)]
-    numbered = enumerate([*inputs, *outputs])
-    return [
-        (one, other)
-        for (one, first), (other, second) in combinations(numbered, 2)
-        if np.shares_memory(first, second)
-    ]

@@ -1,15 +1,13 @@
-"""Broadcast-1: the reference against the document's mapping of axes and its rules."""
+"""Calls of Broadcast-1, valid ones and those that break one of its rules."""
 
 import numpy as np
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.reference import RuleBroken
 from opcert.reference.broadcasting import broadcast_1
 from tests.property import drawing, oracles
-from tests.property.drawing import Call, DType, Ranks, Types
-from tests.property.oracles import Index, described
+from tests.property.drawing import Call, Ranks, Types
+from tests.property.oracles import Index
+from tests.property.subject import Subject
 
 MODES = st.sampled_from(["numpy", "explicit"])
 
@@ -153,57 +151,11 @@ BREACHES = {
     "explicit-compatible": incompatible("explicit"),
 }
 
-
-@pytest.mark.parametrize("dtype", drawing.DATA_TYPES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_data_type_is_replicated_by_the_mapping(dtype: DType, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(dtypes=st.just(dtype)))
-    assert [*map(described, broadcast_1(**call))] == oracles.broadcast_1(**call)
-
-
-@pytest.mark.parametrize("index_type", drawing.INTEGER_TYPES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_integer_type_states_target_and_mapping(
-    index_type: DType, drawn: st.DataObject
-) -> None:
-    call = drawn.draw(calls(index_types=st.just(index_type)))
-    assert [*map(described, broadcast_1(**call))] == oracles.broadcast_1(**call)
-
-
-@pytest.mark.parametrize("mode", ["numpy", "explicit"])
-@pytest.mark.parametrize("rank", range(9))
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_rank_is_filled_in_either_mode(rank: int, mode: str, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(ranks=st.just(rank), modes=st.just(mode)))
-    assert [*map(described, broadcast_1(**call))] == oracles.broadcast_1(**call)
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_no_output_shares_memory(call: Call) -> None:
-    assert not drawing.shared_memory(call, broadcast_1(**call))
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_inputs_stay_as_they_were(call: Call) -> None:
-    before = drawing.snapshot(call)
-    broadcast_1(**call)
-    assert drawing.snapshot(call) == before
-
-
-@pytest.mark.parametrize("rule", BREACHES)
-@drawing.FEW
-@given(drawn=st.data())
-def test_a_breach_is_rejected_by_the_rule_it_breaks(rule: str, drawn: st.DataObject) -> None:
-    call = drawn.draw(BREACHES[rule])
-    with pytest.raises(RuleBroken) as rejection:
-        broadcast_1(**call)
-    assert rejection.value.rule == f"broadcast-1/{rule}"
-
-
-def test_every_rule_of_the_reference_has_a_breach() -> None:
-    assert drawing.rules_beside(broadcast_1) <= BREACHES.keys()
+SUBJECT = Subject(
+    slug="broadcast-1",
+    reference=broadcast_1,
+    formula=oracles.broadcast_1,
+    calls=calls,
+    breaches=BREACHES,
+    ranks=range(9),
+)

@@ -1,15 +1,13 @@
-"""Gather-8: the reference against the document's formula and rules."""
+"""Calls of Gather-8, valid ones and those that break one of its rules."""
 
 import numpy as np
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.reference import RuleBroken
 from opcert.reference.gathering import gather_8
 from tests.property import drawing, oracles
 from tests.property.drawing import Call, DType, Ranks, Types
-from tests.property.oracles import Array, Index, described
+from tests.property.oracles import Array, Index
+from tests.property.subject import Subject
 
 
 @st.composite
@@ -120,60 +118,10 @@ BREACHES = {
     "batch-shapes-equal": unequal_batches(),
 }
 
-
-@pytest.mark.parametrize("dtype", drawing.DATA_TYPES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_data_type_is_gathered_by_the_formula(dtype: DType, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(dtypes=st.just(dtype)))
-    assert [*map(described, gather_8(**call))] == oracles.gather_8(**call)
-
-
-@pytest.mark.parametrize("index_type", drawing.INTEGER_TYPES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_integer_type_indexes_by_the_formula(index_type: DType, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(index_types=st.just(index_type)))
-    assert [*map(described, gather_8(**call))] == oracles.gather_8(**call)
-
-
-@pytest.mark.parametrize("rank", range(1, 9))
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_rank_is_gathered_by_the_formula(rank: int, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(ranks=st.just(rank)))
-    assert [*map(described, gather_8(**call))] == oracles.gather_8(**call)
-
-
-@drawing.MANY
-@given(call=calls(ranks=st.integers(2, 5), least=1))
-def test_batches_are_gathered_by_the_formula(call: Call) -> None:
-    assert [*map(described, gather_8(**call))] == oracles.gather_8(**call)
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_no_output_shares_memory(call: Call) -> None:
-    assert not drawing.shared_memory(call, gather_8(**call))
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_inputs_stay_as_they_were(call: Call) -> None:
-    before = drawing.snapshot(call)
-    gather_8(**call)
-    assert drawing.snapshot(call) == before
-
-
-@pytest.mark.parametrize("rule", BREACHES)
-@drawing.FEW
-@given(drawn=st.data())
-def test_a_breach_is_rejected_by_the_rule_it_breaks(rule: str, drawn: st.DataObject) -> None:
-    call = drawn.draw(BREACHES[rule])
-    with pytest.raises(RuleBroken) as rejection:
-        gather_8(**call)
-    assert rejection.value.rule == f"gather-8/{rule}"
-
-
-def test_every_rule_of_the_reference_has_a_breach() -> None:
-    assert drawing.rules_beside(gather_8) <= BREACHES.keys()
+SUBJECT = Subject(
+    slug="gather-8",
+    reference=gather_8,
+    formula=oracles.gather_8,
+    calls=calls,
+    breaches=BREACHES,
+)

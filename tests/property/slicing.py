@@ -1,15 +1,13 @@
-"""Slice-8: the reference against Python's definition of slicing and the document's rules."""
+"""Calls of Slice-8, valid ones and those that break one of its rules."""
 
 import numpy as np
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.reference import RuleBroken
 from opcert.reference.slicing import slice_8
 from tests.property import drawing, oracles
 from tests.property.drawing import Call, DType, Ranks, Types
-from tests.property.oracles import Array, described
+from tests.property.oracles import Array
+from tests.property.subject import Subject
 
 
 def steps(extent: int, dtype: DType) -> st.SearchStrategy[int]:
@@ -149,66 +147,10 @@ BREACHES = {
     "axes-unique": repeated_axis(),
 }
 
-
-@pytest.mark.parametrize("dtype", drawing.DATA_TYPES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_data_type_is_sliced_as_python_would(dtype: DType, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(dtypes=st.just(dtype)))
-    assert [*map(described, slice_8(**call))] == oracles.slice_8(**call)
-
-
-@pytest.mark.parametrize("index_type", drawing.INTEGER_TYPES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_integer_type_states_bounds_and_axes(index_type: DType, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(index_types=st.just(index_type)))
-    assert [*map(described, slice_8(**call))] == oracles.slice_8(**call)
-
-
-@pytest.mark.parametrize("rank", range(1, 9))
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_rank_is_sliced_as_python_would(rank: int, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(ranks=st.just(rank)))
-    assert [*map(described, slice_8(**call))] == oracles.slice_8(**call)
-
-
-@drawing.MANY
-@given(call=calls(ranks=st.just(1), listed=st.just(False)))
-def test_every_bound_on_one_dimension_clamps_as_python_does(call: Call) -> None:
-    assert [*map(described, slice_8(**call))] == oracles.slice_8(**call)
-
-
-@drawing.MANY
-@given(call=without_slices())
-def test_no_slices_leave_data_whole(call: Call) -> None:
-    assert [*map(described, slice_8(**call))] == [described(call["data"])]
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_no_output_shares_memory(call: Call) -> None:
-    assert not drawing.shared_memory(call, slice_8(**call))
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_inputs_stay_as_they_were(call: Call) -> None:
-    before = drawing.snapshot(call)
-    slice_8(**call)
-    assert drawing.snapshot(call) == before
-
-
-@pytest.mark.parametrize("rule", BREACHES)
-@drawing.FEW
-@given(drawn=st.data())
-def test_a_breach_is_rejected_by_the_rule_it_breaks(rule: str, drawn: st.DataObject) -> None:
-    call = drawn.draw(BREACHES[rule])
-    with pytest.raises(RuleBroken) as rejection:
-        slice_8(**call)
-    assert rejection.value.rule == f"slice-8/{rule}"
-
-
-def test_every_rule_of_the_reference_has_a_breach() -> None:
-    assert drawing.rules_beside(slice_8) <= BREACHES.keys()
+SUBJECT = Subject(
+    slug="slice-8",
+    reference=slice_8,
+    formula=oracles.slice_8,
+    calls=calls,
+    breaches=BREACHES,
+)

@@ -1,15 +1,12 @@
-"""VariadicSplit-1: the reference against the document's formula and rules."""
+"""Calls of VariadicSplit-1, valid ones and those that break one of its rules."""
 
 import numpy as np
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.reference import RuleBroken
 from opcert.reference.variadic_split import variadic_split_1
 from tests.property import drawing, oracles
-from tests.property.drawing import Call, DType, Ranks, Types
-from tests.property.oracles import described
+from tests.property.drawing import Call, Ranks, Types
+from tests.property.subject import Subject
 
 
 @st.composite
@@ -106,61 +103,10 @@ BREACHES = {
     "lengths-leave-rest": nothing_left(),
 }
 
-
-@pytest.mark.parametrize("dtype", drawing.DATA_TYPES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_data_type_is_split_by_the_formula(dtype: DType, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(dtypes=st.just(dtype)))
-    assert [*map(described, variadic_split_1(**call))] == oracles.variadic_split_1(**call)
-
-
-@pytest.mark.parametrize("index_type", drawing.INTEGER_TYPES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_integer_type_states_axis_and_lengths(
-    index_type: DType, drawn: st.DataObject
-) -> None:
-    call = drawn.draw(calls(index_types=st.just(index_type)))
-    assert [*map(described, variadic_split_1(**call))] == oracles.variadic_split_1(**call)
-
-
-@pytest.mark.parametrize("rank", range(1, 9))
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_rank_is_split_by_the_formula(rank: int, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(ranks=st.just(rank)))
-    assert [*map(described, variadic_split_1(**call))] == oracles.variadic_split_1(**call)
-
-
-def test_no_lengths_split_an_empty_axis_into_nothing() -> None:
-    call = {"data": np.ones((2, 0)), "axis": np.array(1), "split_lengths": np.array([], np.int32)}
-    assert variadic_split_1(**call) == oracles.variadic_split_1(**call) == []
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_no_output_shares_memory(call: Call) -> None:
-    assert not drawing.shared_memory(call, variadic_split_1(**call))
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_inputs_stay_as_they_were(call: Call) -> None:
-    before = drawing.snapshot(call)
-    variadic_split_1(**call)
-    assert drawing.snapshot(call) == before
-
-
-@pytest.mark.parametrize("rule", BREACHES)
-@drawing.FEW
-@given(drawn=st.data())
-def test_a_breach_is_rejected_by_the_rule_it_breaks(rule: str, drawn: st.DataObject) -> None:
-    call = drawn.draw(BREACHES[rule])
-    with pytest.raises(RuleBroken) as rejection:
-        variadic_split_1(**call)
-    assert rejection.value.rule == f"variadic-split-1/{rule}"
-
-
-def test_every_rule_of_the_reference_has_a_breach() -> None:
-    assert drawing.rules_beside(variadic_split_1) <= BREACHES.keys()
+SUBJECT = Subject(
+    slug="variadic-split-1",
+    reference=variadic_split_1,
+    formula=oracles.variadic_split_1,
+    calls=calls,
+    breaches=BREACHES,
+)

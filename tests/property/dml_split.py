@@ -1,15 +1,12 @@
-"""DML_OPERATOR_SPLIT: the reference against the document's pseudocode and rules."""
+"""Calls of DML_OPERATOR_SPLIT, valid ones and those that break one of its rules."""
 
 import numpy as np
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.reference import RuleBroken
 from opcert.reference.dml_split import dml_split
 from tests.property import drawing, oracles
 from tests.property.drawing import Call, Calls, DType, Ranks, Types
-from tests.property.oracles import described
+from tests.property.subject import Subject
 
 NAMES: dict[DType, str] = {
     np.dtype("f8"): "FLOAT64",
@@ -179,53 +176,12 @@ BREACHES = {
     "output-sizes-sum": wrong_sum(),
 }
 
-
-@pytest.mark.parametrize("dtype", NAMES, ids=str)
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_data_type_is_split_by_the_formula(dtype: DType, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(dtypes=st.just(dtype)))
-    assert [*map(described, dml_split(**call))] == oracles.dml_split(**call)
-
-
-@pytest.mark.parametrize("rank", range(1, 9))
-@drawing.FEW
-@given(drawn=st.data())
-def test_every_rank_is_split_by_the_formula(rank: int, drawn: st.DataObject) -> None:
-    call = drawn.draw(calls(ranks=st.just(rank)))
-    assert [*map(described, dml_split(**call))] == oracles.dml_split(**call)
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_every_output_is_what_its_description_says(call: Call) -> None:
-    outputs = [(list(output.shape), NAMES[output.dtype]) for output in dml_split(**call)]
-    assert outputs == [(said["Sizes"], said["DataType"]) for said in call["OutputTensors"]]
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_no_output_shares_memory(call: Call) -> None:
-    assert not drawing.shared_memory(call, dml_split(**call))
-
-
-@drawing.MANY
-@given(call=CALLS)
-def test_inputs_stay_as_they_were(call: Call) -> None:
-    before = drawing.snapshot(call)
-    dml_split(**call)
-    assert drawing.snapshot(call) == before
-
-
-@pytest.mark.parametrize("rule", BREACHES)
-@drawing.FEW
-@given(drawn=st.data())
-def test_a_breach_is_rejected_by_the_rule_it_breaks(rule: str, drawn: st.DataObject) -> None:
-    call = drawn.draw(BREACHES[rule])
-    with pytest.raises(RuleBroken) as rejection:
-        dml_split(**call)
-    assert rejection.value.rule == f"dml-split/{rule}"
-
-
-def test_every_rule_of_the_reference_has_a_breach() -> None:
-    assert drawing.rules_beside(dml_split) <= BREACHES.keys()
+SUBJECT = Subject(
+    slug="dml-split",
+    reference=dml_split,
+    formula=oracles.dml_split,
+    calls=calls,
+    breaches=BREACHES,
+    types=tuple(NAMES),
+    index_types=(),
+)

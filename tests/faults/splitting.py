@@ -1,0 +1,45 @@
+"""The two splits: parts that are cut in the wrong place, and how many there are."""
+
+from collections.abc import Callable
+from itertools import accumulate
+from math import prod
+
+import numpy as np
+
+from opcert.generator.element_types import Array
+from tests.faults.axis import axis_of
+from tests.faults.calls import data
+from tests.faults.fault import Call, Fault, Outputs, Writer
+
+
+def from_the_first(call: Call, outputs: Outputs) -> Outputs:
+    """Take every part from the beginning of the axis."""
+    before = (slice(None),) * axis_of(call)
+    return [call.data[(*before, slice(each.shape[axis_of(call)]))].copy() for each in outputs]
+
+
+def equal_parts(call: Call, outputs: Outputs) -> Outputs:
+    """Split evenly, as an operator with a number of parts does."""
+    parts = np.array_split(call.data, len(outputs), axis_of(call)) if outputs else []
+    return [part.copy() for part in parts]
+
+
+def in_memory_order(call: Call, outputs: Outputs) -> Outputs:
+    """Take the parts from the buffer one after the other, as is right on the first axis."""
+    ends = list(accumulate(prod(each.shape) for each in outputs))
+    chunks = np.split(call.data.ravel(), ends[:-1]) if outputs else []
+    return [c.reshape(each.shape).copy() for c, each in zip(chunks, outputs, strict=True)]
+
+
+def wrong_by_number(
+    write: Writer, parts: str, split: Callable[[Array, int, list[int]], Call]
+) -> list[Fault]:
+    """Write down backends that are wrong with many parts, by what the document calls them."""
+    return [
+        write.spoils("nine-parts", f"is wrong with more than eight {parts}",
+                     lambda _, out: len(out) > 8, split(data(9), 0, [1] * 9)),
+        write.spoils("seventeen-parts", f"is wrong with more than 16 {parts}",
+                     lambda _, out: len(out) > 16, split(data(17), 0, [1] * 17)),
+        write.spoils("four-to-eight-parts", f"is wrong with four to eight {parts}",
+                     lambda _, out: 4 <= len(out) <= 8, split(data(4), 0, [1] * 4)),
+    ]  # fmt: skip
