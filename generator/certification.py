@@ -8,7 +8,7 @@ from math import prod
 from opcert.generator.backends import Backend
 from opcert.generator.errors import OpcertError, did_you_mean
 from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.run import Outcome, Returned, run_vector, still_right, tireless
+from opcert.generator.run import ENDINGS, Outcome, Returned, run_vector, still_right, tireless
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.support import support_of
@@ -57,8 +57,8 @@ class Certification:
         outcome = run_vector(self.backend, operator, case)
         if case.expects == "rejection" and twin is not None and twin.status == "pass":
             outcome = _and(outcome, still_right(self.backend, operator, operator.cases[twin.case]))
-        elif outcome.fault is None and self._is_first(operator, case):
-            outcome = replace(outcome, fault=tireless(self.backend, operator, case))
+        elif outcome.returned and outcome.fault is None and self._is_first(operator, case):
+            outcome = _and(outcome, tireless(self.backend, operator, case))
         verdict = judge(name, case, outcome, twin)
         if verdict.status == "fail":
             verdict = replace(verdict, detail=f"{verdict.detail}\n    {_about(operator, case)}")
@@ -151,6 +151,8 @@ def _about(operator: OperatorSuite, case: IndexedCase) -> str:
 
 
 def _and(outcome: Outcome, behind: Outcome) -> Outcome:
-    """Return a rejection with what is wrong in it or behind it, and all that is held."""
+    """Return an outcome with what is wrong in it or behind it, and all that is held."""
+    if behind.observed in ENDINGS:
+        return behind
     returned = [*outcome.returned, *behind.returned]
     return replace(outcome, fault=outcome.fault or behind.fault, returned=returned)

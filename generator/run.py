@@ -1,9 +1,10 @@
-"""Vector x backend -> outcome: called in process, repeated, and watched for what values hide."""
+"""Vector x backend -> outcome: called, repeated, and watched for what values hide."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -15,28 +16,42 @@ from opcert.generator.layouts import Layout, laid_out, memory
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite_format import IndexedCase
 
-Observed = Literal["outputs", "rejected", "unsupported", "not-run"]
+Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
+# What leaves no process to go on with.
+ENDINGS = ("crash", "hang")
 Inputs = Mapping[str, Array]
 
 # How often one call of each operator is made.
 REPEATS = 300
 
 
+class Kept(Protocol):
+    """Outputs that another process keeps."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether they have been written to since."""
+
+
 @dataclass(frozen=True)
 class Returned:
     """Outputs that a backend returned, with the golden ones that they equalled at the time.
 
-    `inputs` are what the call was last given, as it was `given`.
+    What another process returned is `kept` there, and `outputs` are a copy. `inputs` are what the
+    call was last given, as it was `given`.
     """
 
     outputs: Sequence[Array] = ()
     golden: Sequence[Array] = ()
     inputs: Inputs = field(default_factory=dict)
     given: Inputs = field(default_factory=dict)
+    kept: Kept | None = None
 
     @property
     def changed(self) -> bool:
         """Whether the outputs have been written to since."""
+        if self.kept is not None:
+            return self.kept.changed
         return compare(self.golden, self.outputs) is not None
 
     @property
@@ -54,8 +69,9 @@ class Returned:
 class Outcome:
     """What a backend did with a vector.
 
-    `outputs` is what it returned, arrays as plain ones; `reason` what it raised; `fault` the
-    worst that was wrong; `returned` what was right, to be looked at again.
+    `outputs` is what it returned, arrays as plain ones, which another process may have `kept`;
+    `reason` what it raised, or how it ended; `fault` the worst that was wrong; `returned` what was
+    right, to be looked at again; `log` what it printed.
     """
 
     observed: Observed
@@ -63,12 +79,24 @@ class Outcome:
     reason: str = ""
     fault: Difference | None = None
     returned: Sequence[Returned] = ()
+    kept: Kept | None = None
+    log: str = ""
+
+
+class Isolated(ABC):
+    """A backend in another process, which may crash or hang without ending this one."""
+
+    @abstractmethod
+    def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
+        """Make a call; the inputs are then as it left them."""
 
 
 def run_once(
     backend: Backend, operator: str, inputs: Inputs, attributes: Mapping[str, Any]
 ) -> Outcome:
     """Call the backend; whatever it raises but an interrupt is an outcome."""
+    if isinstance(backend, Isolated):
+        return backend.outcome(operator, inputs, attributes)
     try:
         outputs = _plain(backend.run(operator, dict(inputs), deepcopy(dict(attributes))))
     except NotImplementedError as error:
@@ -108,7 +136,7 @@ def _rejected(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> O
     given, inputs = operator.inputs(case), operator.inputs(case)
     outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
     held = [Returned(inputs=inputs, given=given)]
-    return replace(outcome, fault=mutated(inputs, given), returned=held)
+    return replace(outcome, fault=outcome.fault or mutated(inputs, given), returned=held)
 
 
 def still_right(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
@@ -117,17 +145,20 @@ def still_right(backend: Backend, operator: OperatorSuite, case: IndexedCase) ->
     outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
     golden = operator.outputs(case)
     where = f"behind the rejection, the valid {case.id}"
+    if outcome.observed in ENDINGS:
+        return replace(outcome, reason=f"{where}: {outcome.reason}")
     if outcome.observed != "outputs":
         text = f"{where} went wrong: {outcome.reason or outcome.observed}"
         return replace(outcome, fault=Difference("state", text))
-    wrong = compare(golden, outcome.outputs) or mutated(inputs, given)
+    wrong = compare(golden, outcome.outputs) or outcome.fault or mutated(inputs, given)
     if wrong is None:
-        return replace(outcome, returned=[Returned(outcome.outputs, golden, inputs, given)])
+        returned = Returned(outcome.outputs, golden, inputs, given, outcome.kept)
+        return replace(outcome, returned=[returned])
     kind = wrong.kind if wrong.kind in ("bits", "mutated-input") else "state"
     return replace(outcome, fault=Difference(kind, f"{where} went wrong: {wrong.text}"))
 
 
-def tireless(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Difference | None:
+def tireless(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     """Make a valid call that has passed very often, and say what goes wrong at last.
 
     The data changes from call to call, then stays for long, so that outputs that are handed out
@@ -142,14 +173,19 @@ def tireless(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Di
         inputs, golden = kinds[number % 2 if number < REPEATS // 3 else number > REPEATS // 3 * 2]
         buffers = {n: laid_out(each, case.inputs[n].layout) for n, each in inputs.items()}
         outcome = run_once(backend, operator.index.operator, buffers, case.attributes)
+        which = f"call {number} of {case.id}"
+        if outcome.observed in ENDINGS:
+            return replace(outcome, reason=f"{which}: {outcome.reason}")
         if outcome.observed != "outputs":
-            text = f"call {number} of {case.id} gave: {outcome.reason or outcome.observed}"
-            return Difference("unstable", text)
+            text = f"{which} gave: {outcome.reason or outcome.observed}"
+            return replace(outcome, fault=Difference("unstable", text))
         wrong = compare(golden, outcome.outputs)
         if wrong is not None:
-            return Difference("unstable", f"call {number} of {case.id} went wrong: {wrong.text}")
-        held.append(Returned(outcome.outputs, golden))
-    return ALIASED if any(each.changed for each in held) else None
+            text = f"{which} went wrong: {wrong.text}"
+            return replace(outcome, fault=Difference("unstable", text))
+        held.append(Returned(outcome.outputs, golden, kept=outcome.kept))
+    aliased = any(each.changed for each in held)
+    return Outcome("outputs", fault=ALIASED if aliased else None)
 
 
 class _Rehearsal:
@@ -162,6 +198,7 @@ class _Rehearsal:
         self.buffers: dict[str, Array] = {}
         self.returned: list[Returned] = []
         self.faults: list[Difference] = []
+        self.log = ""
 
     def outcome(self) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
@@ -170,7 +207,11 @@ class _Rehearsal:
             return first
         other = self.operator.other_inputs(self.case), self.operator.other_outputs(self.case)
         second, wrong_second = self.call(*other)
+        if second.observed in ENDINGS:
+            return replace(second, reason=f"the same call with other data: {second.reason}")
         third, wrong_third = self.call(data, golden)
+        if third.observed in ENDINGS:
+            return replace(third, reason=f"the same call, repeated: {third.reason}")
         self.faults += _first_and_third(wrong, third, wrong_third)
         self.faults += _second(second, wrong_second, golden)
         # Only bits that differ are the mildest fault of all.
@@ -179,7 +220,7 @@ class _Rehearsal:
         if self.returned:
             last = replace(self.returned[-1], inputs=self.buffers, given=data)
             self.returned[-1] = last
-        return replace(first, fault=fault, returned=self.returned)
+        return replace(first, fault=fault, returned=self.returned, log=self.log)
 
     def call(self, inputs: Inputs, golden: Sequence[Array]) -> tuple[Outcome, Difference | None]:
         """Make one call, and say how its outputs differ."""
@@ -189,8 +230,9 @@ class _Rehearsal:
         }
         name = self.operator.index.operator
         outcome = run_once(self.backend, name, self.buffers, self.case.attributes)
-        written = mutated(self.buffers, inputs)
+        written = outcome.fault or mutated(self.buffers, inputs)
         self.faults += [written] if written else []
+        self.log += outcome.log
         if any(earlier.changed for earlier in self.returned):
             self.faults.append(ALIASED)
             self.returned = []
@@ -198,7 +240,7 @@ class _Rehearsal:
             return outcome, None
         difference = compare(golden, outcome.outputs)
         if difference is None:
-            self.returned.append(Returned(outcome.outputs, golden))
+            self.returned.append(Returned(outcome.outputs, golden, kept=outcome.kept))
         return outcome, difference
 
 

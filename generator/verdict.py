@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from opcert.generator.run import Outcome
+from opcert.generator.run import ENDINGS, Outcome
 from opcert.generator.suite_format import IndexedCase
 
 
@@ -21,7 +21,10 @@ class Verdict:
 
 def judge(operator: str, case: IndexedCase, outcome: Outcome, twin: Verdict | None) -> Verdict:
     """Judge what a backend did with a case; `twin` is the verdict of the valid call beside it."""
-    if case.expects == "rejection":
+    status: str
+    if outcome.observed in ENDINGS:
+        status, kind, detail = outcome.observed, None, outcome.reason
+    elif case.expects == "rejection":
         status, kind, detail = _judge_rejection(case, outcome, twin)
     else:
         status, kind, detail = _judge_outputs(outcome)

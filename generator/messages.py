@@ -1,0 +1,124 @@
+"""What a supervisor and its worker say to each other: a line of JSON, and arrays in shared memory.
+
+A call lays its inputs at the beginning of the memory, with what lies between their elements, and
+says where each is; the reply lays the outputs behind them.
+"""
+
+import json
+import mmap
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.generator.layouts import memory
+
+PROTOCOL = 1
+# Where an array begins is a multiple of this, as an allocator would have it.
+_ALIGNED = 64
+_LEAST = 1 << 20
+
+
+class Area:
+    """Memory that two processes see; it grows, and never shrinks."""
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        """Map the memory behind a file descriptor, or new memory."""
+        self.descriptor = _fresh() if descriptor is None else descriptor
+        self.size = 0
+        self.reach(max(os.fstat(self.descriptor).st_size, _LEAST))
+
+    def reach(self, size: int) -> None:
+        """Have at least `size` bytes."""
+        if size > self.size:
+            wanted = max(size, 2 * self.size)
+            if os.fstat(self.descriptor).st_size < wanted:
+                os.ftruncate(self.descriptor, wanted)
+            self.size = wanted
+            # Arrays that lie in the former map keep it.
+            self._map = mmap.mmap(self.descriptor, wanted)
+            self._bytes = np.frombuffer(self._map, np.uint8)
+
+    def array(
+        self,
+        dtype: np.dtype[Any],
+        shape: Sequence[int],
+        offset: int,
+        strides: Sequence[int] | None = None,
+    ) -> Array:
+        """Return the array that begins at `offset`."""
+        steps = None if strides is None else tuple(strides)
+        return np.ndarray(tuple(shape), dtype, self._map, offset, steps)
+
+    def write(self, offset: int, array: Array) -> None:
+        """Lay the elements of an array, contiguous in any order, as they lie in its memory."""
+        self._bytes[offset : offset + array.nbytes] = _raw(array)
+
+    def read(self, offset: int, array: Array) -> None:
+        """Give an array, contiguous in any order, the elements that `write` laid."""
+        _raw(array)[...] = self._bytes[offset : offset + array.nbytes]
+
+
+def _raw(array: Array) -> Array:
+    return array.ravel(order="K").view(np.uint8)
+
+
+def _fresh() -> int:
+    """Return the descriptor of new memory, or of a file where there is no such memory."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("opcert")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+def aligned(offset: int) -> int:
+    """Return where an array that comes at `offset` or behind it may begin."""
+    return -(-offset // _ALIGNED) * _ALIGNED
+
+
+def put(area: Area, inputs: Mapping[str, Array]) -> tuple[dict[str, Any], int]:
+    """Lay inputs with their gaps, and say where each is, and where the outputs may begin."""
+    placed: dict[str, Any] = {}
+    end = 0
+    for name, array in inputs.items():
+        whole = memory(array)
+        area.reach(aligned(end + whole.nbytes))
+        area.write(end, whole)
+        placed[name] = {
+            "type": name_of(array.dtype),
+            "shape": array.shape,
+            "strides": array.strides,
+            "offset": end + _address(array) - _address(whole),
+        }
+        end = aligned(end + whole.nbytes)
+    return placed, end
+
+
+def taken_back(area: Area, inputs: Mapping[str, Array]) -> None:
+    """Give `inputs` what has become of them where `put` laid them."""
+    end = 0
+    for array in inputs.values():
+        whole = memory(array)
+        area.read(end, whole)
+        end = aligned(end + whole.nbytes)
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def got(area: Area, placed: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the inputs that `put` laid, where they lie."""
+    return {
+        name: area.array(ELEMENT_TYPES[at["type"]], at["shape"], at["offset"], at["strides"])
+        for name, at in placed.items()
+    }
+
+
+def line(message: Mapping[str, Any]) -> bytes:
+    """Return a message as a line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"

@@ -1,0 +1,91 @@
+"""A backend in a process of its own: watched, ended when it crashes or hangs, and started again."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opcert.generator.comparison import Difference
+from opcert.generator.element_types import Array
+from opcert.generator.errors import BackendError
+from opcert.generator.messages import PROTOCOL
+from opcert.generator.run import Inputs, Isolated, Outcome
+from opcert.generator.worker_process import EndedError, Worker
+
+
+class Supervised(Isolated):
+    """Runs a backend that `load` finds in a process of its own, one call at a time."""
+
+    def __init__(
+        self,
+        backend: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        timeout: float = 60,
+        memory: int = 0,
+    ) -> None:
+        """Start the process; a call may take `timeout` seconds, and it `memory` bytes, 0 for any.
+
+        Raises:
+            BackendError: the backend cannot be made.
+        """
+        self._start = {
+            "protocol": PROTOCOL,
+            "backend": backend,
+            "options": dict(options or {}),
+            "path": [each for each in sys.path if each],
+        }
+        try:
+            json.dumps(self._start)
+        except (TypeError, ValueError):
+            text = "options that are no plain values need the backend in this process"
+            raise BackendError(f"backend '{backend}': {text}: isolated=False") from None
+        self._timeout, self._memory = timeout, memory
+        self._worker: Worker | None = None
+        introduction = self._running().introduction
+        self.name: str = introduction["name"]
+        self.version: str = introduction["version"]
+        self.support: dict[str, Any] | None = introduction["support"]
+
+    def _running(self) -> "Worker":
+        if self._worker is None:
+            self._worker = Worker(self._start, self._memory)
+        return self._worker
+
+    def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
+        """Make a call; that the process crashes or hangs is an outcome of it."""
+        worker = self._running()
+        try:
+            return worker.call(operator, inputs, attributes, self._timeout)
+        except EndedError as error:
+            log = worker.log()
+            self.close()
+            if error.observed == "protocol":
+                return Outcome("rejected", fault=Difference("protocol", error.reason), log=log)
+            return Outcome(error.observed, reason=error.reason, log=log)
+
+    def fresh(self) -> None:
+        """Have the next call run in a new process."""
+        self.close()
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        """Make a call as any backend does.
+
+        Raises:
+            NotImplementedError, RuntimeError: as the backend, or since its process has ended.
+        """
+        outcome = self.outcome(operator, inputs, attributes)
+        if outcome.observed == "unsupported":
+            raise NotImplementedError(outcome.reason)
+        if outcome.observed != "outputs":
+            raise RuntimeError(outcome.reason)
+        found: Sequence[Array] = outcome.outputs
+        return found
+
+    def close(self) -> None:
+        """End the process and every other that it has started."""
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
