@@ -12,10 +12,12 @@ from opcert.generator.run import ENDINGS, Outcome, Returned, run_vector, still_r
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.support import support_of
-from opcert.generator.verdict import Verdict, judge
+from opcert.generator.verdict import FAILURES, Verdict, judge
 
 # How many bytes of outputs are kept, to be looked at again after later cases.
 HELD = 1 << 26
+# How many lines that a failing case printed are kept.
+_LINES = 20
 # The most elements of the outputs of a call that is made very often.
 MOVED = 1 << 10
 
@@ -40,7 +42,7 @@ class Certification:
         if case_id not in self._verdicts:
             verdict, returned = self._run(*self._cases[case_id], hold)
             self._verdicts[case_id] = verdict
-            if verdict.status != "fail" and hold:
+            if verdict.status not in FAILURES and hold:
                 self._hold(case_id, returned)
         return self._verdicts[case_id]
 
@@ -60,8 +62,9 @@ class Certification:
         elif outcome.returned and outcome.fault is None and self._is_first(operator, case):
             outcome = _and(outcome, tireless(self.backend, operator, case))
         verdict = judge(name, case, outcome, twin)
-        if verdict.status == "fail":
-            verdict = replace(verdict, detail=f"{verdict.detail}\n    {_about(operator, case)}")
+        if verdict.status in FAILURES:
+            about = _about(operator, case) + _printed(outcome)
+            verdict = replace(verdict, detail=f"{verdict.detail}\n    {about}")
         return verdict, outcome.returned
 
     def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
@@ -150,9 +153,15 @@ def _about(operator: OperatorSuite, case: IndexedCase) -> str:
     return f"in {operator.call(case)}\n    {case.rule} ({rule.clause}): {rule.text}"
 
 
+def _printed(outcome: Outcome) -> str:
+    lines = outcome.log.strip().splitlines()
+    return "".join(f"\n    printed: {line}" for line in lines[-_LINES:])
+
+
 def _and(outcome: Outcome, behind: Outcome) -> Outcome:
     """Return an outcome with what is wrong in it or behind it, and all that is held."""
     if behind.observed in ENDINGS:
         return behind
     returned = [*outcome.returned, *behind.returned]
-    return replace(outcome, fault=outcome.fault or behind.fault, returned=returned)
+    fault, log = outcome.fault or behind.fault, outcome.log + behind.log
+    return replace(outcome, fault=fault, returned=returned, log=log)

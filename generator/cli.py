@@ -101,8 +101,18 @@ def certify(
     ] = None,
     in_process: Annotated[
         bool,
-        typer.Option("--in-process", help="Run in this process, as every backend does so far."),
+        typer.Option(
+            "--in-process",
+            help="Run in this process, instead of one of its own; a crash then ends the run.",
+        ),
     ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option(min=0.001, metavar="SECONDS", help="For one call, or it hangs."),
+    ] = 60.0,
+    memory: Annotated[
+        int, typer.Option(min=0, metavar="MIB", help="Of the backend's process at most; 0: any.")
+    ] = 0,
     stop_at_failure: Annotated[
         bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
     ] = False,
@@ -110,29 +120,39 @@ def certify(
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
     from opcert.generator.backends import key_value
     from opcert.generator.certificate import certificate_path, write_certificate
+    from opcert.generator.certify_suite import Interrupted
     from opcert.generator.certify_suite import certify as run
     from opcert.generator.report import console, progress, show
 
     options = dict(map(key_value, backend_option or []))
     # Looked up before the backend runs, which may change the current folder.
     target = None if out is None else certificate_path(out, suite)
-    with progress(console(stderr=True)) as on_verdict:
-        certificate = run(
-            backend,
-            suite,
-            isolated=False if in_process else None,
-            options=options,
-            specs=specs,
-            operator=operator,
-            case=case,
-            feature_level=feature_level,
-            stop_at_failure=stop_at_failure,
-            progress=on_verdict,
-        )
+    interrupted = False
+    try:
+        with progress(console(stderr=True)) as on_verdict:
+            certificate = run(
+                backend,
+                suite,
+                isolated=False if in_process else None,
+                options=options,
+                specs=specs,
+                operator=operator,
+                case=case,
+                feature_level=feature_level,
+                stop_at_failure=stop_at_failure,
+                timeout=timeout,
+                memory=memory << 20,
+                progress=on_verdict,
+            )
+    except Interrupted as reached:
+        certificate, interrupted = reached.certificate, True
     if target is not None:
         write_certificate(certificate, target)
         typer.echo(f"wrote {target}", err=True)
     show(certificate, console())
+    if interrupted:
+        typer.echo("opcert: interrupted; the cases that were not reached are not-run", err=True)
+        raise typer.Exit(INTERRUPTED)
     raise typer.Exit(CONFORMANT if certificate.conformant else NOT_CONFORMANT)
 
 

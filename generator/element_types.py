@@ -42,7 +42,7 @@ _NAMES = {dtype: name for name, dtype in ELEMENT_TYPES.items()}
 
 def name_of(dtype: np.dtype[Any]) -> str:
     """Return opcert's name of `dtype`, or NumPy's own where opcert has none."""
-    return _NAMES.get(dtype, str(dtype))
+    return _NAMES.get(dtype) or str(dtype)
 
 
 def width_of(name: str) -> int:

@@ -85,13 +85,14 @@ def put(area: Area, inputs: Mapping[str, Array]) -> tuple[dict[str, Any], int]:
     end = 0
     for name, array in inputs.items():
         whole = memory(array)
+        begin = 0 if whole is array else _address(array) - _address(whole)
         area.reach(aligned(end + whole.nbytes))
         area.write(end, whole)
         placed[name] = {
             "type": name_of(array.dtype),
             "shape": array.shape,
             "strides": array.strides,
-            "offset": end + _address(array) - _address(whole),
+            "offset": end + begin,
         }
         end = aligned(end + whole.nbytes)
     return placed, end

@@ -12,6 +12,9 @@ from opcert.generator.messages import PROTOCOL
 from opcert.generator.run import Inputs, Isolated, Outcome
 from opcert.generator.worker_process import EndedError, Worker
 
+# How many seconds a call may take, where nothing else is said.
+TIMEOUT = 60.0
+
 
 class Supervised(Isolated):
     """Runs a backend that `load` finds in a process of its own, one call at a time."""
@@ -21,7 +24,7 @@ class Supervised(Isolated):
         backend: str,
         options: Mapping[str, Any] | None = None,
         *,
-        timeout: float = 60,
+        timeout: float = TIMEOUT,
         memory: int = 0,
     ) -> None:
         """Start the process; a call may take `timeout` seconds, and it `memory` bytes, 0 for any.

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from opcert.generator.run import ENDINGS, Outcome
 from opcert.generator.suite_format import IndexedCase
 
+# The statuses that are against a backend.
+FAILURES = ("fail", "crash", "hang")
+
 
 @dataclass(frozen=True)
 class Verdict:

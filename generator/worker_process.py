@@ -1,5 +1,6 @@
 """One worker: its process, what is said to it, what it prints, and how it ends."""
 
+import ast
 import json
 import os
 import select
@@ -122,7 +123,7 @@ class Worker:
         answer = self._answer(request, timeout)
         try:
             return self._outcome(answer, inputs)
-        except (LookupError, TypeError, ValueError) as error:
+        except (LookupError, SyntaxError, TypeError, ValueError) as error:
             raise EndedError("protocol", f"an answer of another form: {error}") from None
 
     def _outcome(self, answer: Mapping[str, Any], inputs: Inputs) -> Outcome:
@@ -256,10 +257,8 @@ def _stand_in(name: str) -> object:
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    try:
-        return np.dtype(name)
-    except TypeError:
-        return np.dtype("V1")
+    """Return the type that NumPy calls so; one of records is called after its fields."""
+    return np.dtype(ast.literal_eval(name) if name.startswith("[") else name)
 
 
 def _signal(number: int) -> str:

@@ -1,0 +1,65 @@
+"""Failures x backend -> whether they show alone, in a process made afresh."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from opcert.generator.certification import Certification
+from opcert.generator.suite import Suite
+from opcert.generator.supervised import Supervised
+from opcert.generator.verdict import FAILURES, Verdict
+
+# How many failures are confirmed in a run, and how many cases are tried in front of one.
+MOST = 50
+BEFORE = 20
+# Kinds that tell of more than one call, or of none: they cannot show in one case alone.
+_OF_MORE = ("aliased-output", "mutated-input", "uncredited", "undeclared", "unstable", "state")
+
+
+def confirmed(
+    backend: Supervised, suite: Suite, feature_level: str | None, verdicts: Mapping[str, Verdict]
+) -> dict[str, Verdict]:
+    """Return the failures among `verdicts`, with what became of the first of each sort alone.
+
+    One that passes alone is of the kind `state`: it depends on what ran before.
+    """
+    order = list(verdicts)
+    failed = [each for each in verdicts.values() if each.status in FAILURES]
+    found = {each.case: _with(each, "not confirmed") for each in failed}
+    for verdict in islice(_first_of_each_sort(failed), MOST):
+        before = order[: order.index(verdict.case)][-BEFORE:]
+        found[verdict.case] = _confirmed(backend, suite, feature_level, verdict, before)
+    return found
+
+
+def _first_of_each_sort(failed: Sequence[Verdict]) -> Iterator[Verdict]:
+    seen: set[tuple[object, ...]] = set()
+    for verdict in failed:
+        sort = verdict.operator, verdict.status, verdict.kind, verdict.rules[:1]
+        if sort not in seen and verdict.kind not in _OF_MORE:
+            seen.add(sort)
+            yield verdict
+
+
+def _confirmed(
+    backend: Supervised,
+    suite: Suite,
+    feature_level: str | None,
+    verdict: Verdict,
+    before: Sequence[str],
+) -> Verdict:
+    def fails(*cases: str) -> bool:
+        backend.close()
+        again = Certification(backend, suite, feature_level)
+        return [again.verdict(case).status for case in cases][-1] in FAILURES
+
+    if fails(verdict.case):
+        return _with(verdict, "confirmed: it fails alone in a process made afresh")
+    shows = fails(*before, verdict.case)
+    behind = f"fails behind the {len(before)} cases before it" if shows else "was not seen again"
+    text = f"{verdict.kind or verdict.status}, but it passes alone and {behind}"
+    return _with(replace(verdict, kind="state"), text)
+
+
+def _with(verdict: Verdict, text: str) -> Verdict:
+    return replace(verdict, detail=f"{verdict.detail}\n    {text}")

@@ -1,0 +1,143 @@
+"""Backends that misbehave as processes do, on calls of rank 3; otherwise they are the reference."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opcert.generator.backends.reference import Reference
+from opcert.generator.element_types import Array
+
+
+class OddError(Exception):
+    """Has no text that could be had."""
+
+    def __str__(self) -> str:
+        raise TypeError("no text")
+
+
+def _read_nothing() -> None:
+    ctypes.string_at(0)
+
+
+def _hold_the_lock() -> None:
+    # Matches for minutes, and holds the interpreter's lock.
+    import re
+
+    re.match(r"(a+)+$", "a" * 40 + "b")
+
+
+def _grow() -> None:
+    held = []
+    while True:
+        held.append(np.ones(1 << 22))
+
+
+def _print_much() -> None:
+    for _ in range(200):
+        os.write(1, b'{"observed": "outputs"}\n' * 1000)
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+def _leave_a_thread() -> None:
+    threading.Thread(target=time.sleep, args=(60,)).start()
+
+
+def _leave_a_process() -> None:
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+
+
+def _close_all() -> None:
+    os.closerange(3, 256)
+
+
+DOES: Mapping[str, Callable[[], Any]] = {
+    "segfault": _read_nothing,
+    "abort": os.abort,
+    "exit": lambda: os._exit(0),
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "loop": _hold_the_lock,
+    "sleep": lambda: time.sleep(600),
+    "grow": _grow,
+    "close-stdout": lambda: os.closerange(0, 3),
+    "print": _print_much,
+    "close-all": _close_all,
+    "odd-error": lambda: _raise(OddError()),
+    "interrupt": lambda: _raise(KeyboardInterrupt("mine")),
+    "leave": lambda: _raise(SystemExit(3)),
+    "thread": _leave_a_thread,
+    "process": _leave_a_process,
+    "fork": os.fork,
+}
+GIVES: Mapping[str, Callable[[Sequence[Array]], Any]] = {
+    "array": lambda outputs: outputs[0],
+    "none": lambda _: None,
+    "generator": lambda outputs: (each for each in outputs),
+    "lists": lambda outputs: [each.tolist() for each in outputs],
+    "scalars": lambda outputs: [3.0 for _ in outputs],
+    "objects": lambda outputs: [each.astype(object) for each in outputs],
+    "records": lambda outputs: [np.zeros(3, [("a", "i4"), ("b", "f4")]) for _ in outputs],
+    "huge": lambda outputs: [np.zeros(10 << 30, np.uint8) for _ in outputs],
+    "text": lambda outputs: [np.array(["a", "b"]) for _ in outputs],
+}
+
+
+class Misbehaves(Reference):
+    """Does what `how` names."""
+
+    name = "misbehaves"
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        outputs = super().run(operator, inputs, attributes)
+        if next(iter(inputs.values())).ndim != 3:
+            return outputs
+        if self.how in GIVES:
+            return GIVES[self.how](outputs)
+        DOES[self.how]()
+        return outputs
+
+
+class CannotBeMade(Reference):
+    def __init__(self) -> None:
+        os.write(2, b"no device\n")
+        os.abort()
+
+
+class CrashesOnce(Reference):
+    """Crashes in call 305 of its process, the second behind the first case with its many calls."""
+
+    name = "crashes-once"
+    calls = 0
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        self.calls += 1
+        if self.calls == 305:
+            os.abort()
+        return super().run(operator, inputs, attributes)
+
+
+class Prints(Reference):
+    """Says what it does, on both streams, and is wrong for rank 3."""
+
+    name = "prints"
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        outputs = super().run(operator, inputs, attributes)
+        if next(iter(inputs.values())).ndim == 3:
+            print("rank 3 is hard", flush=True)
+            return [np.zeros_like(each) for each in outputs]
+        return outputs

@@ -1,0 +1,186 @@
+"""Isolation: whatever a backend does to its process, every case gets its own verdict."""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from opcert.generator import certify
+from opcert.generator.certificate import Certificate
+from opcert.generator.errors import BackendError, OpcertError
+from opcert.generator.supervised import Supervised
+from opcert.generator.verdict import Verdict
+from tests import wrong_backends
+
+HERE = Path(__file__).parent
+MISBEHAVING = HERE / "misbehaving.py"
+WRONG = HERE / "wrong_backends.py"
+# A few valid calls, of ranks 2 to 4.
+CASES = "dml-split/valid-f32-[234]-*"
+DML = "directml/*"
+
+
+def isolated(how: str, **more: Any) -> Certificate:
+    """The certificate of what does `how` on calls of rank 3."""
+    given: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 30, **more}
+    return certify(f"{MISBEHAVING}:Misbehaves", options={"how": how}, **given)
+
+
+def of_rank_3(certificate: Certificate) -> list[Verdict]:
+    return [each for each in certificate.verdicts if each.case.startswith("dml-split/valid-f32-3")]
+
+
+def assert_others_pass(certificate: Certificate) -> None:
+    others = [each for each in certificate.verdicts if each not in of_rank_3(certificate)]
+    assert len(others) > 3
+    assert {each.status for each in others} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("segfault", "ended by SIGSEGV"),
+        ("abort", "ended by SIGABRT"),
+        ("exit", "exited with 0"),
+        ("kill", "ended by SIGKILL"),
+        ("close-all", "exited with 1"),
+        ("grow", "MiB of memory; the limit is 1024"),
+    ],
+)
+def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
+    found = isolated(how)
+    assert_others_pass(found)
+    for verdict in of_rank_3(found):
+        assert (verdict.status, verdict.kind, verdict.observed) == ("crash", None, "crash")
+        assert reason in verdict.detail
+
+
+@pytest.mark.parametrize("how", ["loop", "sleep"])
+def test_a_call_that_does_not_end_hangs(how: str) -> None:
+    found = isolated(how, timeout=1)
+    assert_others_pass(found)
+    assert {each.status for each in of_rank_3(found)} == {"hang"}
+    assert all("no answer within 1 s" in each.detail for each in of_rank_3(found))
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        ("odd-error", "rejected"),
+        ("interrupt", "rejected"),
+        ("leave", "rejected"),
+        ("array", "type"),
+        ("none", "type"),
+        ("generator", "type"),
+        ("lists", "type"),
+        ("scalars", "type"),
+        ("objects", "dtype"),
+        ("records", "dtype"),
+        ("text", "dtype"),
+        ("huge", "dtype"),
+    ],
+)
+def test_what_is_no_answer_to_a_call_fails(how: str, kind: str) -> None:
+    found = isolated(how)
+    assert_others_pass(found)
+    assert {(each.status, each.kind) for each in of_rank_3(found)} == {("fail", kind)}
+
+
+@pytest.mark.parametrize("how", ["close-stdout", "print", "thread", "process", "fork"])
+def test_what_is_no_matter_of_the_call_changes_no_verdict(how: str) -> None:
+    found = isolated(how)
+    assert_others_pass(found)
+    assert {each.status for each in of_rank_3(found)} == {"pass"}
+
+
+@pytest.mark.parametrize("how", ["process", "fork", "thread", "sleep"])
+def test_no_process_is_left_behind(how: str) -> None:
+    isolated(how, timeout=1)
+    left = [each for each in psutil.Process().children(recursive=True) if each.is_running()]
+    assert left == []
+    mine = [p for p in psutil.process_iter(["cmdline"]) if "time.sleep(600)" in str(p.info)]
+    assert mine == []
+
+
+def test_the_first_failure_of_each_sort_is_confirmed_alone() -> None:
+    first, *others = of_rank_3(isolated("abort"))
+    assert "\n    confirmed: it fails alone" in first.detail
+    assert others
+    assert all("\n    not confirmed" in each.detail for each in others)
+
+
+def test_what_passes_alone_is_of_the_kind_state() -> None:
+    found = certify(f"{MISBEHAVING}:CrashesOnce", case=CASES)
+    (crashed,) = [each for each in found.verdicts if each.status == "crash"]
+    assert crashed.kind == "state"
+    assert "passes alone and fails behind the" in crashed.detail
+
+
+def test_what_a_failing_case_printed_is_kept_with_it() -> None:
+    found = certify(f"{MISBEHAVING}:Prints", case=CASES)
+    assert all("printed: rank 3 is hard" in each.detail for each in of_rank_3(found))
+    assert_others_pass(found)
+
+
+def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:
+    with pytest.raises(BackendError, match=r"cannot be made: .*SIGABRT\nno device"):
+        certify(f"{MISBEHAVING}:CannotBeMade", case=CASES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Right",
+        "AcceptsEverything",
+        "WrongByteOrder",
+        "LosesNaNPayloads",
+        "WritesToItsInput",
+        "ReturnsViews",
+        "CachesByShape",
+        "WrongEveryThirdCall",
+        "DeclinesHighRanks",
+        "ReturnsOneOutput",
+    ],
+)
+def test_isolation_changes_no_verdict(name: str) -> None:
+    alone = certify(f"{WRONG}:{name}", operator=DML)
+    here = certify(getattr(wrong_backends, name)(), operator=DML)
+
+    def verdicts(certificate: Certificate) -> dict[str, tuple[str, str | None]]:
+        return {each.case: (each.status, each.kind) for each in certificate.verdicts}
+
+    assert verdicts(alone) == verdicts(here)
+
+
+def test_an_object_cannot_be_isolated() -> None:
+    with pytest.raises(OpcertError, match="an object runs in this process"):
+        certify(wrong_backends.Right(), isolated=True)
+
+
+def test_an_option_that_is_no_plain_value_is_told() -> None:
+    with pytest.raises(BackendError, match="isolated=False"):
+        Supervised(f"{MISBEHAVING}:Misbehaves", {"how": object()})
+
+
+def test_an_interrupt_writes_what_was_reached_and_leaves_no_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--out", str(tmp_path)]
+    command += ["--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=sleep"]
+    run = subprocess.Popen(
+        [*command, "--case", CASES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not (children := psutil.Process(run.pid).children()):
+        time.sleep(0.05)
+    time.sleep(2)
+    os.kill(run.pid, 2)
+    _, told = run.communicate(timeout=10)
+    assert run.returncode == 130
+    assert "interrupted" in told
+    assert not any(each.is_running() for each in children)
+    text = (tmp_path / "certificate.json").read_text()
+    assert Counter(text.split()).get('"not-run",', 0) > 0
