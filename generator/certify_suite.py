@@ -6,14 +6,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.backends import Backend, checked, closed, load
+from opcert.generator.backends import Backend, checked, closed
 from opcert.generator.certificate import Certificate, this_platform
 from opcert.generator.certification import Certification
 from opcert.generator.confirmation import confirmed
 from opcert.generator.errors import OpcertError
 from opcert.generator.generation import generate
 from opcert.generator.suite import Suite
-from opcert.generator.supervised import TIMEOUT, Supervised
+from opcert.generator.supervised import TIMEOUT, Supervised, hosted
 from opcert.generator.verdict import FAILURES, Verdict
 
 # Told each verdict, its number and how many there will be.
@@ -130,6 +130,4 @@ def _backend(
         return checked(backend, type(backend).__name__)
     if backend == "reference" and specs is not None:
         options = {"specs": str(specs), **options}
-    if isolated or (isolated is None and backend != "reference"):
-        return Supervised(backend, options, timeout=timeout, memory=memory)
-    return load(backend, **options)
+    return hosted(backend, options, isolated, timeout=timeout, memory=memory)

@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.generator.backends import key_value, load
+from opcert.generator.backends import closed, key_value
 from opcert.generator.certification import Certification
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.errors import OpcertError, SuiteError
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite import Suite
+from opcert.generator.supervised import hosted
 
 # Statuses that say nothing against the backend, and are shown as skipped.
 SILENT = ("unsupported", "implementation-defined", "out-of-claim")
@@ -112,6 +113,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("opcert")
     group.addoption("--backend", default="reference", help="as for opcert certify")
     group.addoption("--backend-option", action="append", default=[], metavar="KEY=VALUE")
+    group.addoption("--in-process", action="store_true", help="as for opcert certify")
     group.addoption("--feature-level", default=None, help="as for opcert certify")
 
 
@@ -136,7 +138,8 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
 
 def _certification(suite: Suite, config: pytest.Config) -> Certification:
     options = dict(map(key_value, config.getoption("backend_option")))
-    backend = load(config.getoption("backend"), **options)
+    isolated = False if config.getoption("in_process") else None
+    backend = hosted(config.getoption("backend"), options, isolated)
     return Certification(backend, suite, config.getoption("feature_level"))
 
 
@@ -153,6 +156,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a session that verified nothing, or declined what nothing had declared."""
     if last_word(session.config) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    for certification in session.config.stash[_CERTIFICATIONS].values():
+        closed(certification.backend)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

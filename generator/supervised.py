@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opcert.generator.backends import Backend, load
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import Array
 from opcert.generator.errors import BackendError
@@ -92,3 +93,23 @@ class Supervised(Isolated):
         if self._worker is not None:
             self._worker.end()
             self._worker = None
+
+
+def hosted(
+    name: str,
+    options: Mapping[str, Any],
+    isolated: bool | None = None,
+    *,
+    timeout: float = TIMEOUT,
+    memory: int = 0,
+) -> Backend:
+    """Return the backend that `load` finds: in a process of its own, but for the reference.
+
+    `isolated` says otherwise.
+
+    Raises:
+        BackendError: it cannot be found or made.
+    """
+    if isolated or (isolated is None and name != "reference"):
+        return Supervised(name, options, timeout=timeout, memory=memory)
+    return load(name, **options)
