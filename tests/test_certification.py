@@ -143,11 +143,6 @@ def test_nothing_selected_is_nothing_verified() -> None:
     assert "did you mean 'openvino/Gather-8'?" in reasons[0]
 
 
-def test_isolation_is_refused_rather_than_ignored() -> None:
-    with pytest.raises(OpcertError, match="isolated"):
-        certify("reference", isolated=True)
-
-
 def test_the_backend_is_closed_also_when_it_interrupts() -> None:
     class Interrupts(wrong.Right):
         closed = False

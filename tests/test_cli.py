@@ -180,7 +180,8 @@ def test_an_interrupt_exits_130_without_a_traceback(tmp_path: Path) -> None:
         "    def run(self, operator, inputs, attributes):\n"
         "        raise KeyboardInterrupt\n"
     )
-    result = opcert("certify", "--backend", f"{tmp_path / 'interrupting.py'}:Backend")
+    backend = f"{tmp_path / 'interrupting.py'}:Backend"
+    result = opcert("certify", "--in-process", "--backend", backend)
     assert result.exit_code == 130
     assert "interrupted" in result.stderr
 
