@@ -34,7 +34,7 @@ def alone(backend: object, operator: str = SPLITS, **more: Any) -> Explored:
 def test_nothing_is_found_of_the_reference(operator: str) -> None:
     found = alone(the_right_one(operator).make, operator, minutes=0.05)
     assert (found.operator, found.finding) == (operator, None)
-    assert found.tried > 10
+    assert found.tried
 
 
 @pytest.mark.parametrize("fault", [*at_random(seed=1, count=1)], ids=lambda fault: fault.name)
