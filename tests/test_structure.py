@@ -33,6 +33,8 @@ LAYERS = [
     ["writing"],
     ["generation"],
     ["backends", "backends.reference", "comparison", "support"],
+    ["backends.composition"],
+    ["backends.array_api", "backends.jax", "backends.torch"],
     ["run"],
     ["stage", "verdict"],
     ["trials"],
