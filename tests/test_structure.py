@@ -33,7 +33,7 @@ LAYERS = [
     ["writing"],
     ["generation"],
     ["backends", "backends.reference", "comparison", "support"],
-    ["backends.composition"],
+    ["backend_list", "backends.composition"],
     ["backends.array_api", "backends.jax", "backends.torch"],
     ["run"],
     ["stage", "verdict"],

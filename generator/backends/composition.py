@@ -42,6 +42,8 @@ def numbers(tensor: Array) -> list[Any]:
     """Return what a one-dimensional tensor lists."""
     if tensor.ndim != 1:
         raise ValueError(f"a tensor of shape {tensor.shape}; expected one dimension")
+    if not tensor.size and tensor.dtype.kind not in "iub":
+        raise TypeError(f"no elements of {tensor.dtype}, whose type no runtime gets to see")
     found: list[Any] = tensor.tolist()
     return found
 

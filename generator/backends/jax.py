@@ -19,8 +19,8 @@ from opcert.generator.backends.composition import (
 )
 from opcert.generator.element_types import Array
 
-# JAX compiles for every shape and keeps what it compiled; past so many calls that is dropped.
-KEPT_CALLS = 1000
+# JAX compiles for every shape and keeps it, 3 MB each; past so many calls that is dropped.
+KEPT_CALLS = 300
 
 
 class Jax:

@@ -49,7 +49,7 @@ class Torch:
             "types": list(TYPES),
         },
         "openvino/Slice-8": {
-            "how": "composed: indexing by slices; torch.flip, of the bits, where a step is negative",
+            "how": "composed: indexing by slices, behind torch.flip of bits for negative steps",
             "types": list(TYPES),
         },
         "openvino/Broadcast-1": {
