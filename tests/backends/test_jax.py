@@ -20,10 +20,9 @@ def test_the_documented_examples_pass_bit_for_bit() -> None:
 
 @pytest.mark.parametrize("name", ["boolean", "bf16", "f32", "f64", "f8e5m2", "i64", "u64"])
 def test_bits_are_kept(name: str) -> None:
-    *copied, gathered = moved(load("jax"), name)
-    assert same(copied)
-    # JAX computes with bf16 and f8 in wider types to fill in zeros, which quiets their NaNs.
-    assert name in ("bf16", "f8e5m2") or same([gathered])
+    found = moved(load("jax"), name)
+    # XLA computes with narrow floats in wider ones where it fuses, and may flush and quiet them.
+    assert same(found[:4] if name in ("bf16", "f8e5m2") else found)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
