@@ -1,4 +1,4 @@
-"""The command line: opcert check | generate | certify | coverage | explore | schema."""
+"""The command line: opcert backends | check | generate | certify | coverage | explore | schema."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -258,6 +258,16 @@ def coverage(
     if not found:
         raise OpcertError("the suite has no operator of these specs; nothing was counted")
     raise typer.Exit(CONFORMANT if all(each.share == 1 for each in found) else NOT_CONFORMANT)
+
+
+@app.command()
+@_reports_errors
+def backends() -> None:
+    """List the backends that have a name, and what each says of each operator."""
+    from opcert.generator.backend_list import listed, operators
+    from opcert.generator.report import console, show_backends
+
+    show_backends(listed(), operators(), console())
 
 
 @app.command()

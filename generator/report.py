@@ -1,12 +1,15 @@
 """Certificate -> terminal: progress while it runs, then the answer in one screen."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from opcert.generator.backend_list import Listed
 from opcert.generator.certificate import STATUSES, Certificate
 from opcert.generator.certify_suite import OnVerdict
 from opcert.generator.coverage import Coverage
@@ -108,6 +111,21 @@ def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
         table.add_row(each.rule, each.kind, str(each.positive), negative)
     console.print(table)
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
+
+
+def show_backends(backends: Iterable[Listed], operators: Sequence[str], console: Console) -> None:
+    """Print each backend, where it comes from, and how it makes each operator."""
+    # Without lines between the columns, which take the room of a name.
+    table = Table("backend", "packages", box=box.SIMPLE_HEAD)
+    for operator in operators:
+        table.add_column(operator.replace("/", "/\n"))
+    for each in backends:
+        packages = escape(each.packages if each.installed else f"not installed: {each.packages}")
+        how = (each.how.get(operator, "undeclared") for operator in operators)
+        table.add_row(escape(each.name), packages, *map(escape, how))
+    console.print(table)
+    text = "undeclared: whatever is not said to be unsupported counts as supported"
+    console.print(text, markup=False, highlight=False)
 
 
 def show_coverage(coverage: Coverage, console: Console) -> None:

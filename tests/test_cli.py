@@ -29,7 +29,7 @@ def small_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_help_names_every_command() -> None:
     result = opcert("--help")
     assert result.exit_code == 0
-    for command in ("certify", "explore", "generate", "check", "coverage", "schema"):
+    for command in ("backends", "certify", "explore", "generate", "check", "coverage", "schema"):
         assert command in result.stdout
 
 
@@ -191,3 +191,10 @@ def test_no_colour_is_honoured(small_suite: Path) -> None:
     command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--suite", str(small_suite)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "\x1b[" not in done.stdout
+
+
+def test_backends_are_listed_with_what_they_say_of_each_operator() -> None:
+    result = opcert("backends")
+    assert result.exit_code == 0
+    assert "undeclared" in next(line for line in result.stdout.splitlines() if "reference" in line)
+    assert "composed" in next(line for line in result.stdout.splitlines() if " torch " in line)

@@ -33,6 +33,8 @@ LAYERS = [
     ["writing"],
     ["generation"],
     ["backends", "backends.reference", "comparison", "support"],
+    ["backend_list", "backends.composition"],
+    ["backends.array_api", "backends.jax", "backends.torch"],
     ["run"],
     ["messages", "worker"],
     ["worker_process"],

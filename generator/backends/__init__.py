@@ -12,7 +12,12 @@ from opcert.generator.errors import BackendError, did_you_mean, said
 from opcert.generator.python_files import module_from_file
 
 GROUP = "opcert.backends"
-BUILT_IN = {"reference": "opcert.generator.backends.reference:Reference"}
+BUILT_IN = {
+    "reference": "opcert.generator.backends.reference:Reference",
+    "torch": "opcert.generator.backends.torch:Torch",
+    "jax": "opcert.generator.backends.jax:Jax",
+    "array-api": "opcert.generator.backends.array_api:ArrayApi",
+}
 
 
 @runtime_checkable

@@ -1,0 +1,145 @@
+"""What adapters do on the host, where a runtime has no argument of an operator's form.
+
+Runtimes take Python numbers where documents have tensors. What is read here goes to the runtime
+as it is, which judges its type and its value; what no runtime gets to see is judged here.
+"""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from math import prod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opcert.generator.element_types import Array
+from opcert.generator.errors import BackendError
+
+
+def runtime(module: str, package: str, backend: str) -> ModuleType:
+    """Import what a backend runs on.
+
+    Raises:
+        BackendError: its package is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.partition(".")[0]):
+            raise
+        needs = f"backend '{backend}' needs the package {package}"
+        raise BackendError(f"{needs}; pip install 'opcert[{backend}]'") from None
+
+
+def number(tensor: Array) -> Any:
+    """Return what a tensor with one element holds, a scalar or a list of one."""
+    if tensor.ndim > 1:
+        raise ValueError(f"a tensor of shape {tensor.shape}; expected a scalar or a list of one")
+    return tensor.item()
+
+
+def numbers(tensor: Array) -> list[Any]:
+    """Return what a one-dimensional tensor lists."""
+    if tensor.ndim != 1:
+        raise ValueError(f"a tensor of shape {tensor.shape}; expected one dimension")
+    if not tensor.size and tensor.dtype.kind not in "iub":
+        raise TypeError(f"no elements of {tensor.dtype}, whose type no runtime gets to see")
+    found: list[Any] = tensor.tolist()
+    return found
+
+
+def with_rest(lengths: list[Any], shape: Sequence[int], axis: Any) -> list[Any]:
+    """Return `lengths` with a lone -1 replaced by what the others leave of the axis."""
+    if lengths.count(-1) != 1:
+        return lengths
+    rest = shape[axis] - sum(lengths) - 1
+    return [rest if length == -1 else length for length in lengths]
+
+
+def region(
+    rank: int, start: Array, stop: Array, step: Array, axes: Array | None
+) -> tuple[slice, ...]:
+    """Return for each dimension the slice of it that is asked for, as it was given."""
+    listed = range(start.size) if axes is None else numbers(axes)
+    slices: dict[int, slice] = {}
+    for axis, *ends in zip(listed, *map(numbers, (start, stop, step)), strict=True):
+        where = range(rank)[axis]
+        if where in slices:
+            raise ValueError(f"axis {axis} is listed twice")
+        slices[where] = slice(*ends)
+    return tuple(slices.get(axis, slice(None)) for axis in range(rank))
+
+
+def mapping(mode: str, axes_mapping: Array | None) -> list[Any] | None:
+    """Return the axes that data is mapped to, or None where they align at the end."""
+    if mode not in ("numpy", "explicit"):
+        raise ValueError(f"mode '{mode}'; expected numpy or explicit")
+    if (mode == "explicit") != (axes_mapping is not None):
+        raise ValueError("axes_mapping goes with mode explicit, and only with it")
+    return None if axes_mapping is None else numbers(axes_mapping)
+
+
+def aligned(shape: Sequence[int], axes: list[Any], rank: int) -> list[int]:
+    """Return `shape` spread over the `axes` of an output, with 1 for the others."""
+    if len(axes) != len(shape):
+        raise ValueError(f"{len(axes)} axes mapped for data of rank {len(shape)}")
+    if not all(type(axis) is int and 0 <= axis < rank for axis in axes):
+        raise ValueError(f"axes {axes}; expected axes of an output of rank {rank}")
+    if axes != sorted(set(axes)):
+        raise ValueError(f"axes {axes} are not in rising order")
+    extents = dict(zip(axes, shape, strict=True))
+    return [extents.get(axis, 1) for axis in range(rank)]
+
+
+def batches(data: Array, indices: Array, axis: int, batch_dims: int) -> int:
+    """Return how many leading dimensions of data and indices are batches."""
+    count = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    if not (0 <= count <= range(data.ndim)[axis] and abs(batch_dims) <= data.ndim):
+        raise ValueError(f"batch_dims {batch_dims} with axis {axis}")
+    if count > indices.ndim or data.shape[:count] != indices.shape[:count]:
+        raise ValueError(f"batches {data.shape[:count]} of data, indices of {indices.shape}")
+    return count
+
+
+class Picking:
+    """How a gather looks to a runtime: the shapes of data, indices and output in four parts.
+
+    `data` is (batches, outer, extent, inner), `picked` (batches, picks), `output` the document's.
+    """
+
+    def __init__(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> None:
+        batch = batches(data, indices, axis, batch_dims)
+        where = range(data.ndim)[axis]
+        shape = data.shape
+        outer, inner = prod(shape[batch:where]), prod(shape[where + 1 :])
+        self.data = (prod(shape[:batch]), outer, shape[where], inner)
+        self.picked = (self.data[0], prod(indices.shape[batch:]))
+        self.output = shape[:where] + indices.shape[batch:] + shape[where + 1 :]
+        self.extent = shape[where]
+        self.indices = signed(indices).reshape(self.picked)
+
+
+def signed(indices: Array) -> Array:
+    """Return indices as 64-bit integers; what is past those stays beyond every dimension."""
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
+    found: Array = indices.astype(np.int64, casting="same_kind")
+    return found
+
+
+def described_lengths(OutputCount: int, OutputTensors: Any, Axis: int) -> list[int]:  # noqa: N803
+    """Return how long each of DirectML's output tensors is along the axis, which has no sign."""
+    if not 0 < OutputCount == len(OutputTensors):
+        raise ValueError(f"OutputCount {OutputCount} for {len(OutputTensors)} OutputTensors")
+    if Axis < 0:
+        raise ValueError(f"Axis {Axis}; expected a number without a sign")
+    return [each["Sizes"][Axis] for each in OutputTensors]
+
+
+def as_described(parts: list[Array], descriptions: Sequence[Mapping[str, Any]]) -> list[Array]:
+    """Return `parts`, if they are what DirectML's descriptions of the output tensors say."""
+    for part, description in zip(parts, descriptions, strict=True):
+        found = {"Sizes": list(part.shape), "DataType": part.dtype.name.upper()}
+        if found != description or part.ndim > 8:
+            raise ValueError(f"the output is {found}, its description {description}")
+    return parts

@@ -1,0 +1,52 @@
+"""The array-API adapter, where array-api-compat and array-api-strict are installed."""
+
+import pytest
+
+from opcert.generator import certify
+from opcert.generator.backends import load
+from opcert.generator.backends.array_api import TYPES
+from opcert.generator.errors import BackendError
+from opcert.generator.layouts import LAYOUTS, Layout
+from tests.backends.bits import moved, same
+
+NEEDED = "needs the extra array-api"
+pytest.importorskip("array_api_compat", reason=NEEDED, exc_type=ImportError)
+pytest.importorskip("array_api_strict", reason=NEEDED, exc_type=ImportError)
+NAMESPACES = ["numpy", "array_api_strict"]
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_the_documented_examples_pass_bit_for_bit(namespace: str) -> None:
+    certificate = certify(load("array-api", namespace=namespace), case="*example*")
+    assert certificate.conformant, certificate.reasons
+    assert certificate.grade == "bit-exact"
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+@pytest.mark.parametrize("name", TYPES)
+def test_bits_are_kept(namespace: str, name: str) -> None:
+    assert same(moved(load("array-api", namespace=namespace), name))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_memory_of_any_layout_is_read(layout: Layout) -> None:
+    assert same(moved(load("array-api", namespace="array_api_strict"), "i32", layout))
+
+
+def test_what_is_not_declared_is_declined() -> None:
+    backend = load("array-api")
+    with pytest.raises(NotImplementedError, match="vendor/Unknown-1"):
+        backend.run("vendor/Unknown-1", {}, {})
+    with pytest.raises(NotImplementedError, match="bf16"):
+        moved(backend, "bf16")
+
+
+def test_the_version_names_the_namespace() -> None:
+    assert load("array-api").version.startswith("numpy 2.")
+    strict = load("array-api", namespace="array_api_strict")
+    assert strict.version.startswith("array_api_strict ")
+
+
+def test_a_namespace_that_is_not_there_is_told() -> None:
+    with pytest.raises(BackendError, match="needs the package no-such-namespace"):
+        load("array-api", namespace="no_such_namespace")

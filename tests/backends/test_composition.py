@@ -1,0 +1,123 @@
+"""What adapters compose on the host, and what they say where their runtime is missing."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from opcert.generator.backends import load
+from opcert.generator.backends.composition import (
+    Picking,
+    aligned,
+    as_described,
+    batches,
+    described_lengths,
+    mapping,
+    number,
+    numbers,
+    region,
+    signed,
+    with_rest,
+)
+from opcert.generator.errors import BackendError
+
+
+@pytest.mark.parametrize(
+    ("backend", "module", "package"),
+    [
+        ("torch", "torch", "torch"),
+        ("jax", "jax", "jax"),
+        ("array-api", "array_api_compat", "array-api-compat"),
+    ],
+)
+def test_a_missing_package_is_told(
+    backend: str, module: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(BackendError) as error:
+        load(backend)
+    told = f"backend '{backend}' needs the package {package}; pip install 'opcert[{backend}]'"
+    assert str(error.value) == told
+
+
+def test_numbers_come_of_tensors_of_their_form_alone() -> None:
+    assert number(np.array(3)) == number(np.array([3])) == 3
+    assert numbers(np.array([1, 2])) == [1, 2]
+    with pytest.raises(ValueError, match="scalar or a list of one"):
+        number(np.array([[3]]))
+    with pytest.raises(ValueError, match="one dimension"):
+        numbers(np.array(3))
+
+
+def test_the_type_of_an_empty_list_is_judged_before_it_is_lost() -> None:
+    assert numbers(np.zeros(0, int)) == []
+    with pytest.raises(TypeError, match="no elements of float64"):
+        numbers(np.zeros(0))
+
+
+def test_a_lone_minus_one_takes_what_is_left() -> None:
+    assert with_rest([2, -1, 1], (9, 5), 1) == [2, 2, 1]
+    # The runtime is to reject these.
+    assert with_rest([-1, -1], (5,), 0) == [-1, -1]
+    assert with_rest([7, -1], (5,), 0) == [7, -2]
+
+
+def test_slices_go_to_their_axes_as_they_are() -> None:
+    lists = np.array([1, 2]), np.array([-9, 99]), np.array([-1, 3])
+    whole = slice(None)
+    assert region(3, *lists, np.array([-1, 0])) == (slice(2, 99, 3), whole, slice(1, -9, -1))
+    with pytest.raises(ValueError, match="listed twice"):
+        region(3, *lists, np.array([-1, 2]))
+    with pytest.raises(ValueError, match="argument"):
+        region(3, *lists, np.array([0]))
+    with pytest.raises(IndexError):
+        region(1, *lists, None)
+
+
+def test_axes_mapping_goes_with_mode_explicit() -> None:
+    assert mapping("numpy", None) is None
+    assert mapping("explicit", np.array([1])) == [1]
+    for mode, axes in (("numpy", np.array([1])), ("explicit", None), ("none", None)):
+        with pytest.raises(ValueError, match="mode"):
+            mapping(mode, axes)
+
+
+def test_shapes_are_spread_over_their_axes() -> None:
+    assert aligned((3, 4), [0, 2], 4) == [3, 1, 4, 1]
+    for axes in ([0], [0, 4], [-1, 2], [2, 0], [2, 2], [0.0, 2.0]):
+        with pytest.raises(ValueError, match="axes"):
+            aligned((3, 4), axes, 4)
+
+
+def test_batches_are_counted_from_the_front_or_from_the_rank_of_indices() -> None:
+    data, indices = np.zeros((2, 3, 5)), np.zeros((2, 3, 1), int)
+    assert [batches(data, indices, -1, count) for count in (0, 2, -1, -3)] == [0, 2, 2, 0]
+    for axis, count in ((0, 1), (2, 3), (2, -4), (2, 2**32)):
+        with pytest.raises(ValueError, match="batch"):
+            batches(data, indices, axis, count)
+    with pytest.raises(ValueError, match="batches"):
+        batches(data, indices[:1], 2, 1)
+
+
+def test_a_gather_is_seen_in_four_parts() -> None:
+    seen = Picking(np.zeros((2, 3, 4, 5)), np.zeros((2, 7), np.int8), 2, 1)
+    assert (seen.data, seen.picked, seen.output) == ((2, 3, 4, 5), (2, 7), (2, 3, 7, 5))
+
+
+def test_indices_past_64_bits_stay_beyond() -> None:
+    assert signed(np.array([3, 2**64 - 1], np.uint64)).tolist() == [3, 2**63 - 1]
+    with pytest.raises(TypeError):
+        signed(np.zeros(1, np.float32))
+
+
+def test_described_outputs_have_to_be_what_comes_out() -> None:
+    tensor = {"Sizes": [2, 3], "DataType": "FLOAT32"}
+    assert described_lengths(2, [tensor, tensor], 0) == [2, 2]
+    for count, axis in ((1, 0), (0, 0), (2, -1)):
+        with pytest.raises(ValueError, match=r"Axis|OutputCount"):
+            described_lengths(count, [tensor, tensor], axis)
+    part = np.zeros((2, 3), np.float32)
+    assert as_described([part], [tensor])[0] is part
+    for other in (part.astype(np.int32), part[:1]):
+        with pytest.raises(ValueError, match="its description"):
+            as_described([other], [tensor])

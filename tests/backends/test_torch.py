@@ -1,0 +1,49 @@
+"""The PyTorch adapter, where PyTorch is installed."""
+
+import numpy as np
+import pytest
+
+from opcert.generator import certify
+from opcert.generator.backends import load
+from opcert.generator.backends.torch import TYPES
+from opcert.generator.errors import BackendError
+from opcert.generator.layouts import LAYOUTS, Layout
+from tests.backends.bits import moved, same
+
+pytest.importorskip("torch", reason="needs the extra torch", exc_type=ImportError)
+
+
+def test_the_documented_examples_pass_bit_for_bit() -> None:
+    certificate = certify(load("torch"), case="*example*")
+    assert certificate.conformant, certificate.reasons
+    assert certificate.grade == "bit-exact"
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_bits_are_kept(name: str) -> None:
+    assert same(moved(load("torch"), name))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_memory_of_any_layout_is_read(layout: Layout) -> None:
+    assert same(moved(load("torch"), "bf16", layout))
+
+
+def test_what_is_not_declared_is_declined() -> None:
+    backend = load("torch")
+    with pytest.raises(NotImplementedError, match="vendor/Unknown-1"):
+        backend.run("vendor/Unknown-1", {}, {})
+    with pytest.raises(NotImplementedError, match="i4"):
+        moved(backend, "i4")
+
+
+def test_the_runtime_checks_what_it_is_given() -> None:
+    call = {"data": np.arange(4), "axis": np.array(0), "split_lengths": np.array([1, 2])}
+    with pytest.raises(RuntimeError, match="sum exactly to 4"):
+        load("torch").run("openvino/VariadicSplit-1", call, {})
+
+
+def test_a_device_that_is_not_there_is_told() -> None:
+    assert load("torch", device="cpu").version == load("torch").version
+    with pytest.raises(BackendError, match="backend 'torch' cannot be made"):
+        load("torch", device="no-such-device")
