@@ -33,8 +33,9 @@ LAYERS = [
     ["writing"],
     ["generation"],
     ["backends", "backends.reference", "comparison", "support"],
-    ["run"],
+    ["run", "claims"],
     ["stage", "verdict"],
+    ["waivers"],
     ["trials"],
     ["search"],
     ["explore"],
@@ -42,7 +43,8 @@ LAYERS = [
     ["certification"],
     ["certificate", "pytest_suite"],
     ["certify_suite", "coverage"],
-    ["report"],
+    ["claim_draft", "report"],
+    ["cli_options"],
     ["cli"],
 ]
 
