@@ -9,9 +9,11 @@ backends, support          what is certified, and what it says that it supports
 run, comparison, verdict   vector x backend -> outcome -> verdict
 stage, trials, explore     spec x backend -> findings: fresh calls beyond the suite
 snippets                   finding -> Python and YAML that show it
+claims, waivers            what a vendor says is supported, and which failures are known
 certification              suite x backend -> verdicts, also for pytest
 certificate, certify_suite verdicts -> certificate: a whole run
-report, cli                how it reads, and opcert check | generate | certify | explore | schema
+claim_draft                certificate -> claim
+report, cli                how it reads, and opcert check | generate | certify | claim | explore
 """
 
 from typing import TYPE_CHECKING, Any

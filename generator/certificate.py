@@ -32,6 +32,8 @@ class Certificate:
     selection: dict[str, Any]
     platform: dict[str, str]
     verdicts: Sequence[Verdict]
+    claim: dict[str, Any] | None = None
+    waivers: dict[str, Any] | None = None
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -60,8 +62,15 @@ class Certificate:
         return [*blocking, *self._unverified()]
 
     def _unverified(self) -> list[str]:
-        verified = {v.operator for v in self.verdicts if v.status == "pass" or v.kind == "bits"}
-        in_scope = {v.operator for v in self.verdicts if v.observed != "not-run"}
+        verified = {
+            v.operator
+            for v in self.verdicts
+            if v.status == "pass" or (v.status == "fail" and v.kind == "bits")
+        }
+        claimed = () if self.claim is None else self.claim["content"]["operators"]
+        in_scope = {
+            v.operator for v in self.verdicts if v.observed != "not-run" or v.operator in claimed
+        }
         if not self.verdicts:
             return [f"nothing was verified: no case matches {self._sought()}"]
         if not verified:
@@ -96,6 +105,8 @@ class Certificate:
             "suite": self.suite,
             "selection": self.selection,
             "backend": self.backend,
+            "claim": self.claim,
+            "waivers": self.waivers,
             "platform": self.platform,
             "summary": {"cases": len(self.verdicts), **self.counts},
             "operators": self.operators,
@@ -125,15 +136,24 @@ def certificate_path(out: Path, suite: Path | None) -> Path:
     """
     try:
         target = out.resolve() / "certificate.json"
-        for folder in {default_folder().resolve(), (suite or default_folder()).resolve()}:
-            if target.is_relative_to(folder):
-                raise SuiteError(f"{out}: is inside the suite {folder}; expected a folder outside")
+        refuse_suite(target, suite)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise OpcertError(f"{target}: a folder; expected a file, or nothing")
     except (OSError, RuntimeError) as error:
         raise OpcertError(f"{out}: cannot be made: {error}") from None
     return target
+
+
+def refuse_suite(target: Path, suite: Path | None) -> None:
+    """Refuse to write `target`, a resolved path, into a suite.
+
+    Raises:
+        SuiteError: it is in the folder of opcert's own suite, or of `suite`.
+    """
+    for folder in {default_folder().resolve(), (suite or default_folder()).resolve()}:
+        if target.is_relative_to(folder):
+            raise SuiteError(f"{target}: is inside the suite {folder}; expected a place outside")
 
 
 def write_certificate(certificate: Certificate, target: Path) -> None:

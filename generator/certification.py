@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from opcert.generator.backends import Backend
+from opcert.generator.claims import Claim
 from opcert.generator.errors import OpcertError, did_you_mean
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import ENDINGS, Outcome, Returned, run_vector, still_right, tireless
@@ -25,11 +26,18 @@ MOVED = 1 << 10
 class Certification:
     """Runs the cases of a suite on a backend and remembers each verdict."""
 
-    def __init__(self, backend: Backend, suite: Suite, feature_level: str | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        suite: Suite,
+        feature_level: str | None = None,
+        claim: Claim | None = None,
+    ) -> None:
         self.backend = backend
         self.suite = suite
         self.support = support_of(backend, suite)
         self.feature_level = feature_level
+        self.claim = claim
         _check_feature_level(suite, feature_level)
         self._cases = {case.id: (operator, case) for operator, case in suite}
         self._verdicts: dict[str, Verdict] = {}
@@ -41,7 +49,7 @@ class Certification:
         """Return the verdict of a case, which runs now unless it has; so does its twin."""
         if case_id not in self._verdicts:
             verdict, returned = self._run(*self._cases[case_id], hold)
-            self._verdicts[case_id] = verdict
+            self._verdicts[case_id] = verdict = self._as_claimed(verdict)
             if verdict.status not in FAILURES and hold:
                 self._hold(case_id, returned)
         return self._verdicts[case_id]
@@ -82,8 +90,23 @@ class Certification:
         level = self.feature_level
         if level and operator.index.feature_levels and level not in case.feature_levels:
             return "out-of-claim", f"not in feature level {level}"
+        if self.claim is not None:
+            beyond = self.claim.why_left_out(operator.index.operator, case)
+            if beyond is not None:
+                return "out-of-claim", beyond
         declared = self.support.why_left_out(operator.index.operator, case)
         return None if declared is None else ("unsupported", declared)
+
+    def _as_claimed(self, verdict: Verdict) -> Verdict:
+        """Fail what is claimed and not supported, whatever the backend declares."""
+        _, case = self._cases[verdict.case]
+        if self.claim is None or verdict.status != "unsupported" or case.ambiguity is not None:
+            return verdict
+        # A changed call runs with the claimed one beside it; its own type or rank may be beyond.
+        if self.claim.why_left_out(verdict.operator, case) is not None:
+            return verdict
+        detail = f"the claim has it, and it is not supported: {verdict.detail}"
+        return replace(verdict, status="fail", kind="undeclared", detail=detail)
 
     def _hold(self, case: str, returned: Sequence[Returned]) -> None:
         """Keep what a case returned, and look for the last time at what no longer finds room."""
@@ -117,6 +140,8 @@ class Certification:
         _, case = self._cases[verdict.case]
         if verdict.status != "unsupported" or verdict.observed == "not-run":
             return verdict
+        if self.claim is not None:  # which has decided it
+            return verdict
         if any((verdict.operator, each) in declined for each in {case.type, *case.index_types}):
             return verdict
         return replace(
@@ -140,7 +165,7 @@ def _declined(
 
 
 def _check_feature_level(suite: Suite, level: str | None) -> None:
-    known = sorted({each for of in suite.operators.values() for each in of.index.feature_levels})
+    known = suite.feature_levels
     if level is not None and level not in known:
         raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")
 

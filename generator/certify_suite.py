@@ -3,18 +3,21 @@
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from opcert.generator.backends import Backend, checked, closed
 from opcert.generator.certificate import Certificate, this_platform
 from opcert.generator.certification import Certification
+from opcert.generator.claims import Claim, read_claim
 from opcert.generator.confirmation import confirmed
 from opcert.generator.errors import OpcertError
 from opcert.generator.generation import generate
 from opcert.generator.suite import Suite
 from opcert.generator.supervised import TIMEOUT, Supervised, hosted
 from opcert.generator.verdict import FAILURES, Verdict
+from opcert.generator.waivers import Waivers, read_waivers
 
 # Told each verdict, its number and how many there will be.
 OnVerdict = Callable[[Verdict, int, int], None]
@@ -30,7 +33,7 @@ class Interrupted(KeyboardInterrupt):
 
 def certify(
     backend: str | Backend,
-    suite: str | Path | None = None,
+    suite: str | Path | Suite | None = None,
     isolated: bool | None = None,
     *,
     options: Mapping[str, Any] | None = None,
@@ -38,6 +41,8 @@ def certify(
     operator: str = "*",
     case: str = "*",
     feature_level: str | None = None,
+    claim: str | Path | None = None,
+    waivers: str | Path | None = None,
     stop_at_failure: bool = False,
     timeout: float = TIMEOUT,
     memory: int = 0,
@@ -50,16 +55,20 @@ def certify(
     `isolated` says. There a call may take `timeout` seconds, and the process `memory` bytes (0 for
     any); one that crashes or hangs is a verdict. `suite` is a folder, by default the core suite of
     opcert; without it and with `specs`, it is made from those, which the reference then follows
-    too. `operator` and `case` are globs.
+    too. `operator` and `case` are globs. `claim` says what the backend is claimed to support,
+    `waivers` which failures are known.
 
     Raises:
-        OpcertError: backend, suite, specs or selection are at fault.
+        OpcertError: backend, suite, specs, selection, claim or waivers are at fault.
         Interrupted: with the certificate of what was reached, the rest not-run.
     """
-    opened = _opened(suite, specs, operator)
+    opened = opened_suite(suite, specs, operator)
     given = dict(options or {})
+    # Read before the backend is made, which may change the current folder.
+    claimed, level = _claimed(claim, opened, operator, feature_level)
+    known = None if waivers is None else read_waivers(Path(waivers), opened, given.get("device"))
     found = _backend(backend, given, specs, isolated, timeout, memory)
-    certification = Certification(found, opened, feature_level)
+    certification = Certification(found, opened, level, claimed)
     described = {
         "name": found.name,
         "version": found.version,
@@ -72,17 +81,20 @@ def certify(
         for of, each in opened
         if fnmatchcase(of.index.operator, operator) and fnmatchcase(each.id, case)
     }
-    ended = _run(certification, list(chosen), progress, stop_at_failure)
+    ended = _run(certification, list(chosen), known, progress, stop_at_failure)
     chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
     if isinstance(found, Supervised) and not ended:
-        chosen |= confirmed(found, opened, feature_level, chosen)
+        again = partial(Certification, found, opened, level, claimed)
+        chosen |= confirmed(found, again, chosen)
     closed(found)
     certificate = Certificate(
         backend=described,
         suite=opened.identity,
-        selection={"operator": operator, "case": case, "feature_level": feature_level},
+        selection={"operator": operator, "case": case, "feature_level": level},
         platform=here,
-        verdicts=list(chosen.values()),
+        verdicts=_waived(list(chosen.values()), known, ended),
+        claim=None if claimed is None else claimed.described(),
+        waivers=None if known is None else known.described(),
     )
     if ended:
         raise Interrupted(certificate)
@@ -90,12 +102,17 @@ def certify(
 
 
 def _run(
-    certification: Certification, chosen: Sequence[str], progress: OnVerdict, stop_at_failure: bool
+    certification: Certification,
+    chosen: Sequence[str],
+    known: Waivers | None,
+    progress: OnVerdict,
+    stop_at_failure: bool,
 ) -> bool:
     """Run cases until they are done, or return True where an interrupt ended them."""
     try:
         for number, name in enumerate(chosen, 1):
             verdict = certification.verdict(name)
+            verdict = verdict if known is None else known.applied(verdict)
             progress(verdict, number, len(chosen))
             if stop_at_failure and verdict.status in FAILURES:
                 break
@@ -106,7 +123,29 @@ def _run(
     return False
 
 
-def _opened(suite: str | Path | None, specs: str | Path | None, operator: str) -> Suite:
+def _waived(verdicts: Sequence[Verdict], known: Waivers | None, ended: bool) -> list[Verdict]:
+    if known is None:
+        return list(verdicts)
+    # What a run that was ended has not reached may be what a waiver is for.
+    return list(map(known.applied, verdicts)) if ended else known.settled(verdicts)
+
+
+def _claimed(
+    claim: str | Path | None, suite: Suite, operator: str, feature_level: str | None
+) -> tuple[Claim | None, str | None]:
+    """Return the claim, and the feature level to certify."""
+    if claim is None:
+        return None, feature_level
+    found = read_claim(Path(claim), suite, operator)
+    return found, found.feature_level(feature_level)
+
+
+def opened_suite(
+    suite: str | Path | Suite | None, specs: str | Path | None = None, operator: str = "*"
+) -> Suite:
+    """Return the suite in a folder, that of opcert, or one made of `specs`."""
+    if isinstance(suite, Suite):
+        return suite
     found = Path(specs) if specs is not None else None
     if suite is not None or specs is None:
         return Suite(Path(suite) if suite is not None else None, found)

@@ -1,20 +1,27 @@
-"""The command line: opcert backends | check | generate | certify | coverage | explore | schema."""
+"""The command line: backends | certify | check | claim | coverage | explore | generate | schema."""
 
-from collections.abc import Callable
-from enum import StrEnum
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import Annotated
 
 import typer
 
-from opcert.generator.errors import OpcertError, SpecError
+from opcert.generator.cli_options import (
+    CONFORMANT,
+    FOUND,
+    INTERRUPTED,
+    NOT_CONFORMANT,
+    NOTHING_FOUND,
+    BackendOption,
+    BackendOptions,
+    FeatureLevelOption,
+    OperatorOption,
+    Profile,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+)
+from opcert.generator.errors import OpcertError
 
-CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
-NOTHING_FOUND, FOUND = 0, 1
-INTERRUPTED = 130
-
-Parameters = ParamSpec("Parameters")
 app = typer.Typer(
     name="opcert",
     no_args_is_help=True,
@@ -22,49 +29,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Certify implementations of tensor operators against written specifications.",
 )
-
-
-class Profile(StrEnum):
-    """How many cases a suite has."""
-
-    CORE = "core"
-    FULL = "full"
-    STRESS = "stress"
-
-
-SpecsOption = Annotated[
-    Path | None, typer.Option(help="Folder of specs, instead of those that come with opcert.")
-]
-BackendOption = Annotated[
-    str,
-    typer.Option(help="A built-in name, an entry point, module:attribute or file.py:attribute."),
-]
-BackendOptions = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the backend's constructor.")
-]
-OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
-
-
-def _reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Turn an error that the user can mend into its message and exit code 2."""
-
-    @wraps(command)
-    def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except OpcertError as error:
-            # A mistake in a spec begins with its place, as editors read it.
-            place = "" if isinstance(error, SpecError) else "opcert: "
-            typer.echo(f"{place}{error}", err=True)
-            raise typer.Exit(AT_FAULT) from None
-        except OSError as error:
-            typer.echo(f"opcert: the output cannot be written: {error.strerror}", err=True)
-            raise typer.Exit(AT_FAULT) from None
-        except KeyboardInterrupt:
-            typer.echo("opcert: interrupted; nothing was written", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-
-    return checked
 
 
 def _version(wanted: bool) -> None:
@@ -85,19 +49,21 @@ def main_options(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def certify(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
-    suite: Annotated[
-        Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")
-    ] = None,
+    suite: SuiteOption = None,
     operator: OperatorOption = "*",
     case: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases.")] = "*",
     specs: SpecsOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder for certificate.json.")] = None,
-    feature_level: Annotated[
-        str | None, typer.Option(help="Where operators have feature levels: the one to certify.")
+    feature_level: FeatureLevelOption = None,
+    claim: Annotated[
+        Path | None, typer.Option(help="File that says what is supported; nothing else counts.")
+    ] = None,
+    waivers: Annotated[
+        Path | None, typer.Option(help="File of known failures, which do not block.")
     ] = None,
     in_process: Annotated[
         bool,
@@ -139,6 +105,8 @@ def certify(
                 operator=operator,
                 case=case,
                 feature_level=feature_level,
+                claim=claim,
+                waivers=waivers,
                 stop_at_failure=stop_at_failure,
                 timeout=timeout,
                 memory=memory << 20,
@@ -156,8 +124,45 @@ def certify(
     raise typer.Exit(CONFORMANT if certificate.conformant else NOT_CONFORMANT)
 
 
+@app.command("claim")
+@reports_errors
+def draft(
+    out: Annotated[Path, typer.Option(help="File of the claim, which must not exist.")],
+    backend: BackendOption = "reference",
+    backend_option: BackendOptions = None,
+    suite: SuiteOption = None,
+    operator: OperatorOption = "*",
+    specs: SpecsOption = None,
+    feature_level: FeatureLevelOption = None,
+) -> None:
+    """Draft a claim from a run. Exit 0: written; 1: nothing to claim; 2: a wrong call."""
+    from opcert.generator.backends import key_value
+    from opcert.generator.claim_draft import claim_path, draft_claim, write_claim
+    from opcert.generator.report import console, progress
+
+    options = dict(map(key_value, backend_option or []))
+    target = claim_path(out, suite)
+    with progress(console(stderr=True)) as on_verdict:
+        drafted = draft_claim(
+            backend,
+            suite,
+            options=options,
+            specs=specs,
+            operator=operator,
+            feature_level=feature_level,
+            progress=on_verdict,
+        )
+    if not drafted.operators:
+        typer.echo("nothing was written: every valid call was declined, or none was run")
+        raise typer.Exit(NOT_CONFORMANT)
+    write_claim(drafted, target)
+    typer.echo(f"wrote {target}")
+    for remark in drafted.remarks:
+        typer.echo(remark)
+
+
 @app.command()
-@_reports_errors
+@reports_errors
 def explore(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
@@ -184,7 +189,7 @@ def explore(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def generate(
     out: Annotated[Path, typer.Option(help="Folder of the suite.")] = Path("generated"),
     profile: Annotated[Profile, typer.Option(help="How many cases.")] = Profile.CORE,
@@ -220,7 +225,7 @@ def generate(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def check(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Spec files; by default those of opcert.")
@@ -237,11 +242,9 @@ def check(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def coverage(
-    suite: Annotated[
-        Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")
-    ] = None,
+    suite: SuiteOption = None,
     operator: OperatorOption = "*",
     specs: SpecsOption = None,
 ) -> None:
@@ -261,7 +264,7 @@ def coverage(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def backends() -> None:
     """List the backends that have a name, and what each says of each operator."""
     from opcert.generator.backend_list import listed, operators
@@ -271,7 +274,7 @@ def backends() -> None:
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def schema() -> None:
     """Print the JSON Schema of a spec, for editors."""
     import json

@@ -1,11 +1,10 @@
 """Failures x backend -> whether they show alone, in a process made afresh."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from opcert.generator.certification import Certification
-from opcert.generator.suite import Suite
 from opcert.generator.supervised import Supervised
 from opcert.generator.verdict import FAILURES, Verdict
 
@@ -17,18 +16,19 @@ _OF_MORE = ("aliased-output", "mutated-input", "uncredited", "undeclared", "unst
 
 
 def confirmed(
-    backend: Supervised, suite: Suite, feature_level: str | None, verdicts: Mapping[str, Verdict]
+    backend: Supervised, again: Callable[[], Certification], verdicts: Mapping[str, Verdict]
 ) -> dict[str, Verdict]:
     """Return the failures among `verdicts`, with what became of the first of each sort alone.
 
-    One that passes alone is of the kind `state`: it depends on what ran before.
+    `again` begins a certification of the backend. A failure that passes alone is of the kind
+    `state`: it depends on what ran before.
     """
     order = list(verdicts)
     failed = [each for each in verdicts.values() if each.status in FAILURES]
     found = {each.case: _with(each, "not confirmed") for each in failed}
     for verdict in islice(_first_of_each_sort(failed), MOST):
         before = order[: order.index(verdict.case)][-BEFORE:]
-        found[verdict.case] = _confirmed(backend, suite, feature_level, verdict, before)
+        found[verdict.case] = _confirmed(backend, again, verdict, before)
     return found
 
 
@@ -43,15 +43,14 @@ def _first_of_each_sort(failed: Sequence[Verdict]) -> Iterator[Verdict]:
 
 def _confirmed(
     backend: Supervised,
-    suite: Suite,
-    feature_level: str | None,
+    again: Callable[[], Certification],
     verdict: Verdict,
     before: Sequence[str],
 ) -> Verdict:
     def fails(*cases: str) -> bool:
         backend.close()
-        again = Certification(backend, suite, feature_level)
-        return [again.verdict(case).status for case in cases][-1] in FAILURES
+        certification = again()
+        return [certification.verdict(case).status for case in cases][-1] in FAILURES
 
     if fails(verdict.case):
         return _with(verdict, "confirmed: it fails alone in a process made afresh")

@@ -34,7 +34,7 @@ class BackendError(OpcertError):
 
 @dataclass(frozen=True, order=True)
 class Mistake:
-    """One mistake in a spec: where it is and what is wrong."""
+    """One mistake in a spec, a claim or waivers: where it is and what is wrong."""
 
     file: str
     line: int
@@ -46,7 +46,7 @@ class Mistake:
 
 
 class SpecError(OpcertError):
-    """A spec with mistakes, every one of which is listed."""
+    """A spec, a claim or waivers with mistakes, every one of which is listed."""
 
     def __init__(self, mistakes: list[Mistake]) -> None:
         self.mistakes = sorted(set(mistakes))

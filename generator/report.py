@@ -95,10 +95,13 @@ def answer(certificate: Certificate) -> str:
     chosen = certificate.selection.items()
     scope += [f"{key} {value}" for key, value in chosen if value not in ("*", None)]
     on = f"{suite['profile']} suite {suite['digest'][:12]}"
+    if certificate.claim is not None:
+        scope.append(f"claim {certificate.claim['sha256'][:12]}")
+    waived = f", {certificate.counts['waived']} waived" if certificate.counts["waived"] else ""
     subject = f"{backend['name']} {backend['version']} on {', '.join([on, *scope])}"
     if certificate.conformant:
-        return f"CONFORMANT, {certificate.grade}: {subject}"
-    return f"NOT CONFORMANT: {subject}: {'; '.join(certificate.reasons)}"
+        return f"CONFORMANT, {certificate.grade}{waived}: {subject}"
+    return f"NOT CONFORMANT{waived}: {subject}: {'; '.join(certificate.reasons)}"
 
 
 def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:

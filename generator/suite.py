@@ -60,6 +60,12 @@ class Suite:
             name: self._operator(name, entry) for name, entry in self.manifest.operators.items()
         }
 
+    @cached_property
+    def feature_levels(self) -> list[str]:
+        """The feature levels that its operators have, each once."""
+        levels = (of.index.feature_levels for of in self.operators.values())
+        return sorted({level for each in levels for level in each})
+
     @property
     def identity(self) -> dict[str, Any]:
         """What a certificate says of the suite."""

@@ -19,20 +19,36 @@ def _listed(value: Any) -> Any:
 _AsList = BeforeValidator(_listed)
 
 
-class OperatorSupport(BaseModel):
-    """What is supported of one operator; a part that is left out is supported whole.
+class OperatorScope(BaseModel):
+    """Which calls of one operator are meant; a part that is left out is meant whole.
 
-    `how` it is made: native or composed. `types` and `ranks` are those of the first input,
-    `index_types` those of the others. `excluded` lists rules and `factor=level`s.
+    `types` and `ranks` are those of the first input, `index_types` those of the others. `excluded`
+    lists rules and `factor=level`s.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    how: str
     types: Annotated[list[str] | None, _AsList] = None
     index_types: Annotated[list[str] | None, _AsList] = None
     ranks: Annotated[list[int] | None, _AsList] = None
     excluded: Annotated[list[str], _AsList] = []
+
+    def why_left_out(self, case: "About") -> str | None:
+        """Return what of the scope leaves `case` out, or None where nothing does."""
+        out: dict[str, Iterable[Any]] = {
+            "types": _beyond({case.type}, self.types),
+            "index_types": _beyond(case.index_types, self.index_types),
+            "ranks": _beyond({case.rank}, self.ranks),
+            "excluded": sorted(excludable(case).intersection(self.excluded)),
+        }
+        first = next(((key, found) for key, found in out.items() if found), None)
+        return first and f"{first[0]}, {next(iter(first[1]))}"
+
+
+class OperatorSupport(OperatorScope):
+    """What is supported of one operator, and `how` it is made: native or composed."""
+
+    how: str
 
 
 class About(Protocol):
@@ -79,16 +95,13 @@ class Support:
             near = get_close_matches(operator, self.declared, n=1)
             meant = f"; support has '{near[0]}'" if near else ""
             return f"declared: {operator} is not supported{meant}"
-        support = self.declared[operator]
-        about = {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
-        out: dict[str, Iterable[Any]] = {
-            "types": _beyond({case.type}, support.types),
-            "index_types": _beyond(case.index_types, support.index_types),
-            "ranks": _beyond({case.rank}, support.ranks),
-            "excluded": sorted(about.intersection(support.excluded)),
-        }
-        first = next(((key, found) for key, found in out.items() if found), None)
-        return first and f"declared: {first[0]}, {next(iter(first[1]))}"
+        beyond = self.declared[operator].why_left_out(case)
+        return beyond and f"declared: {beyond}"
+
+
+def excludable(case: About) -> set[str]:
+    """Return what `excluded` may name to leave `case` out: its rules and factor=levels."""
+    return {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
 
 
 def _beyond(found: Iterable[Any], declared: Iterable[Any] | None) -> list[Any]:

@@ -7,6 +7,11 @@ from opcert.generator.suite_format import IndexedCase
 
 # The statuses that are against a backend.
 FAILURES = ("fail", "crash", "hang")
+# What can be wrong where a case fails.
+KINDS = (
+    *("count", "type", "dtype", "shape", "value", "bits", "accepted", "rejected", "uncredited"),
+    *("undeclared", "mutated-input", "aliased-output", "unstable", "state", "protocol"),
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ def _judge_rejection(
         return "fail", outcome.fault.kind, outcome.fault.text
     if twin is None or twin.status == "pass" or twin.kind == "bits":
         return "pass", None, f"rejected: {outcome.reason}"
-    if twin.status == "unsupported":
+    if twin.status == "unsupported" or twin.kind == "undeclared":
         return "unsupported", None, f"rejected, and so is the valid call {twin.case}"
     text = f"rejected, but the valid call {twin.case} beside it did not pass: {twin.detail}"
     return "fail", "uncredited", text

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Hashable
+from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
 
@@ -74,14 +75,17 @@ class Source:
 
     def _text(self, path: Path) -> str:
         try:
-            return path.read_text(encoding="utf-8")
+            # Read once: what a shell substitutes for a file can be read no second time.
+            found = path.read_bytes()
+            self.sha256 = sha256(found).hexdigest()
+            return found.decode()
         except OSError as error:
             raise self._error(1, 1, f"cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             before = error.object[: error.start].decode()
             line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-            found = f"0x{error.object[error.start]:02x}"
-            raise self._error(line, column, f"not UTF-8: found the byte {found}") from None
+            byte = f"0x{error.object[error.start]:02x}"
+            raise self._error(line, column, f"not UTF-8: found the byte {byte}") from None
 
     def _stop_at_extras(self, text: str) -> None:
         depth, extras = 0, []

@@ -14,7 +14,7 @@ GENERATOR = ROOT / "generator"
 LAYERS = [
     ["errors", "element_types", "layouts", "python_files"],
     ["calls", "choices", "packs", "yaml_source", "patterns"],
-    ["arrays", "cover", "rows", "siblings"],
+    ["arrays", "cover", "model_mistakes", "rows", "siblings"],
     ["expressions"],
     ["samplers", "spec"],
     ["naming"],
@@ -35,11 +35,12 @@ LAYERS = [
     ["backends", "backends.reference", "comparison", "support"],
     ["backend_list", "backends.composition"],
     ["backends.array_api", "backends.jax", "backends.torch"],
-    ["run"],
+    ["run", "claims"],
     ["messages", "worker"],
     ["worker_process"],
     ["supervised"],
     ["stage", "verdict"],
+    ["waivers"],
     ["trials"],
     ["search"],
     ["explore"],
@@ -48,7 +49,8 @@ LAYERS = [
     ["confirmation"],
     ["certificate", "pytest_suite"],
     ["certify_suite", "coverage"],
-    ["report"],
+    ["claim_draft", "report"],
+    ["cli_options"],
     ["cli"],
 ]
 

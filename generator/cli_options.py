@@ -1,0 +1,66 @@
+"""What the commands of opcert share: exit codes, options, and how errors are told."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, ParamSpec
+
+import typer
+
+from opcert.generator.errors import OpcertError, SpecError
+
+CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
+NOTHING_FOUND, FOUND = 0, 1
+INTERRUPTED = 130
+
+Parameters = ParamSpec("Parameters")
+
+
+class Profile(StrEnum):
+    """How many cases a suite has."""
+
+    CORE = "core"
+    FULL = "full"
+    STRESS = "stress"
+
+
+SpecsOption = Annotated[
+    Path | None, typer.Option(help="Folder of specs, instead of those that come with opcert.")
+]
+BackendOption = Annotated[
+    str,
+    typer.Option(help="A built-in name, an entry point, module:attribute or file.py:attribute."),
+]
+BackendOptions = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the backend's constructor.")
+]
+SuiteOption = Annotated[
+    Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")
+]
+FeatureLevelOption = Annotated[
+    str | None, typer.Option(help="Where operators have feature levels: the one to certify.")
+]
+OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
+
+
+def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Turn an error that the user can mend into its message and exit code 2."""
+
+    @wraps(command)
+    def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except OpcertError as error:
+            # A mistake in a spec begins with its place, as editors read it.
+            place = "" if isinstance(error, SpecError) else "opcert: "
+            typer.echo(f"{place}{error}", err=True)
+            raise typer.Exit(AT_FAULT) from None
+        except OSError as error:
+            typer.echo(f"opcert: the output cannot be written: {error.strerror}", err=True)
+            raise typer.Exit(AT_FAULT) from None
+        except KeyboardInterrupt:
+            typer.echo("opcert: interrupted; nothing was written", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return checked
