@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
+from opcert.generator.backends.plain_calls import DML_TYPES
 from opcert.generator.element_types import ELEMENT_TYPES, HALF_BYTES, Array, name_of
 
 Inputs: TypeAlias = Mapping[str, Array]
@@ -19,11 +20,7 @@ IR_VERSION = 10
 TYPES: dict[str, int] = {
     name: helper.np_dtype_to_tensor_dtype(dtype) for name, dtype in ELEMENT_TYPES.items()
 }
-DATA_TYPES: dict[str, int] = {
-    f"{word}{bits}": TYPES[f"{letter}{bits}"]
-    for word, letter, widths in (("FLOAT", "f", (16, 32, 64)), ("INT", "i", (8, 16, 32, 64)))
-    for bits in widths
-} | {f"UINT{bits}": TYPES[f"u{bits}"] for bits in (8, 16, 32, 64)}
+DATA_TYPES = {described: TYPES[name] for name, described in DML_TYPES.items()}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy as np
 import onnxruntime as ort
 
 from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
-from opcert.generator.element_types import ELEMENT_TYPES, INTEGERS, Array, bits_of, name_of
+from opcert.generator.backends.plain_calls import types_taken
+from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_of
 
 # How many sessions are kept.
 KEPT = 256
@@ -25,13 +26,6 @@ HOW = {
 EXCLUDED = {
     "openvino/Broadcast-1": ["broadcast-1/explicit-mode", "mode=explicit"],
     "openvino/Gather-8": ["gather-8/batches", "gather-8/batch-dims-negative"],
-}
-# The arguments of a plain call, of a data type and an index type.
-PLAIN: Mapping[str, Mapping[str, list[int]]] = {
-    "openvino/VariadicSplit-1": {"split_lengths": [2]},
-    "openvino/Slice-8": {"start": [0], "stop": [1], "step": [1], "axes": [0]},
-    "openvino/Broadcast-1": {"target_shape": [2]},
-    "openvino/Gather-8": {"indices": [0]},
 }
 
 
@@ -68,13 +62,7 @@ class OnnxRuntime:
             NotImplementedError: there is no node for the operator, its mode or a type.
             Exception: ONNX Runtime rejects the call.
         """
-        if operator not in NODES:
-            raise NotImplementedError(f"no node of ONNX for {operator}")
-        call = NODES[operator](inputs, attributes)
-        for array in call.arrays.values():
-            if not handed_over(name_of(array.dtype)):
-                raise NotImplementedError(f"no array of {array.dtype} can be handed over")
-        # Its second argument owns the memory of a value, and has to live as long as it.
+        call = _call(operator, inputs, attributes)
         values = {name: _value(array) for name, array in call.arrays.items()}
         outputs = self._session(call.node).run_with_ort_values(None, values)
         return [_array(each) for each in outputs]
@@ -92,32 +80,19 @@ class OnnxRuntime:
         return ort.InferenceSession(model, options, providers=[self._provider])
 
     def _supported(self, operator: str) -> dict[str, Any]:
-        found: dict[str, Any] = {"how": HOW[operator]}
-        found["types"] = [name for name in ELEMENT_TYPES if self._takes(operator, name, "i64")]
-        if operator in PLAIN:
-            found["index_types"] = [n for n in INTEGERS if self._takes(operator, "f32", n)]
-        if operator in EXCLUDED:
-            found["excluded"] = EXCLUDED[operator]
-        return found
-
-    def _takes(self, operator: str, name: str, index: str) -> bool:
-        """Whether a session is made for a plain call of these types."""
-        if not handed_over(name):
-            return False
-        try:
-            self._made(_plain(operator, name, index).node)
-        except Exception:
-            return False
-        return True
+        taken = types_taken(operator, lambda *call: self._made(_call(*call).node))
+        excluded = {"excluded": EXCLUDED[operator]} if operator in EXCLUDED else {}
+        return {"how": HOW[operator], **taken, **excluded}
 
 
-def _plain(operator: str, name: str, index: str) -> NodeCall:
-    data = np.zeros(2, ELEMENT_TYPES[name])
-    if operator not in PLAIN:
-        node = Node("Split", (("data", name, (2,)),), "{}", ((TYPES[name], (2,)),), (2,))
-        return NodeCall(node, {})
-    lists = {key: np.array(each, ELEMENT_TYPES[index]) for key, each in PLAIN[operator].items()}
-    return NODES[operator]({"data": data, "axis": np.array(0), **lists}, {})
+def _call(operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> NodeCall:
+    if operator not in NODES:
+        raise NotImplementedError(f"no node of ONNX for {operator}")
+    call = NODES[operator](inputs, attributes)
+    for array in call.arrays.values():
+        if not handed_over(name_of(array.dtype)):
+            raise NotImplementedError(f"no array of {array.dtype} can be handed over")
+    return call
 
 
 def _value(array: Array) -> ort.OrtValue:

@@ -1,13 +1,14 @@
 """OpenVINO as a backend: a call is a model of one node, compiled for a device."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import openvino
 
 from opcert.generator.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
-from opcert.generator.backends.openvino_tensors import TYPES, array_of, tensor_of
+from opcert.generator.backends.openvino_tensors import array_of, tensor_of
+from opcert.generator.backends.plain_calls import types_taken
 from opcert.generator.element_types import Array
 
 # How many compiled models are kept.
@@ -38,11 +39,21 @@ class OpenVino:
     ) -> None:
         _check(feed=feed, indices=indices, cache=cache)
         self.version = openvino.__version__
-        self.support = {each: {"how": "native", "types": list(TYPES)} for each in NODE_TYPES}
         self._core = openvino.Core()
         self._device = _found(device, self._core.available_devices)
         self._feeding = Feeding(feed, constant_indices=indices == "constant")
         self._request = lru_cache(KEPT)(self._compiled) if cache == "on" else self._compiled
+
+    @cached_property
+    def support(self) -> dict[str, dict[str, Any]]:
+        """What is supported; types are those for which the device compiles a node."""
+        return {
+            operator: {
+                "how": "native",
+                **types_taken(operator, lambda *call: self._compiled(self._feeding.plan(*call))),
+            }
+            for operator in NODE_TYPES
+        }
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

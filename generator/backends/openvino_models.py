@@ -18,7 +18,7 @@ class NodeType:
     """A node type with its inputs in order, those that may be left out last.
 
     The length of those in `lengths` decides the rank or the number of outputs, which have to be
-    known before.
+    known before. Those in `known` have to be constants where data has static sizes.
     """
 
     opset: str
@@ -26,6 +26,7 @@ class NodeType:
     inputs: tuple[str, ...]
     optional: tuple[str, ...] = ()
     lengths: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
 
 NODE_TYPES = {
@@ -45,7 +46,7 @@ NODE_TYPES = {
         optional=("axes_mapping",),
         lengths=("target_shape",),
     ),
-    "openvino/Gather-8": NodeType("opset8", "Gather", ("data", "indices", "axis")),
+    "openvino/Gather-8": NodeType("opset8", "Gather", ("data", "indices", "axis"), known=("axis",)),
 }
 
 
@@ -101,6 +102,7 @@ class Feeding:
 
     def _port(self, node_type: NodeType, name: str, array: Array) -> Port:
         constant = self.data == "constant" if name == "data" else self.constant_indices
+        constant |= self.data != "dynamic" and name in node_type.known
         element_type, shape = name_of(array.dtype), array.shape
         if constant:
             return Port(element_type, shape, array.tobytes())
