@@ -33,19 +33,25 @@ class OnnxRuntime:
     """Runs opcert's operators by the node of ONNX that comes closest.
 
     `provider` is an execution provider of the installed package; with another than the CPU's,
-    nodes do not fall back to the CPU. With `cache` off, each call makes a session of its own.
+    nodes do not fall back to the CPU. `indices` of another integer type than ONNX has for them are
+    handed over `raw` or as `int64`. With `cache` off, each call makes a session of its own.
     """
 
     name = "onnxruntime"
 
-    def __init__(self, provider: str = "CPUExecutionProvider", cache: str = "on") -> None:
+    def __init__(
+        self, provider: str = "CPUExecutionProvider", indices: str = "raw", cache: str = "on"
+    ) -> None:
         if provider not in ort.get_available_providers():
             there = ", ".join(ort.get_available_providers())
             raise ValueError(f"provider={provider}; this onnxruntime has {there}")
+        if indices not in ("raw", "int64"):
+            raise ValueError(f"indices={indices}; expected raw or int64")
         if cache not in ("on", "off"):
             raise ValueError(f"cache={cache}; expected on or off")
         self.version = ort.__version__
         self._provider = provider
+        self._widens = indices == "int64"
         self._session = lru_cache(KEPT)(self._made) if cache == "on" else self._made
 
     @cached_property
@@ -62,7 +68,7 @@ class OnnxRuntime:
             NotImplementedError: there is no node for the operator, its mode or a type.
             Exception: ONNX Runtime rejects the call.
         """
-        call = _call(operator, inputs, attributes)
+        call = self._call(operator, inputs, attributes)
         values = {name: _value(array) for name, array in call.arrays.items()}
         outputs = self._session(call.node).run_with_ort_values(None, values)
         return [_array(each) for each in outputs]
@@ -80,19 +86,36 @@ class OnnxRuntime:
         return ort.InferenceSession(model, options, providers=[self._provider])
 
     def _supported(self, operator: str) -> dict[str, Any]:
-        taken = types_taken(operator, lambda *call: self._made(_call(*call).node))
+        taken = types_taken(operator, lambda *call: self._made(self._call(*call).node))
         excluded = {"excluded": EXCLUDED[operator]} if operator in EXCLUDED else {}
-        return {"how": HOW[operator], **taken, **excluded}
+        cast = (
+            "; the host makes int64 of indices" if self._widens and "index_types" in taken else ""
+        )
+        return {"how": HOW[operator] + cast, **taken, **excluded}
+
+    def _call(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> NodeCall:
+        if operator not in NODES:
+            raise NotImplementedError(f"no node of ONNX for {operator}")
+        given = _widened(inputs) if self._widens else inputs
+        call = NODES[operator](given, attributes)
+        for array in call.arrays.values():
+            if not handed_over(name_of(array.dtype)):
+                raise NotImplementedError(f"no array of {array.dtype} can be handed over")
+        return call
 
 
-def _call(operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> NodeCall:
-    if operator not in NODES:
-        raise NotImplementedError(f"no node of ONNX for {operator}")
-    call = NODES[operator](inputs, attributes)
-    for array in call.arrays.values():
-        if not handed_over(name_of(array.dtype)):
-            raise NotImplementedError(f"no array of {array.dtype} can be handed over")
-    return call
+def _widened(inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the inputs with those behind the first as int64, where they are integers that fit."""
+    most = np.iinfo(np.int64).max
+    first = next(iter(inputs), "")
+    return {
+        name: array.astype(np.int64)
+        if name != first and array.dtype.kind in "iu" and array.max(initial=0) <= most
+        else array
+        for name, array in inputs.items()
+    }
 
 
 def _value(array: Array) -> ort.OrtValue:

@@ -119,7 +119,20 @@ def test_outputs_are_the_callers_own(runtime: Backend) -> None:
     first[...] = 7
 
 
-@pytest.mark.parametrize("option", [{"provider": "NoSuchProvider"}, {"cache": "no"}])
+def test_indices_are_made_int64_where_it_is_asked_for(runtime: Backend) -> None:
+    operator, inputs, attributes = sliced(SQUARE, 0, 1, 1)
+    narrow = {name: each if name == "data" else each.astype("u1") for name, each in inputs.items()}
+    wide = load("onnxruntime", indices="int64")
+    assert differs(wide, REFERENCE, (operator, narrow, attributes)) == ""
+    assert outcome(runtime, (operator, narrow, attributes))[0] == "InvalidGraph"
+    declared = wide.support[operator]  # type: ignore[attr-defined]
+    assert "int64" in declared["how"]
+    assert "u8" in declared["index_types"]
+    narrow["stop"] = inputs["stop"].astype("f4")
+    assert outcome(wide, (operator, narrow, attributes))[0] == "InvalidGraph"
+
+
+@pytest.mark.parametrize("option", [{"provider": "None"}, {"indices": "i8"}, {"cache": "no"}])
 def test_an_unknown_option_is_told(option: dict[str, str]) -> None:
     ((key, value),) = option.items()
     with pytest.raises(BackendError, match=f"{key}={value}"):
