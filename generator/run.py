@@ -182,7 +182,7 @@ def tireless(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Ou
         wrong = compare(golden, outcome.outputs)
         if wrong is not None:
             text = f"{which} went wrong: {wrong.text}"
-            return replace(outcome, fault=Difference("unstable", text))
+            return Outcome("outputs", fault=Difference("unstable", text), log=outcome.log)
         held.append(Returned(outcome.outputs, golden, kept=outcome.kept))
     aliased = any(each.changed for each in held)
     return Outcome("outputs", fault=ALIASED if aliased else None)

@@ -1,5 +1,6 @@
 """The lookup of backends: built-in names, entry points, modules, files, objects."""
 
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -79,3 +80,18 @@ def test_run_has_to_be_callable() -> None:
 def test_the_reference_declines_operators_without_a_spec() -> None:
     with pytest.raises(NotImplementedError):
         load("reference").run("vendor/Unknown-1", {}, {})
+
+
+@pytest.mark.parametrize("name", ["openvino", "onnxruntime"])
+def test_a_built_in_backend_says_which_extra_it_needs(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, f"opcert.generator.backends.{name}", raising=False)
+    for module in [each for each in sys.modules if each.partition(".")[0] in (name, "onnx")]:
+        monkeypatch.delitem(sys.modules, module)
+    for package in (name, "onnx"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        BackendError, match=rf"needs the package .*; pip install 'opcert\[{name}\]'"
+    ):
+        load(name)

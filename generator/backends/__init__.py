@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 from opcert.generator.element_types import Array
@@ -14,6 +15,8 @@ from opcert.generator.python_files import module_from_file
 GROUP = "opcert.backends"
 BUILT_IN = {
     "reference": "opcert.generator.backends.reference:Reference",
+    "onnxruntime": "opcert.generator.backends.onnxruntime:OnnxRuntime",
+    "openvino": "opcert.generator.backends.openvino:OpenVino",
     "torch": "opcert.generator.backends.torch:Torch",
     "jax": "opcert.generator.backends.jax:Jax",
     "array-api": "opcert.generator.backends.array_api:ArrayApi",
@@ -147,12 +150,24 @@ def _find(name: str) -> Any:
     with _telling(f"backend '{name}': {place} cannot be imported"):
         if place.endswith(".py"):
             module = module_from_file(Path(place).resolve())
+        elif name in BUILT_IN:
+            module = _with_its_extra(name, place)
         else:
             module = importlib.import_module(place)
     if not hasattr(module, attribute):
         near = did_you_mean(attribute, [each for each in vars(module) if each[0] != "_"])
         raise BackendError(f"backend '{name}': {place} has no '{attribute}'{near}")
     return getattr(module, attribute)
+
+
+def _with_its_extra(name: str, place: str) -> ModuleType:
+    """Import a built-in backend; the packages that it needs are the extra of its name."""
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        raise BackendError(
+            f"backend '{name}' needs the package {error.name}; pip install 'opcert[{name}]'"
+        ) from None
 
 
 def _entry_point(name: str) -> Any:

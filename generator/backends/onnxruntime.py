@@ -1,0 +1,132 @@
+"""ONNX Runtime as a backend: a call is a session of one node of ONNX."""
+
+import ctypes
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
+from opcert.generator.backends.plain_calls import types_taken
+from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_of
+
+# How many sessions are kept.
+KEPT = 256
+FATAL = 4
+_NAMES = {number: name for name, number in TYPES.items()}
+HOW = {
+    "openvino/VariadicSplit-1": "composed of Split; the host works out a length of -1",
+    "openvino/Slice-8": "native",
+    "openvino/Broadcast-1": "composed of Expand, which stretches the target too",
+    "openvino/Gather-8": "composed of Gather, which has no batches and no zeros for strays",
+    "directml/DML_OPERATOR_SPLIT": "composed of Split, in a model of the described shapes",
+}
+EXCLUDED = {
+    "openvino/Broadcast-1": ["broadcast-1/explicit-mode", "mode=explicit"],
+    "openvino/Gather-8": ["gather-8/batches", "gather-8/batch-dims-negative"],
+}
+
+
+class OnnxRuntime:
+    """Runs opcert's operators by the node of ONNX that comes closest.
+
+    `provider` is an execution provider of the installed package; with another than the CPU's,
+    nodes do not fall back to the CPU. `indices` of another integer type than ONNX has for them are
+    handed over `raw` or as `int64`. With `cache` off, each call makes a session of its own.
+    """
+
+    name = "onnxruntime"
+
+    def __init__(
+        self, provider: str = "CPUExecutionProvider", indices: str = "raw", cache: str = "on"
+    ) -> None:
+        if provider not in ort.get_available_providers():
+            there = ", ".join(ort.get_available_providers())
+            raise ValueError(f"provider={provider}; this onnxruntime has {there}")
+        if indices not in ("raw", "int64"):
+            raise ValueError(f"indices={indices}; expected raw or int64")
+        if cache not in ("on", "off"):
+            raise ValueError(f"cache={cache}; expected on or off")
+        self.version = ort.__version__
+        self._provider = provider
+        self._widens = indices == "int64"
+        self._session = lru_cache(KEPT)(self._made) if cache == "on" else self._made
+
+    @cached_property
+    def support(self) -> dict[str, dict[str, Any]]:
+        """What is supported; types are those for which the provider makes a session."""
+        return {operator: self._supported(operator) for operator in NODES}
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> list[Array]:
+        """Run the node on the inputs; what is wrong with a call is for ONNX Runtime to find.
+
+        Raises:
+            NotImplementedError: there is no node for the operator, its mode or a type.
+            Exception: ONNX Runtime rejects the call.
+        """
+        call = self._call(operator, inputs, attributes)
+        values = {name: _value(array) for name, array in call.arrays.items()}
+        outputs = self._session(call.node).run_with_ort_values(None, values)
+        return [_array(each) for each in outputs]
+
+    def _made(self, node: Node) -> ort.InferenceSession:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = FATAL
+        if node.lengths is not None:
+            # What is declared of outputs is otherwise only warned of.
+            options.add_session_config_entry("session.strict_shape_type_inference", "1")
+        if self._provider != "CPUExecutionProvider":
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        model = model_of(node).SerializeToString()
+        return ort.InferenceSession(model, options, providers=[self._provider])
+
+    def _supported(self, operator: str) -> dict[str, Any]:
+        taken = types_taken(operator, lambda *call: self._made(self._call(*call).node))
+        excluded = {"excluded": EXCLUDED[operator]} if operator in EXCLUDED else {}
+        cast = (
+            "; the host makes int64 of indices" if self._widens and "index_types" in taken else ""
+        )
+        return {"how": HOW[operator] + cast, **taken, **excluded}
+
+    def _call(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> NodeCall:
+        if operator not in NODES:
+            raise NotImplementedError(f"no node of ONNX for {operator}")
+        given = _widened(inputs) if self._widens else inputs
+        call = NODES[operator](given, attributes)
+        for array in call.arrays.values():
+            if not handed_over(name_of(array.dtype)):
+                raise NotImplementedError(f"no array of {array.dtype} can be handed over")
+        return call
+
+
+def _widened(inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the inputs with those behind the first as int64, where they are integers that fit."""
+    most = np.iinfo(np.int64).max
+    first = next(iter(inputs), "")
+    return {
+        name: array.astype(np.int64)
+        if name != first and array.dtype.kind in "iu" and array.max(initial=0) <= most
+        else array
+        for name, array in inputs.items()
+    }
+
+
+def _value(array: Array) -> ort.OrtValue:
+    if array.dtype.isbuiltin == 1:
+        return ort.OrtValue.ortvalue_from_numpy(np.array(array, order="C"))
+    number = TYPES[name_of(array.dtype)]
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits_of(array), number)
+
+
+def _array(value: ort.OrtValue) -> Array:
+    """Return an array with a copy of a value, which NumPy may have no type for."""
+    dtype, shape = ELEMENT_TYPES[_NAMES[value.element_type()]], value.shape()
+    elements = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
+    return np.frombuffer(bytearray(elements), dtype).reshape(shape)
