@@ -14,6 +14,7 @@ from importlib.metadata import (
 )
 
 from opcert.generator.backends import BUILT_IN, GROUP
+from opcert.generator.backends.hows import HOWS
 from opcert.generator.suite import default_folder, read_manifest
 from opcert.generator.support import declared_support
 
@@ -58,12 +59,19 @@ def _built_in(name: str) -> Listed:
 
 def _how(name: str) -> dict[str, str]:
     """Return the first word of what a class declares; the rest is for its certificate."""
+    declared = HOWS.get(name) or _declared(name)
+    if declared is None:
+        return {}
+    described = {operator: how.partition(":")[0] for operator, how in declared.items()}
+    return {operator: described.get(operator, UNSUPPORTED) for operator in operators()}
+
+
+def _declared(name: str) -> dict[str, str] | None:
     place, _, attribute = BUILT_IN[name].rpartition(":")
     declared = declared_support(getattr(importlib.import_module(place), attribute)).declared
     if declared is None:
-        return {}
-    described = {operator: each.how.partition(":")[0] for operator, each in declared.items()}
-    return {operator: described.get(operator, UNSUPPORTED) for operator in operators()}
+        return None
+    return {operator: each.how for operator, each in declared.items()}
 
 
 def _entry_point(point: EntryPoint) -> Listed:

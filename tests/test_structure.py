@@ -33,6 +33,7 @@ LAYERS = [
     ["writing"],
     ["generation"],
     ["backends", "backends.reference", "comparison", "support"],
+    ["backends.hows"],
     ["backend_list", "backends.composition"],
     ["backends.array_api", "backends.jax", "backends.torch"],
     ["backends.plain_calls", "backends.openvino_tensors"],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
+from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
 from opcert.generator.backends.plain_calls import types_taken
 from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_of
@@ -16,13 +17,6 @@ from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_o
 KEPT = 256
 FATAL = 4
 _NAMES = {number: name for name, number in TYPES.items()}
-HOW = {
-    "openvino/VariadicSplit-1": "composed of Split; the host works out a length of -1",
-    "openvino/Slice-8": "native",
-    "openvino/Broadcast-1": "composed of Expand, which stretches the target too",
-    "openvino/Gather-8": "composed of Gather, which has no batches and no zeros for strays",
-    "directml/DML_OPERATOR_SPLIT": "composed of Split, in a model of the described shapes",
-}
 EXCLUDED = {
     "openvino/Broadcast-1": ["broadcast-1/explicit-mode", "mode=explicit"],
     "openvino/Gather-8": ["gather-8/batches", "gather-8/batch-dims-negative"],
@@ -91,7 +85,7 @@ class OnnxRuntime:
         cast = (
             "; the host makes int64 of indices" if self._widens and "index_types" in taken else ""
         )
-        return {"how": HOW[operator] + cast, **taken, **excluded}
+        return {"how": HOWS["onnxruntime"][operator] + cast, **taken, **excluded}
 
     def _call(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

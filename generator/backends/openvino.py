@@ -6,6 +6,7 @@ from typing import Any
 
 import openvino
 
+from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
 from opcert.generator.backends.openvino_tensors import array_of, tensor_of
 from opcert.generator.backends.plain_calls import types_taken
@@ -49,7 +50,7 @@ class OpenVino:
         """What is supported; types are those for which the device compiles a node."""
         return {
             operator: {
-                "how": "native",
+                "how": HOWS["openvino"][operator],
                 **types_taken(operator, lambda *call: self._compiled(self._feeding.plan(*call))),
             }
             for operator in NODE_TYPES
