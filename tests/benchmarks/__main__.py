@@ -23,6 +23,7 @@ from opcert.generator.generation import suite_of
 from opcert.generator.spec_files import specs_in
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import StoredArray
+from opcert.generator.supervised import Supervised
 from opcert.reference import RuleBroken
 from opcert.reference.broadcasting import broadcast_1
 from opcert.reference.dml_split import dml_split
@@ -161,6 +162,29 @@ def pytest_run() -> Row:
     return Row("pytest, a case", seconds / cases, "an empty parametrised test", least / cases, 1.5)
 
 
+def isolation() -> Row:
+    """Time of a small call in a process of its own, against the call itself."""
+    alone, here = Supervised("reference", {}), Reference()
+    inputs = {
+        "data": np.arange(24, dtype=np.float32).reshape(4, 6),
+        "axis": np.array(1),
+        "split_lengths": np.array([2, 4]),
+    }
+    name, calls = "openvino/VariadicSplit-1", 1000
+
+    def work() -> None:
+        for _ in range(calls):
+            alone.outcome(name, inputs, {})
+
+    def floor() -> None:
+        for _ in range(calls):
+            here.run(name, inputs, {})
+
+    seconds, least = measured(work, floor)
+    alone.close()
+    return Row("a call in a process of its own", seconds / calls, "the call", least / calls)
+
+
 def start_up() -> Row:
     """Time of `opcert --help`."""
     run = [sys.executable, "-m", "opcert.generator.cli", "--help"]
@@ -236,7 +260,14 @@ def main() -> None:
     """Print the table as Markdown."""
     print("| what | time | floor | time | ratio | goal |")
     print("| --- | ---: | --- | ---: | ---: | ---: |")
-    for row in (generation(), certification(), pytest_run(), start_up(), *references()):
+    for row in (
+        generation(),
+        certification(),
+        isolation(),
+        pytest_run(),
+        start_up(),
+        *references(),
+    ):
         print(row, flush=True)
 
 
