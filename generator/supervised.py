@@ -1,6 +1,7 @@
 """A backend in a process of its own: watched, ended when it crashes or hangs, and started again."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,6 +16,10 @@ from opcert.generator.worker_process import EndedError, Worker
 
 # How many seconds a call may take, where nothing else is said.
 TIMEOUT = 60.0
+
+
+# How often a backend that crashed is made again in vain before that is given up.
+_REFUSALS = 3
 
 
 class Supervised(Isolated):
@@ -46,19 +51,27 @@ class Supervised(Isolated):
             raise BackendError(f"backend '{backend}': {text}: isolated=False") from None
         self._timeout, self._memory = timeout, memory
         self._worker: Worker | None = None
+        self._refused = 0
         introduction = self._running().introduction
         self.name: str = introduction["name"]
         self.version: str = introduction["version"]
         self.support: dict[str, Any] | None = introduction["support"]
 
-    def _running(self) -> "Worker":
+    def _running(self) -> Worker:
         if self._worker is None:
+            if self._refused >= _REFUSALS:
+                raise BackendError(f"it was refused {self._refused} times")
             self._worker = Worker(self._start, self._memory)
+            self._refused = 0
         return self._worker
 
     def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
         """Make a call; that the process crashes or hangs is an outcome of it."""
-        worker = self._running()
+        try:
+            worker = self._running()
+        except BackendError as error:
+            self._refused += 1
+            return Outcome("crash", reason=f"it cannot be started again: {error}")
         try:
             return worker.call(operator, inputs, attributes, self._timeout)
         except EndedError as error:
@@ -105,11 +118,13 @@ def hosted(
 ) -> Backend:
     """Return the backend that `load` finds: in a process of its own, but for the reference.
 
-    `isolated` says otherwise.
+    `isolated` says otherwise. Where there are no processes as POSIX has them, it runs in this one.
 
     Raises:
         BackendError: it cannot be found or made.
     """
-    if isolated or (isolated is None and name != "reference"):
+    if isolated and os.name != "posix":
+        raise BackendError("a process of its own needs Linux or macOS; use isolated=None")
+    if isolated or (isolated is None and name != "reference" and os.name == "posix"):
         return Supervised(name, options, timeout=timeout, memory=memory)
     return load(name, **options)

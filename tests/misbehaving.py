@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,25 @@ class CannotBeMade(Reference):
     def __init__(self) -> None:
         os.write(2, b"no device\n")
         os.abort()
+
+
+class IsLost(Reference):
+    """Crashes in call 310, and cannot be made again, as on a device that is lost."""
+
+    name = "is-lost"
+
+    def __init__(self, trace: str) -> None:
+        super().__init__()
+        self.trace, self.calls = Path(trace), 0
+        if self.trace.exists():
+            raise OSError("the device is lost")
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        self.calls += 1
+        if self.calls == 310:
+            self.trace.touch()
+            os.abort()
+        return super().run(operator, inputs, attributes)
 
 
 class CrashesOnce(Reference):

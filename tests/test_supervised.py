@@ -14,6 +14,7 @@ import pytest
 from opcert.generator import certify
 from opcert.generator.certificate import Certificate
 from opcert.generator.errors import BackendError, OpcertError
+from opcert.generator.suite import Suite
 from opcert.generator.supervised import Supervised
 from opcert.generator.verdict import Verdict
 from tests import wrong_backends
@@ -23,13 +24,14 @@ MISBEHAVING = HERE / "misbehaving.py"
 WRONG = HERE / "wrong_backends.py"
 # A few valid calls, of ranks 2 to 4.
 CASES = "dml-split/valid-f32-[234]-*"
+SUITE = Suite()
 DML = "directml/*"
 
 
 def isolated(how: str, **more: Any) -> Certificate:
     """The certificate of what does `how` on calls of rank 3."""
     given: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 30, **more}
-    return certify(f"{MISBEHAVING}:Misbehaves", options={"how": how}, **given)
+    return certify(f"{MISBEHAVING}:Misbehaves", SUITE, options={"how": how}, **given)
 
 
 def of_rank_3(certificate: Certificate) -> list[Verdict]:
@@ -116,21 +118,31 @@ def test_the_first_failure_of_each_sort_is_confirmed_alone() -> None:
 
 
 def test_what_passes_alone_is_of_the_kind_state() -> None:
-    found = certify(f"{MISBEHAVING}:CrashesOnce", case=CASES)
+    found = certify(f"{MISBEHAVING}:CrashesOnce", SUITE, case=CASES)
     (crashed,) = [each for each in found.verdicts if each.status == "crash"]
     assert crashed.kind == "state"
     assert "passes alone and fails behind the" in crashed.detail
 
 
 def test_what_a_failing_case_printed_is_kept_with_it() -> None:
-    found = certify(f"{MISBEHAVING}:Prints", case=CASES)
+    found = certify(f"{MISBEHAVING}:Prints", SUITE, case=CASES)
     assert all("printed: rank 3 is hard" in each.detail for each in of_rank_3(found))
     assert_others_pass(found)
 
 
+def test_what_cannot_be_made_again_crashes_in_every_case_that_is_left(tmp_path: Path) -> None:
+    options = {"trace": str(tmp_path / "lost")}
+    found = certify(f"{MISBEHAVING}:IsLost", SUITE, options=options, case=CASES)
+    statuses = [each.status for each in found.verdicts]
+    assert statuses == sorted(statuses, key=["pass", "crash"].index)
+    assert {"pass", "crash"} == set(statuses)
+    last = found.verdicts[-1].detail
+    assert "the device is lost" in last or "it was refused 3 times" in last
+
+
 def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:
     with pytest.raises(BackendError, match=r"cannot be made: .*SIGABRT\nno device"):
-        certify(f"{MISBEHAVING}:CannotBeMade", case=CASES)
+        certify(f"{MISBEHAVING}:CannotBeMade", SUITE, case=CASES)
 
 
 @pytest.mark.parametrize(
@@ -149,8 +161,8 @@ def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:
     ],
 )
 def test_isolation_changes_no_verdict(name: str) -> None:
-    alone = certify(f"{WRONG}:{name}", operator=DML)
-    here = certify(getattr(wrong_backends, name)(), operator=DML)
+    alone = certify(f"{WRONG}:{name}", SUITE, operator=DML)
+    here = certify(getattr(wrong_backends, name)(), SUITE, operator=DML)
 
     def verdicts(certificate: Certificate) -> dict[str, tuple[str, str | None]]:
         return {each.case: (each.status, each.kind) for each in certificate.verdicts}
