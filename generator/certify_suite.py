@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -67,28 +68,23 @@ def certify(
     # Read before the backend is made, which may change the current folder.
     claimed, level = _claimed(claim, opened, operator, feature_level)
     known = None if waivers is None else read_waivers(Path(waivers), opened, given.get("device"))
-    found = _backend(backend, given, specs, isolated, timeout, memory)
-    certification = Certification(found, opened, level, claimed)
-    described = {
-        "name": found.name,
-        "version": found.version,
-        "options": given,
-        "support": certification.support.described(),
-    }
     here = this_platform()
-    chosen = {
-        each.id: Verdict(each.id, of.index.operator, "not-run", None, "not-run", each.rules, "")
-        for of, each in opened
-        if fnmatchcase(of.index.operator, operator) and fnmatchcase(each.id, case)
-    }
-    ended = _run(certification, list(chosen), known, progress, stop_at_failure)
-    chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
-    if isinstance(found, Supervised) and not ended:
-        again = partial(Certification, found, opened, level, claimed)
-        chosen |= confirmed(found, again, chosen)
-    closed(found)
+    found = _backend(backend, given, specs, isolated, timeout, memory)
+    with ExitStack() as stack:
+        stack.callback(closed, found)
+        begin = partial(Certification, found, opened, level, claimed)
+        certification = begin()
+        chosen = _not_run(opened, operator, case)
+        ended = _run(certification, list(chosen), known, progress, stop_at_failure)
+        chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
+        chosen |= {} if ended else _confirmed(found, begin, chosen)
     certificate = Certificate(
-        backend=described,
+        backend={
+            "name": found.name,
+            "version": found.version,
+            "options": given,
+            "support": certification.support.described(),
+        },
         suite=opened.identity,
         selection={"operator": operator, "case": case, "feature_level": level},
         platform=here,
@@ -99,6 +95,27 @@ def certify(
     if ended:
         raise Interrupted(certificate)
     return certificate
+
+
+def _not_run(suite: Suite, operator: str, case: str) -> dict[str, Verdict]:
+    """Return the verdicts before anything has run, of the cases that were chosen."""
+    return {
+        each.id: Verdict(each.id, of.index.operator, "not-run", None, "not-run", each.rules, "")
+        for of, each in suite
+        if fnmatchcase(of.index.operator, operator) and fnmatchcase(each.id, case)
+    }
+
+
+def _confirmed(
+    backend: Backend, begin: Callable[[], Certification], verdicts: Mapping[str, Verdict]
+) -> dict[str, Verdict]:
+    """Confirm failures where the backend can be made afresh; an interrupt ends that alone."""
+    if not isinstance(backend, Supervised):
+        return {}
+    try:
+        return confirmed(backend, begin, verdicts)
+    except KeyboardInterrupt:
+        return {}
 
 
 def _run(

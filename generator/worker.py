@@ -47,6 +47,7 @@ class _Host:
     def __init__(self, backend: Backend, area: Area) -> None:
         self._backend = backend
         self._area = area
+        self._process = os.getpid()
         self._kept: dict[int, _Kept] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -70,6 +71,9 @@ class _Host:
             outcome = run_once(self._backend, request["operator"], inputs, request["attributes"])
         except KeyboardInterrupt as error:
             outcome = Outcome("rejected", reason=said(error))
+        if os.getpid() != self._process:
+            # A child that the backend has made, and that came back with it.
+            os._exit(0)
         answer: dict[str, Any] = {"observed": outcome.observed, "reason": outcome.reason}
         if outcome.observed != "outputs":
             return answer
@@ -115,18 +119,13 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
 
 def serve(requests: BinaryIO, replies: int, area: Area) -> None:
     """Answer requests until there are no more."""
-    own = os.getpid()
     backend, introduction = _made(json.loads(requests.readline()))
     os.write(replies, line(introduction))
     if backend is None:
         return
     host = _Host(backend, area)
     for request in map(json.loads, requests):
-        answer = host.answer(request)
-        if os.getpid() != own:
-            # A child that the backend has made, and that came back with it.
-            os._exit(0)
-        _write(replies, line(answer))
+        _write(replies, line(host.answer(request)))
     closed(backend)
 
 

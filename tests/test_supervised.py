@@ -1,6 +1,7 @@
 """Isolation: whatever a backend does to its process, every case gets its own verdict."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -103,9 +104,9 @@ def test_what_is_no_matter_of_the_call_changes_no_verdict(how: str) -> None:
 
 @pytest.mark.parametrize("how", ["process", "fork", "thread", "sleep"])
 def test_no_process_is_left_behind(how: str) -> None:
+    before = set(psutil.Process().children(recursive=True))
     isolated(how, timeout=1)
-    left = [each for each in psutil.Process().children(recursive=True) if each.is_running()]
-    assert left == []
+    assert set(psutil.Process().children(recursive=True)) <= before
     mine = [p for p in psutil.process_iter(["cmdline"]) if "time.sleep(600)" in str(p.info)]
     assert mine == []
 
@@ -170,6 +171,13 @@ def test_isolation_changes_no_verdict(name: str) -> None:
     assert verdicts(alone) == verdicts(here)
 
 
+def test_a_run_that_is_at_fault_leaves_no_process() -> None:
+    before = set(psutil.Process().children(recursive=True))
+    with pytest.raises(OpcertError, match="no operator has feature level"):
+        certify(f"{WRONG}:Right", SUITE, feature_level="5_0")
+    assert set(psutil.Process().children(recursive=True)) <= before
+
+
 def test_an_object_cannot_be_isolated() -> None:
     with pytest.raises(OpcertError, match="an object runs in this process"):
         certify(wrong_backends.Right(), isolated=True)
@@ -184,13 +192,18 @@ def test_an_interrupt_writes_what_was_reached_and_leaves_no_process(tmp_path: Pa
     command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--out", str(tmp_path)]
     command += ["--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=sleep"]
     run = subprocess.Popen(
-        [*command, "--case", CASES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--case", CASES],
+        stderr=subprocess.PIPE,
+        text=True,
+        # In the background a shell has its commands ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    while not (children := psutil.Process(run.pid).children()):
-        time.sleep(0.05)
-    time.sleep(2)
-    os.kill(run.pid, 2)
-    _, told = run.communicate(timeout=10)
+    with run:
+        while not (children := psutil.Process(run.pid).children()):
+            time.sleep(0.05)
+        time.sleep(2)
+        os.kill(run.pid, signal.SIGINT)
+        _, told = run.communicate(timeout=30)
     assert run.returncode == 130
     assert "interrupted" in told
     assert not any(each.is_running() for each in children)

@@ -8,8 +8,6 @@ from tests.faults.finding import first_failure
 from tests.faults.standing import broken_by, conditions, open_in
 from tests.faults.witness import shown
 
-# What they run is covered elsewhere, and takes twice as long when lines are counted.
-pytestmark = pytest.mark.no_cover
 _EACH = pytest.mark.parametrize("name", FAULTS)
 
 

@@ -13,8 +13,6 @@ from tests.faults.finding import first_failure
 from tests.faults.harnesses import HARNESSES, Harness
 from tests.wrong_backends import RejectsEverything
 
-# What they run is covered elsewhere, and takes twice as long when lines are counted.
-pytestmark = pytest.mark.no_cover
 _BY_RULE = {
     rule: [name for name, fault in FAULTS.items() if fault.rule == rule]
     for rule in sorted({fault.rule for fault in FAULTS.values() if fault.rule})
