@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 MISBEHAVING = HERE / "misbehaving.py"
 WRONG = HERE / "wrong_backends.py"
 # A few valid calls, of ranks 2 to 4.
+SLEEPS = "import time; time.sleep(600)"
 CASES = "dml-split/valid-f32-[234]-*"
 SUITE = Suite()
 DML = "directml/*"
@@ -106,8 +107,8 @@ def test_no_process_is_left_behind(how: str) -> None:
     before = set(psutil.Process().children(recursive=True))
     isolated(how, timeout=2)
     assert set(psutil.Process().children(recursive=True)) <= before
-    mine = [p for p in psutil.process_iter(["cmdline"]) if "time.sleep(600)" in str(p.info)]
-    assert mine == []
+    lines = [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
+    assert not [line for line in lines if line[2:] == [SLEEPS, str(os.getpid())]]
 
 
 def test_the_first_failure_of_each_sort_is_confirmed_alone() -> None:
