@@ -22,8 +22,8 @@ from tests import wrong_backends
 HERE = Path(__file__).parent
 MISBEHAVING = HERE / "misbehaving.py"
 WRONG = HERE / "wrong_backends.py"
-# A few valid calls, of ranks 2 to 4.
 SLEEPS = "import time; time.sleep(600)"
+# A few valid calls, of ranks 2 to 4.
 CASES = "dml-split/valid-f32-[234]-*"
 SUITE = Suite()
 DML = "directml/*"
