@@ -9,17 +9,17 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from opcert.generator.backends import Backend
+from opcert.generator.buffers import Inputs, mutated, refilled
 from opcert.generator.comparison import Difference, compare
 from opcert.generator.element_types import Array
 from opcert.generator.errors import said
-from opcert.generator.layouts import Layout, laid_out, memory
+from opcert.generator.layouts import laid_out
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite_format import IndexedCase
 
 Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
 # What leaves no process to go on with.
 ENDINGS = ("crash", "hang")
-Inputs = Mapping[str, Array]
 
 # How often one call of each operator is made.
 REPEATS = 300
@@ -275,29 +275,3 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
     if wrong.kind == "value" and compare(former, second.outputs) is None:
         return [Difference("state", "returned what the call before, with other data, gave")]
     return [Difference(wrong.kind, f"with every bit of the data inverted: {wrong.text}")]
-
-
-def refilled(buffer: Array | None, array: Array, layout: Layout) -> Array:
-    """Return `buffer` with what `array` has, or a new one where there is none or it is spoiled."""
-    if buffer is None or form(buffer) != form(array):
-        return laid_out(array, layout)
-    memory(buffer)[...] = memory(array)
-    return buffer
-
-
-def form(array: Array) -> tuple[object, ...]:
-    """Return what of an array its caller relies on beside the elements."""
-    return array.dtype, array.shape, array.strides, array.flags.writeable
-
-
-def mutated(inputs: Inputs, before: Inputs) -> Difference | None:
-    """Say which of `inputs` is no longer as it was `before`."""
-    for name, array in before.items():
-        found = inputs[name]
-        same_form = form(found) == form(array)
-        if same_form and memory(found).tobytes() == memory(array).tobytes():
-            continue
-        beside = same_form and found.tobytes() == array.tobytes()
-        where = "memory between the elements of its input" if beside else "its input"
-        return Difference("mutated-input", f"the call changed {where} '{name}'")
-    return None

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from opcert.generator.backends import Backend
+from opcert.generator.buffers import mutated, refilled
 from opcert.generator.comparison import Difference, compare
 from opcert.generator.element_types import Array
 from opcert.generator.layouts import Layout, laid_out
-from opcert.generator.run import ALIASED, Outcome, Returned, mutated, refilled, run_once
+from opcert.generator.run import ALIASED, Outcome, Returned, run_once
 
 # How many earlier outputs are looked at again after every call, of up to so many bytes each.
 _HELD = 8

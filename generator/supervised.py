@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opcert.generator.backends import Backend, load
+from opcert.generator.buffers import Inputs
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import Array
 from opcert.generator.errors import BackendError
 from opcert.generator.messages import PROTOCOL
-from opcert.generator.run import Inputs, Isolated, Outcome
+from opcert.generator.run import Isolated, Outcome
 from opcert.generator.worker_process import EndedError, Worker
 
 # How many seconds a call may take, where nothing else is said.
@@ -80,10 +81,6 @@ class Supervised(Isolated):
             if error.observed == "protocol":
                 return Outcome("rejected", fault=Difference("protocol", error.reason), log=log)
             return Outcome(error.observed, reason=error.reason, log=log)
-
-    def fresh(self) -> None:
-        """Have the next call run in a new process."""
-        self.close()
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

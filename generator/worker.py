@@ -14,10 +14,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from opcert.generator.backends import Backend, closed, load
+from opcert.generator.buffers import form
 from opcert.generator.element_types import Array, name_of
 from opcert.generator.errors import BackendError, said
 from opcert.generator.messages import PROTOCOL, Area, aligned, got, line
-from opcert.generator.run import Outcome, form, run_once
+from opcert.generator.run import Outcome, run_once
 from opcert.generator.support import declared_support
 
 # The outputs of how many calls are looked at again behind every call.

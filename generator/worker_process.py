@@ -17,11 +17,12 @@ from typing import Any, Literal
 import numpy as np
 import psutil
 
+from opcert.generator.buffers import Inputs
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import BackendError
 from opcert.generator.messages import Area, line, put, taken_back
-from opcert.generator.run import Inputs, Outcome
+from opcert.generator.run import Outcome
 from opcert.generator.worker import RECENT
 
 # How many seconds a backend may take to be made.
