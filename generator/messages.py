@@ -120,6 +120,8 @@ def got(area: Area, placed: Mapping[str, Any]) -> dict[str, Array]:
     }
 
 
-def line(message: Mapping[str, Any]) -> bytes:
-    """Return a message as a line."""
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+def say(descriptor: int, message: Mapping[str, Any]) -> None:
+    """Write a message as a line, whole."""
+    line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    while line:
+        line = line[os.write(descriptor, line) :]

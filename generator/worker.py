@@ -17,7 +17,7 @@ from opcert.generator.backends import Backend, closed, load
 from opcert.generator.buffers import form
 from opcert.generator.element_types import Array, name_of
 from opcert.generator.errors import BackendError, said
-from opcert.generator.messages import PROTOCOL, Area, aligned, got, line
+from opcert.generator.messages import PROTOCOL, Area, aligned, got, say
 from opcert.generator.run import Outcome, run_once
 from opcert.generator.support import declared_support
 
@@ -121,18 +121,13 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
 def serve(requests: BinaryIO, replies: int, area: Area) -> None:
     """Answer requests until there are no more."""
     backend, introduction = _made(json.loads(requests.readline()))
-    os.write(replies, line(introduction))
+    say(replies, introduction)
     if backend is None:
         return
     host = _Host(backend, area)
     for request in map(json.loads, requests):
-        _write(replies, line(host.answer(request)))
+        say(replies, host.answer(request))
     closed(backend)
-
-
-def _write(descriptor: int, message: bytes) -> None:
-    while message:
-        message = message[os.write(descriptor, message) :]
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from opcert.generator.buffers import Inputs
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import BackendError
-from opcert.generator.messages import Area, line, put, taken_back
+from opcert.generator.messages import Area, put, say, taken_back
 from opcert.generator.run import Outcome
 from opcert.generator.worker import RECENT
 
@@ -170,7 +170,7 @@ class Worker:
 
     def _answer(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         try:
-            _send(self._requests, line(request))
+            say(self._requests, request)
         except OSError:
             raise self._ended() from None
         text = self._line(time.monotonic() + timeout, timeout)
@@ -245,11 +245,6 @@ class Worker:
                 other.kill()
         self._process.wait()
         self._log.close()
-
-
-def _send(descriptor: int, message: bytes) -> None:
-    while message:
-        message = message[os.write(descriptor, message) :]
 
 
 def _stand_in(name: str) -> object:
