@@ -7,8 +7,10 @@ says where each is; the reply lays the outputs behind them.
 import json
 import mmap
 import os
+import select
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,11 @@ from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.layouts import memory
 
 PROTOCOL = 1
+# The most bytes of outputs that are handed over; no golden ones are near it.
+ROOM = 1 << 32
+# How many seconds the other side is waited for before sleeping: it mostly answers sooner than a
+# process wakes up.
+BRISK = 1e-4
 # Where an array begins is a multiple of this, as an allocator would have it.
 _ALIGNED = 64
 _LEAST = 1 << 20
@@ -120,8 +127,41 @@ def got(area: Area, placed: Mapping[str, Any]) -> dict[str, Array]:
     }
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+
+def line_of(message: Mapping[str, Any]) -> bytes:
+    """Return a message as the line that is sent."""
+    return _ENCODER.encode(message).encode() + b"\n"
+
+
 def say(descriptor: int, message: Mapping[str, Any]) -> None:
     """Write a message as a line, whole."""
-    line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    line = line_of(message)
     while line:
         line = line[os.write(descriptor, line) :]
+
+
+def soon(ready: "select.poll") -> bool:
+    """Wait for a moment, awake, and say whether a descriptor is ready."""
+    end = time.monotonic() + BRISK
+    while not ready.poll(0):
+        if time.monotonic() > end:
+            return False
+        os.sched_yield()
+    return True
+
+
+def lines(descriptor: int) -> Iterator[bytes]:
+    """Yield lines until there are no more."""
+    ready = select.poll()
+    ready.register(descriptor, select.POLLIN)
+    rest = b""
+    while chunk := _chunk(descriptor, ready):
+        *found, rest = (rest + chunk).split(b"\n")
+        yield from found
+
+
+def _chunk(descriptor: int, ready: "select.poll") -> bytes:
+    soon(ready)
+    return os.read(descriptor, 1 << 20)

@@ -12,8 +12,9 @@ from opcert.generator.comparison import Difference
 from opcert.generator.element_types import Array
 from opcert.generator.errors import BackendError
 from opcert.generator.messages import PROTOCOL
+from opcert.generator.process import EndedError
 from opcert.generator.run import Isolated, Outcome
-from opcert.generator.worker_process import EndedError, Worker
+from opcert.generator.worker_process import Worker
 
 # How many seconds a call may take, where nothing else is said.
 TIMEOUT = 60.0

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,12 @@ from opcert.generator.backends import Backend, closed, load
 from opcert.generator.buffers import form
 from opcert.generator.element_types import Array, name_of
 from opcert.generator.errors import BackendError, said
-from opcert.generator.messages import PROTOCOL, Area, aligned, got, say
+from opcert.generator.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
 from opcert.generator.run import Outcome, run_once
 from opcert.generator.support import declared_support
 
 # The outputs of how many calls are looked at again behind every call.
 RECENT = 3
-# The most bytes of outputs that are handed over; no golden ones are near it.
-ROOM = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -118,14 +116,15 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
     return backend, {"protocol": PROTOCOL, **named}
 
 
-def serve(requests: BinaryIO, replies: int, area: Area) -> None:
+def serve(requests: int, replies: int, area: Area) -> None:
     """Answer requests until there are no more."""
-    backend, introduction = _made(json.loads(requests.readline()))
+    asked = map(json.loads, lines(requests))
+    backend, introduction = _made(next(asked))
     say(replies, introduction)
     if backend is None:
         return
     host = _Host(backend, area)
-    for request in map(json.loads, requests):
+    for request in asked:
         say(replies, host.answer(request))
     closed(backend)
 
@@ -133,8 +132,7 @@ def serve(requests: BinaryIO, replies: int, area: Area) -> None:
 def main() -> None:
     """Host the backend that the first request names."""
     requests, replies, memory = map(int, sys.argv[1:])
-    with open(requests, "rb") as stream:  # noqa: PTH123 -- a file descriptor
-        serve(stream, replies, Area(memory))
+    serve(requests, replies, Area(memory))
     # What threads the backend has left do not keep the process.
     os._exit(0)
 

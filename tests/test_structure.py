@@ -42,6 +42,7 @@ LAYERS = [
     ["buffers", "claims"],
     ["run"],
     ["messages", "worker"],
+    ["process"],
     ["worker_process"],
     ["supervised"],
     ["stage", "verdict"],
