@@ -11,14 +11,17 @@ import pytest
 
 from opcert.generator.backends import closed, key_value
 from opcert.generator.certification import Certification
+from opcert.generator.claims import read_claim
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.errors import OpcertError, SuiteError
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite import Suite
 from opcert.generator.supervised import hosted
+from opcert.generator.verdict import Verdict
+from opcert.generator.waivers import Waivers, read_waivers
 
-# Statuses that say nothing against the backend, and are shown as skipped.
-SILENT = ("unsupported", "implementation-defined", "out-of-claim")
+# Statuses that do not block, and are shown as skipped.
+SILENT = ("unsupported", "implementation-defined", "out-of-claim", "waived")
 
 
 @dataclass(frozen=True)
@@ -54,16 +57,38 @@ def case_ids(test_file: Path, operator: str) -> list[str]:
     return [case.id for case in suite.operators[operator].index.cases if not case.example]
 
 
+@dataclass(frozen=True)
+class Run:
+    """A certification as pytest carries it out, case by case, and the failures that are known."""
+
+    certification: Certification
+    waivers: Waivers | None = None
+
+    def verdict(self, case: str) -> Verdict:
+        """Return the verdict of a case, which runs now unless it has."""
+        found = self.certification.verdict(case, hold=False)
+        return found if self.waivers is None else self.waivers.applied(found)
+
+    def verdicts(self) -> list[Verdict]:
+        """Return all verdicts, when every case has run.
+
+        Raises:
+            SpecError: a waiver speaks of cases that have run, and of no failure among them.
+        """
+        found = self.certification.finish()
+        return found if self.waivers is None else self.waivers.settled(found)
+
+
 class Conforms:
     """Runs a case of the suite on the backend under test, and fails unless it passes."""
 
-    def __init__(self, suite: Suite, certification: Certification) -> None:
+    def __init__(self, suite: Suite, run: Run) -> None:
         self._operators = {
             case.id: operator
             for operator in suite.operators.values()
             for case in operator.index.cases
         }
-        self._certification = certification
+        self._run = run
 
     def __call__(
         self,
@@ -76,7 +101,7 @@ class Conforms:
         """Run `case`; what a documented example spells out has to be what the pack holds."""
         if inputs is not None:
             _same_as_packed(self._operators[case], case, inputs, attributes or {}, outputs)
-        verdict = self._certification.verdict(case, hold=False)
+        verdict = self._run.verdict(case)
         text = f"{verdict.status} ({verdict.kind or verdict.observed}): {verdict.detail}"
         if verdict.status in SILENT:
             pytest.skip(text)
@@ -105,62 +130,75 @@ def _same(spelled: Literal, held: Array) -> bool:
     return spelled.dtype == held.dtype and spelled.tobytes() == held.tobytes()
 
 
-_CERTIFICATIONS = pytest.StashKey[dict[Path, Certification]]()
+_RUNS = pytest.StashKey[dict[Path, Run]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that say what is certified."""
     group = parser.getgroup("opcert")
-    group.addoption("--backend", default="reference", help="as for opcert certify")
+    alike = "as for opcert certify"
+    group.addoption("--backend", default="reference", help=alike)
     group.addoption("--backend-option", action="append", default=[], metavar="KEY=VALUE")
-    group.addoption("--in-process", action="store_true", help="as for opcert certify")
-    group.addoption("--feature-level", default=None, help="as for opcert certify")
+    group.addoption("--in-process", action="store_true", help=alike)
+    group.addoption("--feature-level", default=None, help=alike)
+    group.addoption("--claim", default=None, type=Path, help=alike)
+    group.addoption("--waivers", default=None, type=Path, help=alike)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin with no case run."""
-    config.stash[_CERTIFICATIONS] = {}
+    config.stash[_RUNS] = {}
 
 
 @pytest.fixture(scope="module")
 def conforms(request: pytest.FixtureRequest) -> Conforms:
     """Return what runs a case of the suite that the test file is in."""
     folder = request.path.resolve().parent.parent
-    certifications = request.config.stash[_CERTIFICATIONS]
+    runs = request.config.stash[_RUNS]
     suite = open_suite(folder)
-    if folder not in certifications:
+    if folder not in runs:
         try:
-            certifications[folder] = _certification(suite, request.config)
+            runs[folder] = _begun(suite, request.config)
         except OpcertError as error:
             pytest.exit(f"opcert: {error}", returncode=2)
-    return Conforms(suite, certifications[folder])
+    return Conforms(suite, runs[folder])
 
 
-def _certification(suite: Suite, config: pytest.Config) -> Certification:
+def _begun(suite: Suite, config: pytest.Config) -> Run:
+    """Begin a run as the options say; files are read before a backend may change the folder."""
     options = dict(map(key_value, config.getoption("backend_option")))
+    claim, waivers = config.getoption("claim"), config.getoption("waivers")
+    level = config.getoption("feature_level")
+    claimed = None if claim is None else read_claim(claim, suite)
+    known = None if waivers is None else read_waivers(waivers, suite, options.get("device"))
     isolated = False if config.getoption("in_process") else None
     backend = hosted(config.getoption("backend"), options, isolated)
-    return Certification(backend, suite, config.getoption("feature_level"))
+    level = level if claimed is None else claimed.feature_level(level)
+    return Run(Certification(backend, suite, level, claimed), known)
 
 
-def last_word(config: pytest.Config) -> list[str]:
-    """Return what shows only when all cases have run, and fails the session."""
-    verdicts = [v for each in config.stash[_CERTIFICATIONS].values() for v in each.finish()]
+def last_word(config: pytest.Config) -> tuple[int, list[str]]:
+    """Return what shows only when all cases have run: the exit code, and the reasons for it."""
+    try:
+        verdicts = [v for run in config.stash[_RUNS].values() for v in run.verdicts()]
+    except OpcertError as error:
+        return pytest.ExitCode.INTERRUPTED, [f"opcert: {error}"]
     if verdicts and not any(v.status == "pass" or v.kind == "bits" for v in verdicts):
-        return ["nothing was verified"]
-    undeclared = [v for v in verdicts if v.kind == "undeclared"]
-    return [f"FAILED (undeclared) {v.case}: {v.detail}" for v in undeclared]
+        return pytest.ExitCode.TESTS_FAILED, ["nothing was verified"]
+    undeclared = [v for v in verdicts if v.status == "fail" and v.kind == "undeclared"]
+    lines = [f"FAILED (undeclared) {v.case}: {v.detail}" for v in undeclared]
+    return pytest.ExitCode.TESTS_FAILED if lines else pytest.ExitCode.OK, lines
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a session that verified nothing, or declined what nothing had declared."""
-    if last_word(session.config) and session.exitstatus == pytest.ExitCode.OK:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    for certification in session.config.stash[_CERTIFICATIONS].values():
-        closed(certification.backend)
+    """Fail a session that verified nothing, declined undeclared, or waived what does not fail."""
+    code, _ = last_word(session.config)
+    session.exitstatus = max(int(session.exitstatus), code)
+    for run in session.config.stash[_RUNS].values():
+        closed(run.certification.backend)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say why a session fails whose tests did not."""
-    for line in last_word(config):
+    for line in last_word(config)[1]:
         terminalreporter.write_line(line)

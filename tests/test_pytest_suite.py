@@ -140,9 +140,55 @@ def test_a_backend_that_declines_everything_fails_the_session(
     assert "nothing was verified" in capsys.readouterr().out
 
 
+CLAIM = "operators:\n  directml/DML_OPERATOR_SPLIT:\n    types: [{type}]\n"
+WAIVER = """\
+- case: dml-split/valid-{type}-*
+  reason: computed in f16
+  owner: runtime team
+  link: https://example.com/17
+  expires: 2099-12-31
+"""
+
+
+@pytest.mark.parametrize(("claimed", "code"), [("f16", 0), ("f32", 1)])
+def test_a_claim_decides_what_counts(
+    inside: Inside, tmp_path: Path, claimed: str, code: int
+) -> None:
+    claim = tmp_path / "claim.yaml"
+    claim.write_text(CLAIM.format(type=claimed))
+    arguments = ["--backend", f"{BACKENDS}:ThroughFloat16", "--claim", str(claim)]
+    assert inside(*arguments, "-k", "valid") == code
+
+
+def test_a_waived_failure_does_not_fail_the_session(
+    inside: Inside, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waivers = tmp_path / "waivers.yaml"
+    waivers.write_text(WAIVER.format(type="f32"))
+    arguments = ["--backend", f"{BACKENDS}:ThroughFloat16", "--waivers", str(waivers)]
+    assert inside(*arguments, "-k", "valid-f32 or valid-f16", "-rs") == 0
+    assert "waived (" in capsys.readouterr().out
+    assert inside(*arguments, "-k", "valid-f32") == 1
+
+
+def test_a_waiver_of_what_does_not_fail_ends_the_session_with_2(
+    inside: Inside, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waivers = tmp_path / "waivers.yaml"
+    waivers.write_text(WAIVER.format(type="f16"))
+    assert inside("--waivers", str(waivers), "-k", "valid-f16") == 2
+    assert "waives nothing" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [["--backend", "refrence"], ["--feature-level", "9"], ["--backend-option", "device"]],
+    [
+        ["--backend", "refrence"],
+        ["--feature-level", "9"],
+        ["--backend-option", "device"],
+        ["--claim", "nowhere.yaml"],
+        ["--waivers", "nowhere.yaml"],
+    ],
 )
 def test_a_wrong_option_ends_the_session_with_2(inside: Inside, arguments: list[str]) -> None:
     assert inside(*arguments) == 2
