@@ -44,7 +44,7 @@ LAYERS = [
     ["messages", "worker"],
     ["process"],
     ["worker_process"],
-    ["supervised"],
+    ["configuration", "supervised"],
     ["stage", "verdict"],
     ["waivers"],
     ["trials"],
@@ -54,9 +54,12 @@ LAYERS = [
     ["certification"],
     ["confirmation"],
     ["certificate", "pytest_suite"],
+    ["certificate_file", "entries"],
+    ["resumption"],
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],
+    ["cli_certify"],
     ["cli"],
 ]
 
