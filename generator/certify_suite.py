@@ -84,6 +84,7 @@ def certify(
             "version": found.version,
             "options": given,
             "support": certification.support.described(),
+            "delivery": getattr(found, "delivery", "as drawn"),
         },
         suite=opened.identity,
         selection={"operator": operator, "case": case, "feature_level": level},
@@ -135,7 +136,7 @@ def _run(
                 break
     except KeyboardInterrupt:
         if isinstance(certification.backend, Supervised):
-            certification.backend.close()
+            certification.backend.stop()
         return True
     return False
 

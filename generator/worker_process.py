@@ -13,7 +13,7 @@ import numpy as np
 from opcert.generator.buffers import Inputs
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import ELEMENT_TYPES
-from opcert.generator.errors import BackendError
+from opcert.generator.introduction import handshake
 from opcert.generator.messages import Area, put, taken_back
 from opcert.generator.process import START, EndedError, Process
 from opcert.generator.run import Outcome
@@ -48,7 +48,11 @@ class Worker:
         self._looked: set[int] = set()
         self.dropped: list[int] = []
         self._process = Process(self._started, memory)
-        self.introduction = self._introduced(start)
+        try:
+            self.introduction = handshake(self._process, start, start["backend"])
+        except BaseException:
+            self.end()
+            raise
 
     def _started(self, requests: int, replies: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
         descriptors = (requests, replies, self._area.descriptor)
@@ -60,22 +64,6 @@ class Worker:
             pass_fds=descriptors,
             start_new_session=True,
         )
-
-    def _introduced(self, start: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            introduction = self._process.ask(start, START)
-        except EndedError as error:
-            text = f"backend '{start['backend']}' cannot be made: {error.reason}"
-            log = self.log()
-            self.end()
-            raise BackendError(f"{text}\n{log}" if log else text) from None
-        except BaseException:
-            self.end()
-            raise
-        if "error" in introduction:
-            self.end()
-            raise BackendError(introduction["error"])
-        return introduction
 
     def call(
         self, operator: str, inputs: Inputs, attributes: Mapping[str, Any], timeout: float
@@ -146,6 +134,10 @@ class Worker:
     def log(self) -> str:
         """Return what was printed since the last time, or the end of it."""
         return self._process.log()
+
+    def leaves(self, seconds: float) -> bool:
+        """Ask nothing more, and say whether the process ends by itself in that time."""
+        return self._process.leaves(seconds)
 
     def end(self) -> None:
         """End the process and every other of its session."""

@@ -13,6 +13,8 @@ from opcert.generator.errors import BackendError, did_you_mean, said
 from opcert.generator.python_files import module_from_file
 
 GROUP = "opcert.backends"
+# What a program in any language is named by, in front of the command that starts it.
+DRIVER = "driver:"
 BUILT_IN = {
     "reference": "opcert.generator.backends.reference:Reference",
     "onnxruntime": "opcert.generator.backends.onnxruntime:OnnxRuntime",
@@ -142,6 +144,9 @@ def _is_backend(candidate: Any) -> bool:
 
 
 def _find(name: str) -> Any:
+    if name.startswith(DRIVER):
+        text = "a driver is a process, on Linux or macOS, and cannot run in that of opcert"
+        raise BackendError(f"backend '{name}': {text}")
     place, _, attribute = name.rpartition(":")
     if name in BUILT_IN:
         place, _, attribute = BUILT_IN[name].rpartition(":")
