@@ -1,10 +1,11 @@
-"""The command line: backends | certify | check | claim | coverage | explore | generate | schema."""
+"""The command line: what each command is called, takes, and calls."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from opcert.generator.cli_driver import driver_check
 from opcert.generator.cli_options import (
     CONFORMANT,
     FOUND,
@@ -14,10 +15,12 @@ from opcert.generator.cli_options import (
     BackendOption,
     BackendOptions,
     FeatureLevelOption,
+    InProcessOption,
     OperatorOption,
     Profile,
     SpecsOption,
     SuiteOption,
+    TimeoutOption,
     reports_errors,
 )
 from opcert.generator.errors import OpcertError
@@ -29,6 +32,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Certify implementations of tensor operators against written specifications.",
 )
+
+
+app.command("driver-check")(driver_check)
 
 
 def _version(wanted: bool) -> None:
@@ -65,17 +71,8 @@ def certify(
     waivers: Annotated[
         Path | None, typer.Option(help="File of known failures, which do not block.")
     ] = None,
-    in_process: Annotated[
-        bool,
-        typer.Option(
-            "--in-process",
-            help="Run in this process, instead of one of its own; a crash then ends the run.",
-        ),
-    ] = False,
-    timeout: Annotated[
-        float,
-        typer.Option(min=0.001, metavar="SECONDS", help="For one call, or it hangs."),
-    ] = 60.0,
+    in_process: InProcessOption = False,
+    timeout: TimeoutOption = 60.0,
     memory: Annotated[
         int, typer.Option(min=0, metavar="MIB", help="Of the backend's process at most; 0: any.")
     ] = 0,

@@ -10,6 +10,8 @@ from opcert.generator.messages import PROTOCOL
 from opcert.generator.process import START, EndedError, Process
 from opcert.generator.support import declared_support
 
+PARTS = ("protocol", "name", "version", "support")
+
 
 @dataclass(frozen=True)
 class Introduction:
@@ -60,5 +62,5 @@ def mistakes(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             declared_support(SimpleNamespace(support=support))
         except BackendError as error:
             yield "support", str(error).removeprefix("support: ")
-    for key in found.keys() - {"protocol", "name", "version", "support"}:
-        yield key, "is no part of an introduction; expected protocol, name, version, support"
+    for key in found.keys() - set(PARTS):
+        yield key, f"is no part of an introduction; expected {', '.join(PARTS)}"

@@ -46,6 +46,8 @@ LAYERS = [
     ["introduction"],
     ["driver_process", "worker_process"],
     ["supervised"],
+    ["driver_probes"],
+    ["driver_check"],
     ["stage", "verdict"],
     ["waivers"],
     ["trials"],
@@ -58,6 +60,7 @@ LAYERS = [
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],
+    ["cli_driver"],
     ["cli"],
 ]
 

@@ -38,6 +38,8 @@ def split(
     shape: Sequence[int], data: bytes, sizes: Sequence[Sequence[int]], axis: int
 ) -> Iterator[bytes]:
     """Yield the bytes of each part, of the shapes in `sizes`."""
+    if sum(each[axis] for each in sizes) != shape[axis]:
+        raise ValueError("the parts are not as long as the whole")
     rows = prod(shape[:axis])
     step, begin = len(data) // rows, 0
     for each in sizes:
@@ -46,10 +48,10 @@ def split(
         begin += length
 
 
-def answered(request: Mapping[str, Any]) -> tuple[Answer, bytes]:
+def answered(request: Mapping[str, Any], data: bytes) -> tuple[Answer, bytes]:
     (given,) = request["inputs"]
     sizes = [each["Sizes"] for each in request["attributes"]["OutputTensors"]]
-    parts = [*split(given["shape"], read(given["bytes"]), sizes, request["attributes"]["Axis"])]
+    parts = [*split(given["shape"], data, sizes, request["attributes"]["Axis"])]
     outputs = [
         {"type": given["type"], "shape": shape, "bytes": len(part)}
         for shape, part in zip(sizes, parts, strict=True)
@@ -179,11 +181,18 @@ def main(how: str) -> None:
         time.sleep(600)
     for text in iter(sys.stdin.buffer.readline, b""):
         request = json.loads(text)
+        data = read(sum(each["bytes"] for each in request["inputs"]))
         if request["operator"] != OPERATOR:
-            read(sum(each["bytes"] for each in request["inputs"]))
-            write(line({"id": request["id"], "observed": "unsupported"}))
+            unknown = "rejected" if how == "rejects-the-unknown" else "unsupported"
+            write(line({"id": request["id"], "observed": unknown}))
             continue
-        respond(how if len(request["inputs"][0]["shape"]) == 3 else "", *answered(request))
+        try:
+            answer, outputs = answered(request, data)
+        except Exception as error:
+            write(line({"id": request["id"], "observed": "rejected", "reason": repr(error)}))
+            continue
+        wrong = len(request["inputs"][0]["shape"]) == 3
+        respond(how if wrong else "", answer, outputs)
     if how == "stays":
         time.sleep(600)
 
