@@ -1,12 +1,16 @@
 """The driver in C++ that comes with opcert: it compiles, speaks well, and is certified."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from opcert.generator.messages import line_of, packed
 
 SOURCE = Path(__file__).parent / "driver" / "driver.cpp"
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
@@ -48,6 +52,30 @@ def test_it_speaks_well(driver: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "16 MB, both ways" in done.stdout
     assert "not tried" not in done.stdout
+
+
+def test_the_readmes_conversation_is_what_is_said(driver: Path) -> None:
+    readme = (SOURCE.parents[2] / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^([<>]) (.+)$", readme, re.MULTILINE)
+    assert len(lines) == 8
+
+    def written(side: str) -> bytes:
+        spoken = [text for by, text in lines if by == side]
+        return b"".join(
+            f"{text}\n".encode() if text.startswith("{") else bytes.fromhex(text) for text in spoken
+        )
+
+    done = subprocess.run([driver], input=written(">"), capture_output=True, check=True)
+    assert done.stdout == written("<")
+    asked = [json.loads(text) for by, text in lines if by == ">" and text.startswith("{")]
+    inputs = {
+        "data": np.array([1, 2, 3], np.int16),
+        "axis": np.array(0),
+        "split_lengths": np.array([1, -1], np.int32),
+    }
+    described, contents = packed(inputs)
+    assert json.loads(line_of({"inputs": described}))["inputs"] == asked[1]["inputs"]
+    assert b"".join(contents) in written(">")
 
 
 def test_it_refuses_an_option_that_it_does_not_have(driver: Path) -> None:
