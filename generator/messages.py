@@ -1,8 +1,8 @@
 """What a supervisor says to a worker or a driver: a line of JSON, and arrays.
 
-The lines are the same, but that each names the arrays' places for its own way of handing them over.
-With a worker they lie in shared memory: the inputs at its beginning, with what lies between their
-elements, the outputs behind them. With a driver their bytes follow the line, packed.
+Both get the same lines; they differ in how arrays are handed over. With a worker they lie in shared
+memory: the inputs at its beginning, with what lies between their elements, the outputs behind
+them. With a driver their bytes follow the line, packed.
 """
 
 import json

@@ -145,7 +145,7 @@ def _is_backend(candidate: Any) -> bool:
 
 def _find(name: str) -> Any:
     if name.startswith(DRIVER):
-        text = "a driver is a process, on Linux or macOS, and cannot run in that of opcert"
+        text = "a driver is a process of its own; `certify` it without --in-process, not on Windows"
         raise BackendError(f"backend '{name}': {text}")
     place, _, attribute = name.rpartition(":")
     if name in BUILT_IN:
