@@ -172,7 +172,7 @@ def _run(
                 break
     except KeyboardInterrupt:
         if isinstance(certification.backend, Supervised):
-            certification.backend.close()
+            certification.backend.stop()
         return True
     return False
 

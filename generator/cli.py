@@ -1,4 +1,4 @@
-"""The command line: backends | certify | check | claim | coverage | explore | generate | schema."""
+"""The command line: what each command is called, takes, and calls."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from opcert.generator.cli_certify import certify
+from opcert.generator.cli_driver import driver_check
 from opcert.generator.cli_options import (
     CONFORMANT,
     FOUND,
@@ -29,6 +30,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Certify implementations of tensor operators against written specifications.",
 )
+
+
+app.command("driver-check")(driver_check)
 
 
 def _version(wanted: bool) -> None:

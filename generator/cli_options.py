@@ -30,10 +30,23 @@ SpecsOption = Annotated[
 ]
 BackendOption = Annotated[
     str,
-    typer.Option(help="A built-in name, an entry point, module:attribute or file.py:attribute."),
+    typer.Option(
+        help="A built-in name, an entry point, module:attribute, file.py:attribute or "
+        "driver:COMMAND."
+    ),
 ]
 BackendOptions = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the backend's constructor.")
+]
+InProcessOption = Annotated[
+    bool,
+    typer.Option(
+        "--in-process",
+        help="Run in this process, instead of one of its own; a crash then ends the run.",
+    ),
+]
+TimeoutOption = Annotated[
+    float, typer.Option(min=0.001, metavar="SECONDS", help="For one call, or it hangs.")
 ]
 SuiteOption = Annotated[
     Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")

@@ -8,10 +8,10 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote
 
-from opcert.generator.backends import ALL, choices
+from opcert.generator.backends import ALL, DRIVER, choices
 from opcert.generator.errors import BackendError
-from opcert.generator.messages import PROTOCOL
-from opcert.generator.worker_process import Worker
+from opcert.generator.process import EndedError
+from opcert.generator.worker_process import answered
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ def configurations(
 def _choices(
     backend: str, asked: Mapping[str, str], isolated: bool | None
 ) -> Mapping[str, list[Any]]:
+    if backend.startswith(DRIVER):
+        return {}
     try:
         if isolated is False or os.name != "posix":
             return choices(backend, asked)
         path = [each for each in sys.path if each]
-        start = {"protocol": PROTOCOL, "ask": "choices", "path": path}
-        worker = Worker({**start, "backend": backend, "options": asked}, memory=0)
-        worker.end()
-    except BackendError:
+        request = {"ask": "choices", "path": path, "backend": backend, "options": asked}
+        found: Mapping[str, list[Any]] = answered(request).get("choices", {})
+    except (BackendError, EndedError):
         return {}
-    found: Mapping[str, list[Any]] = worker.introduction["choices"]
     return found
 
 

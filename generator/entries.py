@@ -32,7 +32,11 @@ def backend_entry(backend: Backend, options: Mapping[str, Any], support: Support
     """Return the entry of a backend; an option that is no plain value is there as text."""
     plain = {_text(key): _plain(value) for key, value in options.items()}
     return BackendEntry(
-        name=backend.name, version=backend.version, options=plain, support=support.declared
+        name=backend.name,
+        version=backend.version,
+        options=plain,
+        support=support.declared,
+        delivery=backend.delivery if isinstance(backend, Isolated) else "as drawn",
     )
 
 

@@ -1,7 +1,8 @@
-"""What a supervisor and its worker say to each other: a line of JSON, and arrays in shared memory.
+"""What a supervisor says to a worker or a driver: a line of JSON, and arrays.
 
-A call lays its inputs at the beginning of the memory, with what lies between their elements, and
-says where each is; the reply lays the outputs behind them.
+Both get the same lines; they differ in how arrays are handed over. With a worker they lie in shared
+memory: the inputs at its beginning, with what lies between their elements, the outputs behind
+them. With a driver their bytes follow the line, packed.
 """
 
 import json
@@ -86,21 +87,22 @@ def aligned(offset: int) -> int:
     return -(-offset // _ALIGNED) * _ALIGNED
 
 
-def put(area: Area, inputs: Mapping[str, Array]) -> tuple[dict[str, Any], int]:
+def described(name: str, array: Array) -> dict[str, Any]:
+    """Return what is said of an input, however it is handed over."""
+    return {"name": name, "type": name_of(array.dtype), "shape": array.shape}
+
+
+def put(area: Area, inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], int]:
     """Lay inputs with their gaps, and say where each is, and where the outputs may begin."""
-    placed: dict[str, Any] = {}
+    placed: list[dict[str, Any]] = []
     end = 0
     for name, array in inputs.items():
         whole = memory(array)
         begin = 0 if whole is array else _address(array) - _address(whole)
         area.reach(aligned(end + whole.nbytes))
         area.write(end, whole)
-        placed[name] = {
-            "type": name_of(array.dtype),
-            "shape": array.shape,
-            "strides": array.strides,
-            "offset": end + begin,
-        }
+        at = {"strides": array.strides, "offset": end + begin}
+        placed.append({**described(name, array), **at})
         end = aligned(end + whole.nbytes)
     return placed, end
 
@@ -119,12 +121,22 @@ def _address(array: Array) -> int:
     return address
 
 
-def got(area: Area, placed: Mapping[str, Any]) -> dict[str, Array]:
+def got(area: Area, placed: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
     """Return the inputs that `put` laid, where they lie."""
     return {
-        name: area.array(ELEMENT_TYPES[at["type"]], at["shape"], at["offset"], at["strides"])
-        for name, at in placed.items()
+        at["name"]: area.array(ELEMENT_TYPES[at["type"]], at["shape"], at["offset"], at["strides"])
+        for at in placed
     }
+
+
+def packed(inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], list[memoryview]]:
+    """Return what is said of inputs whose bytes follow, and those: elements in C order, packed."""
+    contents = [array.ravel().view(np.uint8).data for array in inputs.values()]
+    said = [
+        {**described(name, array), "bytes": content.nbytes}
+        for (name, array), content in zip(inputs.items(), contents, strict=True)
+    ]
+    return said, contents
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))

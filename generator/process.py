@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, Literal
 
+import numpy as np
 import psutil
 
+from opcert.generator.element_types import Array
 from opcert.generator.messages import ROOM, line_of, soon
 
 # How many seconds a backend may take to be made.
@@ -22,6 +24,10 @@ _PATIENCE, _OFTEN = 0.02, 0.1
 # How much of what a call prints is kept, and how much a file of it may take.
 _LOGGED, _PRINTED = 2000, 1 << 24
 _LONGEST_LINE = 1 << 24
+# Up to how many bytes a request is written at once, so that the process wakes up for it once.
+_AT_ONCE = 1 << 16
+# How much of what is no answer is shown.
+_SHOWN = 80
 
 # Starts the process, given what it reads, what it writes, and where it may print.
 Start = Callable[[int, int, IO[bytes]], subprocess.Popen[bytes]]
@@ -49,10 +55,16 @@ class Process:
         self._replies, answers = os.pipe()
         try:
             self._process = start(theirs, answers, self._log)
+        except BaseException:
+            os.close(self._requests)
+            os.close(self._replies)
+            self._log.close()
+            raise
         finally:
             os.close(theirs)
             os.close(answers)
-        for descriptor in (self._requests, self._replies):
+        self._open = [self._requests, self._replies]
+        for descriptor in self._open:
             os.set_blocking(descriptor, False)
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(self._replies, select.POLLIN)
@@ -67,15 +79,18 @@ class Process:
             EndedError: the process has ended, takes too long, or says what cannot be understood.
         """
         self._timeout, self._deadline = timeout, time.monotonic() + timeout
-        for each in (line_of(request), *arrays):
+        parts = [line_of(request), *arrays]
+        if sum(map(len, parts)) <= _AT_ONCE:
+            parts = [b"".join(parts)]
+        for each in parts:
             self._write(memoryview(each))
         text = self._line()
         try:
-            answer = json.loads(text)
-        except ValueError:
-            raise EndedError("protocol", f"{text[:80]!r} is no answer") from None
+            answer = json.loads(text.decode())
+        except (ValueError, RecursionError):
+            raise EndedError("protocol", f"{_shown(text)} is no line of JSON") from None
         if not isinstance(answer, dict):
-            raise EndedError("protocol", f"{text[:80]!r} is no answer: expected an object")
+            raise EndedError("protocol", f"{_shown(text)} is no JSON object")
         return answer
 
     def _write(self, data: memoryview) -> None:
@@ -90,12 +105,13 @@ class Process:
     def _line(self) -> bytes:
         while b"\n" not in self._rest:
             if len(self._rest) > _LONGEST_LINE:
-                raise EndedError("protocol", f"a line longer than {_LONGEST_LINE} bytes")
+                text = f"{_shown(self._rest)} and on for {_LONGEST_LINE} bytes without a newline"
+                raise EndedError("protocol", text)
             self._receive()
         found, _, self._rest = self._rest.partition(b"\n")
         return found
 
-    def read(self, size: int) -> bytearray:
+    def read(self, size: int) -> Array:
         """Return the `size` bytes that follow an answer.
 
         Raises:
@@ -103,14 +119,28 @@ class Process:
         """
         if size > ROOM:
             raise EndedError("protocol", f"{size} bytes of outputs; at most {ROOM} are read")
-        found = bytearray(self._rest[:size])
-        self._rest = self._rest[size:]
-        while len(found) < size:
-            self._receive()
-            missing = size - len(found)
-            found += self._rest[:missing]
-            self._rest = self._rest[missing:]
+        found = np.empty(size, np.uint8)
+        count = min(size, len(self._rest))
+        found.data[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        while count < size:
+            try:
+                self._wait(self._readable)
+                came = os.readv(self._replies, [found.data[count:]])
+                if not came:
+                    raise self._ended()
+            except EndedError as error:
+                text = f"{error.reason}; {count} of {size} bytes of outputs had come"
+                raise EndedError(error.observed, text) from None
+            count += came
         return found
+
+    def foreign(self) -> str:
+        """Return what was written beyond what is understood, as it is shown; nothing if nothing."""
+        if self._readable.poll(0):
+            with suppress(OSError):
+                self._rest += os.read(self._replies, 1 << 20)
+        return _shown(self._rest) if self._rest else ""
 
     def _receive(self) -> None:
         """Wait for bytes, and add them to those that are not used yet."""
@@ -128,7 +158,8 @@ class Process:
             if self._process.poll() is not None and not until.poll(0):
                 raise self._ended()
             if time.monotonic() >= self._deadline:
-                raise EndedError("hang", f"no answer within {self._timeout:g} s")
+                begun = f"; it began with {_shown(self._rest)}" if self._rest else ""
+                raise EndedError("hang", f"no answer within {self._timeout:g} s{begun}")
             self._look_at_memory()
             pause = _OFTEN
 
@@ -167,9 +198,19 @@ class Process:
         text = os.pread(self._log.fileno(), size - begin, begin)
         return text.decode(errors="replace")
 
+    def leaves(self, seconds: float) -> bool:
+        """Ask nothing more, and say whether the process ends by itself in that time."""
+        os.close(self._requests)
+        self._open.remove(self._requests)
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def end(self) -> None:
         """End the process and every other of its session."""
-        for descriptor in (self._requests, self._replies):
+        for descriptor in self._open:
             os.close(descriptor)
         try:
             others = psutil.Process(self._process.pid).children(recursive=True)
@@ -182,6 +223,12 @@ class Process:
                 other.kill()
         self._process.wait()
         self._log.close()
+
+
+def _shown(text: bytes) -> str:
+    """Return the beginning of `text` as Python writes it."""
+    more = f" and {len(text) - _SHOWN} bytes more" if len(text) > _SHOWN else ""
+    return f"{text[:_SHOWN]!r}{more}"
 
 
 def _signal(number: int) -> str:

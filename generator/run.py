@@ -84,7 +84,12 @@ class Outcome:
 
 
 class Isolated(ABC):
-    """A backend in another process, which may crash or hang without ending this one."""
+    """A backend in another process, which may crash or hang without ending this one.
+
+    `delivery` says how inputs lie in memory there.
+    """
+
+    delivery: Literal["as drawn", "packed"] = "as drawn"
 
     @abstractmethod
     def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:

@@ -6,26 +6,29 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.generator.backends import Backend, load
+from opcert.generator.backends import DRIVER, Backend, load
 from opcert.generator.buffers import Inputs
 from opcert.generator.comparison import Difference
+from opcert.generator.driver_process import Driver
 from opcert.generator.element_types import Array
 from opcert.generator.errors import BackendError
-from opcert.generator.messages import PROTOCOL
 from opcert.generator.process import EndedError
 from opcert.generator.run import Isolated, Outcome
 from opcert.generator.worker_process import Worker
 
 # How many seconds a call may take, where nothing else is said.
 TIMEOUT = 60.0
-
-
+# How many seconds a process has for leaving by itself.
+PATIENCE = 2.0
 # How often a backend that crashed is made again in vain before that is given up.
 _REFUSALS = 3
 
 
 class Supervised(Isolated):
-    """Runs a backend that `load` finds in a process of its own, one call at a time."""
+    """Runs a backend in a process of its own, one call at a time: a driver, or what `load` finds.
+
+    `delivery` says how arrays reach it: a driver gets them packed.
+    """
 
     def __init__(
         self,
@@ -40,32 +43,34 @@ class Supervised(Isolated):
         Raises:
             BackendError: the backend cannot be made.
         """
-        self._start = {
-            "protocol": PROTOCOL,
-            "backend": backend,
-            "options": dict(options or {}),
-            "path": [each for each in sys.path if each],
-        }
+        self._backend, self._options = backend, dict(options or {})
         try:
-            json.dumps(self._start)
+            json.dumps(self._options)
         except (TypeError, ValueError):
             text = "options that are no plain values need the backend in this process"
             raise BackendError(f"backend '{backend}': {text}: isolated=False") from None
+        self.delivery = "packed" if backend.startswith(DRIVER) else "as drawn"
         self._timeout, self._memory = timeout, memory
-        self._worker: Worker | None = None
+        self._worker: Worker | Driver | None = None
         self._refused = 0
         introduction = self._running().introduction
-        self.name: str = introduction["name"]
-        self.version: str = introduction["version"]
-        self.support: dict[str, Any] | None = introduction["support"]
+        self.name, self.version = introduction.name, introduction.version
+        self.support = introduction.support
 
-    def _running(self) -> Worker:
+    def _running(self) -> Worker | Driver:
         if self._worker is None:
             if self._refused >= _REFUSALS:
                 raise BackendError(f"it was refused {self._refused} times")
-            self._worker = Worker(self._start, self._memory)
+            self._worker = self._started()
             self._refused = 0
         return self._worker
+
+    def _started(self) -> Worker | Driver:
+        if self._backend.startswith(DRIVER):
+            return Driver(self._backend.removeprefix(DRIVER), self._options, self._memory)
+        path = [each for each in sys.path if each]
+        start = {"backend": self._backend, "options": self._options, "path": path}
+        return Worker(start, self._memory)
 
     def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
         """Make a call; that the process crashes or hangs is an outcome of it."""
@@ -78,9 +83,10 @@ class Supervised(Isolated):
             return worker.call(operator, inputs, attributes, self._timeout)
         except EndedError as error:
             log = worker.log()
-            self.close()
+            self.stop()
             if error.observed == "protocol":
-                return Outcome("rejected", fault=Difference("protocol", error.reason), log=log)
+                fault = Difference("protocol", error.reason)
+                return Outcome("rejected", reason=error.reason, fault=fault, log=log)
             return Outcome(error.observed, reason=error.reason, log=log)
 
     def run(
@@ -100,7 +106,15 @@ class Supervised(Isolated):
         return found
 
     def close(self) -> None:
-        """End the process and every other that it has started."""
+        """Let the process leave, and end it and every other that it has started."""
+        if self._worker is not None:
+            try:
+                self._worker.leaves(PATIENCE)
+            finally:
+                self.stop()
+
+    def stop(self) -> None:
+        """End the process at once, and every other that it has started."""
         if self._worker is not None:
             self._worker.end()
             self._worker = None
@@ -116,7 +130,8 @@ def hosted(
 ) -> Backend:
     """Return the backend that `load` finds: in a process of its own, but for the reference.
 
-    `isolated` says otherwise. Where there are no processes as POSIX has them, it runs in this one.
+    `isolated` says otherwise, but for a driver, which always is a process. Where there are no
+    processes as POSIX has them, it runs in this one.
 
     Raises:
         BackendError: it cannot be found or made.

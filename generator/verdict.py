@@ -62,6 +62,8 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, twin: Verdict | No
 
 
 def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:
+    if outcome.fault is not None and outcome.fault.kind == "protocol":
+        return "fail", "protocol", outcome.fault.text
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "rejected":

@@ -73,7 +73,7 @@ class _Host:
         if os.getpid() != self._process:
             # A child that the backend has made, and that came back with it.
             os._exit(0)
-        answer: dict[str, Any] = {"observed": outcome.observed, "reason": outcome.reason}
+        answer = {"id": request["id"], "observed": outcome.observed, "reason": outcome.reason}
         if outcome.observed != "outputs":
             return answer
         if not isinstance(outcome.outputs, list):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Mapping
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -13,11 +14,38 @@ import numpy as np
 from opcert.generator.buffers import Inputs
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import ELEMENT_TYPES
-from opcert.generator.errors import BackendError
-from opcert.generator.messages import Area, put, taken_back
+from opcert.generator.introduction import handshake
+from opcert.generator.messages import PROTOCOL, Area, put, taken_back
 from opcert.generator.process import START, EndedError, Process
 from opcert.generator.run import Outcome
 from opcert.generator.worker import RECENT
+
+
+def answered(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a worker says to one request, after which it ends.
+
+    Raises:
+        EndedError: it does not answer.
+    """
+    area = Area()
+    process = Process(partial(_started, area), memory=0)
+    try:
+        return process.ask({"protocol": PROTOCOL, **request}, START)
+    finally:
+        process.end()
+        os.close(area.descriptor)
+
+
+def _started(area: Area, requests: int, replies: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    descriptors = (requests, replies, area.descriptor)
+    return subprocess.Popen(  # noqa: S603 -- this very Python
+        [sys.executable, "-P", "-m", "opcert.generator.worker", *map(str, descriptors)],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        pass_fds=descriptors,
+        start_new_session=True,
+    )
 
 
 class Kept:
@@ -47,35 +75,12 @@ class Worker:
         self._changed: set[int] = set()
         self._looked: set[int] = set()
         self.dropped: list[int] = []
-        self._process = Process(self._started, memory)
-        self.introduction = self._introduced(start)
-
-    def _started(self, requests: int, replies: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
-        descriptors = (requests, replies, self._area.descriptor)
-        return subprocess.Popen(  # noqa: S603 -- this very Python
-            [sys.executable, "-P", "-m", "opcert.generator.worker", *map(str, descriptors)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            pass_fds=descriptors,
-            start_new_session=True,
-        )
-
-    def _introduced(self, start: Mapping[str, Any]) -> dict[str, Any]:
+        self._process = Process(partial(_started, self._area), memory)
         try:
-            introduction = self._process.ask(start, START)
-        except EndedError as error:
-            text = f"backend '{start['backend']}' cannot be made: {error.reason}"
-            log = self.log()
-            self.end()
-            raise BackendError(f"{text}\n{log}" if log else text) from None
+            self.introduction = handshake(self._process, start, start["backend"])
         except BaseException:
             self.end()
             raise
-        if "error" in introduction:
-            self.end()
-            raise BackendError(introduction["error"])
-        return introduction
 
     def call(
         self, operator: str, inputs: Inputs, attributes: Mapping[str, Any], timeout: float
@@ -146,6 +151,10 @@ class Worker:
     def log(self) -> str:
         """Return what was printed since the last time, or the end of it."""
         return self._process.log()
+
+    def leaves(self, seconds: float) -> bool:
+        """Ask nothing more, and say whether the process ends by itself in that time."""
+        return self._process.leaves(seconds)
 
     def end(self) -> None:
         """End the process and every other of its session."""

@@ -29,8 +29,8 @@ def small_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_help_names_every_command() -> None:
     result = opcert("--help")
     assert result.exit_code == 0
-    commands = "backends", "certify", "claim", "explore", "generate", "check", "coverage", "schema"
-    for command in commands:
+    commands = "backends", "certify", "claim", "driver-check", "explore", "generate", "check"
+    for command in (*commands, "coverage", "schema"):
         assert command in result.stdout
 
 

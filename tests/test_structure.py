@@ -43,8 +43,11 @@ LAYERS = [
     ["run"],
     ["messages", "worker"],
     ["process"],
-    ["worker_process"],
+    ["introduction"],
+    ["driver_process", "worker_process"],
     ["configuration", "supervised"],
+    ["driver_probes"],
+    ["driver_check"],
     ["stage", "verdict"],
     ["waivers"],
     ["trials"],
@@ -59,7 +62,7 @@ LAYERS = [
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],
-    ["cli_certify"],
+    ["cli_certify", "cli_driver"],
     ["cli"],
 ]
 

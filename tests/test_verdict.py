@@ -37,6 +37,13 @@ def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
     assert "ValueError: no" in verdict.detail
 
 
+def test_an_answer_that_cannot_be_understood_is_no_rejection() -> None:
+    fault = Difference("protocol", "b'done' is no line of JSON")
+    for case, beside in ((VALID, None), (REJECTED, twin("pass"))):
+        verdict = judged(case, Outcome("rejected", fault=fault), beside)
+        assert (verdict.status, verdict.kind, verdict.detail) == ("fail", "protocol", fault.text)
+
+
 def test_a_must_reject_call_that_gives_outputs_is_accepted() -> None:
     verdict = judged(REJECTED, Outcome("outputs", []), twin("pass"))
     assert (verdict.status, verdict.kind) == ("fail", "accepted")

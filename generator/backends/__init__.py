@@ -15,6 +15,8 @@ from opcert.generator.python_files import module_from_file
 GROUP = "opcert.backends"
 # The value of an option that stands for each of its `configurations`.
 ALL = "all"
+# What a program in any language is named by, in front of the command that starts it.
+DRIVER = "driver:"
 BUILT_IN = {
     "reference": "opcert.generator.backends.reference:Reference",
     "onnxruntime": "opcert.generator.backends.onnxruntime:OnnxRuntime",
@@ -179,6 +181,9 @@ def _is_backend(candidate: Any) -> bool:
 
 
 def _find(name: str) -> Any:
+    if name.startswith(DRIVER):
+        text = "a driver is a process of its own; `certify` it without --in-process, not on Windows"
+        raise BackendError(f"backend '{name}': {text}")
     place, _, attribute = name.rpartition(":")
     if name in BUILT_IN:
         place, _, attribute = BUILT_IN[name].rpartition(":")

@@ -1,0 +1,532 @@
+// A driver for opcert: VariadicSplit-1 and Gather-8 in C++17, with no library but the standard one.
+//
+//     c++ -std=c++17 -O2 -o driver driver.cpp
+//     opcert driver-check ./driver
+//     opcert certify --backend 'driver:./driver'
+//
+// It has three parts: JSON, the protocol, and the operators. To make a driver of your own, copy it and
+// write another third part: a function for each operator, its line in `operators`, and `introduction`.
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+// ---------------------------------------------------------------------------------------------- JSON
+
+struct Json {
+    enum Kind { null, boolean, integer, real, text, list, object };
+
+    Kind kind = null;
+    bool truth = false;
+    std::int64_t whole = 0;
+    double fraction = 0;
+    std::string characters;
+    std::vector<Json> items;
+    std::vector<std::pair<std::string, Json>> members;
+
+    const Json* find(const std::string& key) const {
+        for (const auto& member : members)
+            if (member.first == key) return &member.second;
+        return nullptr;
+    }
+
+    const Json& at(const std::string& key) const {
+        if (const Json* found = find(key)) return *found;
+        throw std::runtime_error("the message has no '" + key + "'");
+    }
+
+    std::int64_t as_integer() const { return of(integer).whole; }
+    const std::string& as_text() const { return of(text).characters; }
+    const std::vector<Json>& as_list() const { return of(list).items; }
+
+private:
+    const Json& of(Kind wanted) const {
+        if (kind != wanted) throw std::runtime_error("a value of the message is of another kind");
+        return *this;
+    }
+};
+
+class Parser {
+public:
+    explicit Parser(const std::string& line) : next_(line.data()), end_(line.data() + line.size()) {}
+
+    Json parse() {
+        Json found = value(0);
+        space();
+        if (next_ != end_) fail("more behind the value");
+        return found;
+    }
+
+private:
+    static constexpr int deepest = 200;
+    const char* next_;
+    const char* end_;
+
+    [[noreturn]] static void fail(const std::string& why) { throw std::runtime_error("JSON: " + why); }
+
+    void space() {
+        while (next_ != end_ && std::strchr(" \t\r\n", *next_) && *next_) ++next_;
+    }
+
+    char peek() const { return next_ == end_ ? '\0' : *next_; }
+
+    char take() {
+        if (next_ == end_) fail("it ends too early");
+        return *next_++;
+    }
+
+    bool took(char wanted) {
+        space();
+        if (peek() != wanted) return false;
+        ++next_;
+        return true;
+    }
+
+    void expect(char wanted) {
+        if (!took(wanted)) fail(std::string("expected ") + wanted);
+    }
+
+    void word(const char* letters) {
+        for (; *letters; ++letters)
+            if (take() != *letters) fail("an unknown word");
+    }
+
+    Json value(int depth) {
+        if (depth > deepest) fail("it is nested too deeply");
+        space();
+        Json found;
+        switch (peek()) {
+            case '{':
+                found.kind = Json::object;
+                members(found, depth);
+                break;
+            case '[':
+                found.kind = Json::list;
+                items(found, depth);
+                break;
+            case '"':
+                found.kind = Json::text;
+                found.characters = string();
+                break;
+            case 't':
+                word("true");
+                found.kind = Json::boolean;
+                found.truth = true;
+                break;
+            case 'f':
+                word("false");
+                found.kind = Json::boolean;
+                break;
+            case 'n':
+                word("null");
+                break;
+            default:
+                number(found);
+        }
+        return found;
+    }
+
+    void members(Json& found, int depth) {
+        expect('{');
+        if (took('}')) return;
+        do {
+            space();
+            std::string key = string();
+            expect(':');
+            found.members.emplace_back(std::move(key), value(depth + 1));
+        } while (took(','));
+        expect('}');
+    }
+
+    void items(Json& found, int depth) {
+        expect('[');
+        if (took(']')) return;
+        do found.items.push_back(value(depth + 1));
+        while (took(','));
+        expect(']');
+    }
+
+    void number(Json& found) {
+        std::string digits;
+        while (peek() && std::strchr("+-.0123456789eE", peek())) digits += take();
+        if (digits.empty()) fail("expected a value");
+        char* behind = nullptr;
+        errno = 0;
+        found.whole = std::strtoll(digits.c_str(), &behind, 10);
+        found.kind = Json::integer;
+        if (*behind != '\0' || errno != 0) {
+            found.fraction = std::strtod(digits.c_str(), &behind);
+            found.kind = Json::real;
+        }
+        if (*behind != '\0') fail("a number that is none: " + digits);
+    }
+
+    std::string string() {
+        if (take() != '"') fail("expected text");
+        std::string found;
+        for (char c = take(); c != '"'; c = take()) {
+            if (c == '\\')
+                escaped(found);
+            else
+                found += c;
+        }
+        return found;
+    }
+
+    void escaped(std::string& found) {
+        static const std::map<char, char> plain = {{'"', '"'},  {'\\', '\\'}, {'/', '/'},  {'b', '\b'},
+                                                   {'f', '\f'}, {'n', '\n'},  {'r', '\r'}, {'t', '\t'}};
+        const char c = take();
+        if (c != 'u') {
+            if (!plain.count(c)) fail("an unknown escape");
+            found += plain.at(c);
+            return;
+        }
+        std::uint32_t code = four_digits();
+        if (code >= 0xD800 && code < 0xDC00) {
+            word("\\u");
+            code = 0x10000 + ((code - 0xD800) << 10) + (four_digits() - 0xDC00);
+        }
+        append_utf8(found, code);
+    }
+
+    std::uint32_t four_digits() {
+        std::uint32_t code = 0;
+        for (int i = 0; i < 4; ++i) {
+            const char c = take();
+            const char* digits = "0123456789abcdef0123456789ABCDEF";
+            const char* place = c ? std::strchr(digits, c) : nullptr;
+            if (!place) fail("an escape that is none");
+            code = code * 16 + static_cast<std::uint32_t>((place - digits) % 16);
+        }
+        return code;
+    }
+
+    static void append_utf8(std::string& found, std::uint32_t code) {
+        if (code < 0x80) {
+            found += static_cast<char>(code);
+            return;
+        }
+        const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+        const int mark[] = {0, 0xC0, 0xE0, 0xF0};
+        found += static_cast<char>(static_cast<std::uint32_t>(mark[more]) | (code >> (6 * more)));
+        for (int i = more - 1; i >= 0; --i) found += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3F));
+    }
+};
+
+std::string quoted(const std::string& text) {
+    std::string found = "\"";
+    for (const char c : text) {
+        char escape[8];
+        if (static_cast<unsigned char>(c) < 0x20) {
+            std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+            found += escape;
+        } else {
+            if (c == '"' || c == '\\') found += '\\';
+            found += c;
+        }
+    }
+    return found + '"';
+}
+
+// ------------------------------------------------------------------------------------------ protocol
+
+using Shape = std::vector<std::int64_t>;
+
+// How many bytes an element takes.
+const std::map<std::string, std::int64_t> widths = {
+    {"boolean", 1}, {"i4", 1},  {"u4", 1},  {"i8", 1},  {"u8", 1},  {"f8e4m3", 1}, {"f8e5m2", 1}, {"bf16", 2}, {"f16", 2},
+    {"i16", 2},     {"u16", 2}, {"f32", 4}, {"i32", 4}, {"u32", 4}, {"f64", 8},    {"i64", 8},    {"u64", 8},
+};
+
+struct Tensor {
+    std::string type;
+    Shape shape;
+    std::vector<char> bytes;  // little-endian, in C order
+
+    std::int64_t rank() const { return static_cast<std::int64_t>(shape.size()); }
+    std::int64_t width() const { return widths.at(type); }
+};
+
+struct Call {
+    std::string name;
+    std::map<std::string, Tensor> inputs;
+    Json attributes;
+};
+
+// A call that breaks a rule of the operator.
+struct Rejected : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// A call of what this driver does not have.
+struct Unsupported : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+using Operator = std::function<std::vector<Tensor>(const Call&)>;
+
+extern const std::string introduction;
+extern const std::map<std::string, Operator> operators;
+
+void say(const std::string& line) { std::cout << line << '\n'; }
+
+// Read a call whole, its arrays too, also where it is then not supported.
+Call received(const Json& message) {
+    Call call;
+    call.name = message.at("operator").as_text();
+    call.attributes = message.at("attributes");
+    for (const Json& given : message.at("inputs").as_list()) {
+        Tensor tensor;
+        tensor.type = given.at("type").as_text();
+        for (const Json& extent : given.at("shape").as_list()) tensor.shape.push_back(extent.as_integer());
+        tensor.bytes.resize(static_cast<std::size_t>(given.at("bytes").as_integer()));
+        std::cin.read(tensor.bytes.data(), static_cast<std::streamsize>(tensor.bytes.size()));
+        if (!std::cin) throw std::runtime_error("the input ends within an array");
+        call.inputs.emplace(given.at("name").as_text(), std::move(tensor));
+    }
+    return call;
+}
+
+std::vector<Tensor> computed(const Call& call) {
+    const auto found = operators.find(call.name);
+    if (found == operators.end()) throw Unsupported("no operator " + call.name);
+    for (const auto& input : call.inputs)
+        if (!widths.count(input.second.type)) throw Unsupported("no type " + input.second.type);
+    return found->second(call);
+}
+
+void answer(const std::string& id, const std::vector<Tensor>& outputs) {
+    std::string line = "{\"id\":" + id + ",\"observed\":\"outputs\",\"outputs\":[";
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        line += std::string(i ? "," : "") + "{\"type\":" + quoted(outputs[i].type) + ",\"shape\":[";
+        for (std::size_t axis = 0; axis < outputs[i].shape.size(); ++axis)
+            line += (axis ? "," : "") + std::to_string(outputs[i].shape[axis]);
+        line += "],\"bytes\":" + std::to_string(outputs[i].bytes.size()) + "}";
+    }
+    say(line + "]}");
+    for (const Tensor& output : outputs)
+        std::cout.write(output.bytes.data(), static_cast<std::streamsize>(output.bytes.size()));
+}
+
+void refuse(const std::string& id, const char* observed, const std::string& reason) {
+    say("{\"id\":" + id + ",\"observed\":\"" + observed + "\",\"reason\":" + quoted(reason) + "}");
+}
+
+void answer_call(const Json& message) {
+    const std::string id = std::to_string(message.at("id").as_integer());
+    const Call call = received(message);
+    try {
+        answer(id, computed(call));
+    } catch (const Unsupported& error) {
+        refuse(id, "unsupported", error.what());
+    } catch (const std::exception& error) {
+        refuse(id, "rejected", error.what());
+    }
+}
+
+// Answer the handshake, and say whether calls may follow.
+bool introduced(const Json& message) {
+    if (message.at("protocol").as_integer() != 1) {
+        say("{\"protocol\":1,\"error\":\"this driver speaks protocol 1\"}");
+    } else if (!message.at("options").members.empty()) {
+        const std::string& option = message.at("options").members.front().first;
+        say("{\"protocol\":1,\"error\":" + quoted("there is no option '" + option + "'") + "}");
+    } else {
+        say(introduction);
+        return true;
+    }
+    return false;
+}
+
+int main() {
+    std::ios::sync_with_stdio(false);
+    std::string line;
+    try {
+        for (bool begun = false; std::getline(std::cin, line); begun = true) {
+            const Json message = Parser(line).parse();
+            if (!begun && !introduced(message)) return 1;
+            if (begun) answer_call(message);
+            std::cout.flush();
+        }
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << '\n';
+        return 1;
+    }
+    return 0;
+}
+
+// ----------------------------------------------------------------------------------------- operators
+
+// `support` is what opcert's README says of a backend's; only what it names is then called.
+const std::string introduction =
+    "{\"protocol\":1,\"name\":\"cpp-driver\",\"version\":\"1.0\",\"support\":{"
+    "\"openvino/VariadicSplit-1\":{\"how\":\"native\"},\"openvino/Gather-8\":{\"how\":\"native\"}}}";
+
+void require(bool holds, const std::string& rule) {
+    if (!holds) throw Rejected(rule);
+}
+
+// The inputs that an operator has, and no others, in the order of `names`.
+std::vector<const Tensor*> inputs_of(const Call& call, const std::vector<std::string>& names) {
+    std::vector<const Tensor*> found;
+    for (const std::string& name : names) {
+        require(call.inputs.count(name) == 1, "the input '" + name + "' is missing");
+        found.push_back(&call.inputs.at(name));
+    }
+    require(call.inputs.size() == names.size(), "there is an input that the operator does not have");
+    return found;
+}
+
+template <typename Integer>
+std::vector<std::int64_t> widened(const std::vector<char>& bytes) {
+    std::vector<std::int64_t> found(bytes.size() / sizeof(Integer));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        Integer value;
+        std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+        // What an u64 has beyond is as far out of every range as the greatest i64.
+        constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+        const bool beyond = value > 0 && static_cast<std::uint64_t>(value) > most;
+        found[i] = beyond ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(value);
+    }
+    return found;
+}
+
+std::vector<std::int64_t> integers(const Tensor& tensor, const std::string& name) {
+    static const std::map<std::string, std::vector<std::int64_t> (*)(const std::vector<char>&)> readers = {
+        {"i8", widened<std::int8_t>},    {"u8", widened<std::uint8_t>},   {"i16", widened<std::int16_t>},
+        {"u16", widened<std::uint16_t>}, {"i32", widened<std::int32_t>},  {"u32", widened<std::uint32_t>},
+        {"i64", widened<std::int64_t>},  {"u64", widened<std::uint64_t>},
+    };
+    const auto reader = readers.find(tensor.type);
+    require(reader != readers.end(), name + " is of no integer type");
+    return reader->second(tensor.bytes);
+}
+
+// The axis that a tensor of one element names, counted from the front.
+std::size_t axis_in(const Tensor& axis, std::int64_t rank) {
+    const auto values = integers(axis, "axis");
+    require(axis.rank() <= 1 && values.size() == 1, "axis is neither a scalar nor of one element");
+    require(-rank <= values[0] && values[0] < rank, "axis is beyond the rank of data");
+    return static_cast<std::size_t>(values[0] < 0 ? values[0] + rank : values[0]);
+}
+
+std::int64_t product(Shape::const_iterator begin, Shape::const_iterator end) {
+    std::int64_t found = 1;
+    for (; begin != end; ++begin) found *= *begin;
+    return found;
+}
+
+// A tensor of zeros.
+Tensor tensor_of(const std::string& type, const Shape& shape) {
+    Tensor found{type, shape, {}};
+    found.bytes.resize(static_cast<std::size_t>(product(shape.begin(), shape.end()) * found.width()));
+    return found;
+}
+
+void copy(Tensor& to, std::int64_t to_byte, const Tensor& from, std::int64_t from_byte, std::int64_t count) {
+    if (count > 0) std::memcpy(to.bytes.data() + to_byte, from.bytes.data() + from_byte, static_cast<std::size_t>(count));
+}
+
+std::vector<Tensor> variadic_split(const Call& call) {
+    const auto inputs = inputs_of(call, {"data", "axis", "split_lengths"});
+    require(call.attributes.members.empty(), "the operator has no attributes");
+    const Tensor& data = *inputs[0];
+    const std::size_t axis = axis_in(*inputs[1], data.rank());
+    auto lengths = integers(*inputs[2], "split_lengths");
+    require(inputs[2]->rank() == 1, "split_lengths is no list");
+
+    std::int64_t left = data.shape[axis];
+    std::int64_t* rest = nullptr;
+    for (std::int64_t& length : lengths) {
+        require(length >= -1, "a length is below -1");
+        require(length != -1 || rest == nullptr, "more than one length is -1");
+        if (length == -1) {
+            rest = &length;
+        } else {
+            require(length <= left, "split_lengths are more than the axis has");
+            left -= length;
+        }
+    }
+    require(rest != nullptr || left == 0, "split_lengths are less than the axis has");
+    if (rest != nullptr) *rest = left;
+
+    const auto split = data.shape.begin() + static_cast<std::ptrdiff_t>(axis);
+    const std::int64_t outer = product(data.shape.begin(), split);
+    const std::int64_t inner = product(split + 1, data.shape.end()) * data.width();
+    std::vector<Tensor> outputs;
+    std::int64_t begin = 0;
+    for (const std::int64_t length : lengths) {
+        Shape shape = data.shape;
+        shape[axis] = length;
+        Tensor part = tensor_of(data.type, shape);
+        for (std::int64_t row = 0; row < outer; ++row)
+            copy(part, row * length * inner, data, (row * data.shape[axis] + begin) * inner, length * inner);
+        outputs.push_back(std::move(part));
+        begin += length;
+    }
+    return outputs;
+}
+
+std::int64_t batch_dims_of(const Call& call, std::int64_t data_rank, std::int64_t indices_rank) {
+    std::int64_t batch = 0;
+    for (const auto& attribute : call.attributes.members) {
+        require(attribute.first == "batch_dims", "there is no attribute '" + attribute.first + "'");
+        batch = attribute.second.as_integer();
+    }
+    const std::int64_t most = std::min(data_rank, indices_rank);
+    require(-most <= batch && batch <= most, "batch_dims is beyond the ranks");
+    return batch < 0 ? batch + indices_rank : batch;
+}
+
+std::vector<Tensor> gather(const Call& call) {
+    const auto inputs = inputs_of(call, {"data", "indices", "axis"});
+    const Tensor& data = *inputs[0];
+    const auto picked = integers(*inputs[1], "indices");
+    const Shape& picks = inputs[1]->shape;
+    const std::size_t axis = axis_in(*inputs[2], data.rank());
+    const auto batch = static_cast<std::size_t>(batch_dims_of(call, data.rank(), inputs[1]->rank()));
+    require(batch <= axis, "batch_dims is beyond the axis");
+    for (std::size_t i = 0; i < batch; ++i)
+        require(data.shape[i] == picks[i], "the batches of data and indices differ");
+
+    const auto offset = [](std::size_t place) { return static_cast<std::ptrdiff_t>(place); };
+    const auto batched = data.shape.begin() + offset(batch);
+    const auto gathered = data.shape.begin() + offset(axis);
+    Shape shape(data.shape.begin(), gathered);
+    shape.insert(shape.end(), picks.begin() + offset(batch), picks.end());
+    shape.insert(shape.end(), gathered + 1, data.shape.end());
+    Tensor output = tensor_of(data.type, shape);
+
+    const std::int64_t extent = data.shape[axis];
+    const std::int64_t batches = product(data.shape.begin(), batched);
+    const std::int64_t outer = product(batched, gathered);
+    const std::int64_t count = product(picks.begin() + offset(batch), picks.end());
+    const std::int64_t inner = product(gathered + 1, data.shape.end()) * data.width();
+    for (std::int64_t row = 0; row < batches * outer; ++row) {
+        for (std::int64_t pick = 0; pick < count; ++pick) {
+            const std::int64_t index = picked[static_cast<std::size_t>(row / outer * count + pick)];
+            // An index out of range gives zeros, which are there.
+            if (index < -extent || index >= extent) continue;
+            const std::int64_t from = index < 0 ? index + extent : index;
+            copy(output, (row * count + pick) * inner, data, (row * extent + from) * inner, inner);
+        }
+    }
+    return {output};
+}
+
+const std::map<std::string, Operator> operators = {
+    {"openvino/VariadicSplit-1", variadic_split},
+    {"openvino/Gather-8", gather},
+};
