@@ -35,6 +35,7 @@ LAYERS = [
     ["backends", "backends.reference", "comparison", "support"],
     ["backends.hows"],
     ["backend_list", "backends.composition"],
+    ["backends.array_adapter"],
     ["backends.array_api", "backends.jax", "backends.torch"],
     ["backends.plain_calls", "backends.openvino_tensors"],
     ["backends.onnx_nodes", "backends.openvino_models"],
