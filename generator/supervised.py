@@ -74,8 +74,9 @@ class Supervised(Isolated):
         except BackendError as error:
             self._refused += 1
             return Outcome("crash", reason=f"it cannot be started again: {error}")
+        dirtied, self.dirtied = self.dirtied, ()
         try:
-            return worker.call(operator, inputs, attributes, self._timeout)
+            return worker.call(operator, inputs, attributes, self._timeout, dirtied)
         except EndedError as error:
             log = worker.log()
             self.close()

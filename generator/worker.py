@@ -17,6 +17,7 @@ from opcert.generator.backends import Backend, closed, load
 from opcert.generator.buffers import form
 from opcert.generator.element_types import Array, name_of
 from opcert.generator.errors import BackendError, said
+from opcert.generator.freed_memory import dirty
 from opcert.generator.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
 from opcert.generator.run import Outcome, run_once
 from opcert.generator.support import declared_support
@@ -58,6 +59,7 @@ class _Host:
         inputs = got(self._area, request["inputs"])
         forms = {name: form(array) for name, array in inputs.items()}
         recent = list(self._kept)[-RECENT:]
+        dirty(request["dirty"])
         answer = self._called(request, inputs)
         spoiled = [name for name, before in forms.items() if form(inputs[name]) != before]
         return {**answer, "changed": self._changed(recent), "spoiled": spoiled}

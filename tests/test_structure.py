@@ -40,7 +40,7 @@ LAYERS = [
     ["backends.plain_calls", "backends.openvino_tensors"],
     ["backends.onnx_nodes", "backends.openvino_models"],
     ["backends.onnxruntime", "backends.openvino"],
-    ["buffers", "claims"],
+    ["buffers", "claims", "freed_memory"],
     ["run"],
     ["messages", "worker"],
     ["process"],
