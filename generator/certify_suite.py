@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.backends import Backend, checked, closed
+from opcert.generator.backends import Backend, checked, closed, reuse_of
 from opcert.generator.certificate import Certificate, this_platform
 from opcert.generator.certification import Certification
 from opcert.generator.claims import Claim, read_claim
@@ -84,6 +84,7 @@ def certify(
             "version": found.version,
             "options": given,
             "support": certification.support.described(),
+            "reuse": reuse_of(found),
         },
         suite=opened.identity,
         selection={"operator": operator, "case": case, "feature_level": level},

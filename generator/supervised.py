@@ -45,6 +45,7 @@ class Supervised(Isolated):
             "backend": backend,
             "options": dict(options or {}),
             "path": [each for each in sys.path if each],
+            "declares": True,
         }
         try:
             json.dumps(self._start)
@@ -58,6 +59,8 @@ class Supervised(Isolated):
         self.name: str = introduction["name"]
         self.version: str = introduction["version"]
         self.support: dict[str, Any] | None = introduction["support"]
+        self.reuse: str | None = introduction["reuse"]
+        self._start["declares"] = False
 
     def _running(self) -> Worker:
         if self._worker is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.backends import Backend, closed, load
+from opcert.generator.backends import Backend, closed, load, reuse_of
 from opcert.generator.buffers import form
 from opcert.generator.element_types import Array, name_of
 from opcert.generator.errors import BackendError, said
@@ -111,11 +111,13 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
     sys.path += [each for each in request["path"] if each not in sys.path]
     try:
         backend = load(request["backend"], **request["options"])
-        support = declared_support(backend).described()
+        # OpenVINO takes seconds to find out, and says the same each time.
+        support = declared_support(backend).described() if request["declares"] else None
     except BackendError as error:
         return None, {"error": str(error)}
-    named = {"name": backend.name, "version": backend.version, "support": support}
-    return backend, {"protocol": PROTOCOL, **named}
+    named = {"name": backend.name, "version": backend.version}
+    declared = {"support": support, "reuse": reuse_of(backend)}
+    return backend, {"protocol": PROTOCOL, **named, **declared}
 
 
 def serve(requests: int, replies: int, area: Area) -> None:

@@ -33,7 +33,7 @@ LAYERS = [
     ["writing"],
     ["generation"],
     ["backends", "backends.reference", "comparison", "support"],
-    ["backends.hows"],
+    ["backends.hows", "backends.options"],
     ["backend_list", "backends.composition"],
     ["backends.array_adapter"],
     ["backends.array_api", "backends.jax", "backends.torch"],

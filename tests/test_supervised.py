@@ -181,6 +181,15 @@ def test_isolation_changes_no_verdict(name: str) -> None:
     assert verdicts(alone) == verdicts(here)
 
 
+def test_what_is_declared_is_asked_for_once_however_often_it_is_made(tmp_path: Path) -> None:
+    trace = tmp_path / "asked"
+    found = certify(f"{MISBEHAVING}:Declares", SUITE, options={"trace": str(trace)}, case=CASES)
+    assert len([each for each in found.verdicts if each.status == "crash"]) > 1
+    assert trace.read_text() == "asked\n"
+    assert found.backend["support"] == {"directml/DML_OPERATOR_SPLIT": {"how": "native"}}
+    assert found.backend["reuse"] == "all"
+
+
 def test_memory_is_dirtied_where_the_backend_runs_for_one_call() -> None:
     backend = Supervised(f"{MISBEHAVING}:NeverWrites")
     try:

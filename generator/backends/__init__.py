@@ -28,7 +28,7 @@ class Backend(Protocol):
     """An implementation under certification.
 
     It may also have `support`, a mapping of operators to what it supports of each (see
-    `opcert.generator.support`), and `close()`.
+    `opcert.generator.support`), `reuse`, which says what it keeps from call to call, and `close()`.
     """
 
     name: str
@@ -112,6 +112,19 @@ def checked(backend: Any, name: str) -> Backend:
                 raise BackendError(f"'{name}' is no backend: name and version have to be text")
     found: Backend = backend
     return found
+
+
+def reuse_of(backend: object) -> str | None:
+    """Return what `backend` says of what it keeps from call to call, if it says so.
+
+    Raises:
+        BackendError: it is no text.
+    """
+    with _telling("reuse"):
+        found = getattr(backend, "reuse", None)
+    if found is None or (isinstance(found, str) and found.isprintable()):
+        return found
+    raise BackendError(f"reuse: found {type(found).__name__}; expected a line of text, or nothing")
 
 
 def closed(backend: object) -> None:

@@ -8,14 +8,22 @@ import numpy as np
 
 from opcert.generator.backends.array_adapter import ArrayAdapter
 from opcert.generator.backends.composition import batches, runtime
+from opcert.generator.backends.options import CACHE, check
 from opcert.generator.element_types import Array
 
 # JAX compiles for every shape and keeps it, 3 MB each; past so many calls that is dropped.
 KEPT_CALLS = 300
+REUSE = {
+    "on": f"what JAX compiles and caches, dropped every {KEPT_CALLS} calls",
+    "off": "nothing: what JAX compiles and caches is dropped before each call",
+}
 
 
 class Jax(ArrayAdapter):
-    """Runs operators by the functions of jax.numpy and jax.lax, dispatched one by one."""
+    """Runs operators by the functions of jax.numpy and jax.lax, dispatched one by one.
+
+    With `cache` off, what JAX has compiled is dropped before each call.
+    """
 
     name = "jax"
     support: ClassVar[dict[str, Any]] = {
@@ -32,7 +40,10 @@ class Jax(ArrayAdapter):
         },
     }
 
-    def __init__(self) -> None:
+    def __init__(self, cache: str = "on") -> None:
+        check(CACHE, cache=cache)
+        self.reuse = REUSE[cache]
+        self._kept_calls = KEPT_CALLS if cache == "on" else 1
         self._jax: Any = runtime("jax", "jax", "jax")
         self._numpy: Any = runtime("jax.numpy", "jax", "jax")
         self._lax: Any = self._jax.lax
@@ -44,7 +55,7 @@ class Jax(ArrayAdapter):
     ) -> list[Array]:
         """Compute `operator` with JAX."""
         self._calls += 1
-        if self._calls % KEPT_CALLS == 0:
+        if self._calls % self._kept_calls == 0:
             self._jax.clear_caches()
         with self._jax.enable_x64(True):
             return super().run(operator, inputs, attributes)

@@ -10,11 +10,17 @@ import onnxruntime as ort
 
 from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
+from opcert.generator.backends.options import CACHE, check
 from opcert.generator.backends.plain_calls import types_taken
 from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_of
 
 # How many sessions are kept.
 KEPT = 256
+CHOICES = {"indices": ("raw", "int64"), **CACHE}
+REUSE = {
+    "on": f"the last {KEPT} sessions, by node, attributes, types, ranks and described shapes",
+    "off": "nothing: each call makes a session of its own",
+}
 FATAL = 4
 _NAMES = {number: name for name, number in TYPES.items()}
 EXCLUDED = {
@@ -39,10 +45,8 @@ class OnnxRuntime:
         if provider not in ort.get_available_providers():
             there = ", ".join(ort.get_available_providers())
             raise ValueError(f"provider={provider}; this onnxruntime has {there}")
-        if indices not in ("raw", "int64"):
-            raise ValueError(f"indices={indices}; expected raw or int64")
-        if cache not in ("on", "off"):
-            raise ValueError(f"cache={cache}; expected on or off")
+        check(CHOICES, indices=indices, cache=cache)
+        self.reuse = REUSE[cache]
         self.version = ort.__version__
         self._provider = provider
         self._widens = indices == "int64"

@@ -32,6 +32,7 @@ class Torch(ArrayAdapter):
     """Runs operators by PyTorch's functions on `device`: cpu, cuda, xpu, mps or a plug-in's."""
 
     name = "torch"
+    reuse = "nothing: computed eagerly"
     support: ClassVar[dict[str, Any]] = {
         "openvino/VariadicSplit-1": {
             "how": "composed: torch.split, a -1 in split_lengths replaced on the host",
