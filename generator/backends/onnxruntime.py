@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
+from opcert.generator.backends.composition import signed
 from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
 from opcert.generator.backends.options import CACHE, check
@@ -86,9 +87,8 @@ class OnnxRuntime:
     def _supported(self, operator: str) -> dict[str, Any]:
         taken = types_taken(operator, lambda *call: self._made(self._call(*call).node))
         excluded = {"excluded": EXCLUDED[operator]} if operator in EXCLUDED else {}
-        cast = (
-            "; the host makes int64 of indices" if self._widens and "index_types" in taken else ""
-        )
+        widened = self._widens and "index_types" in taken
+        cast = "; the host makes int64 of indices, its largest of larger ones" if widened else ""
         return {"how": HOWS["onnxruntime"][operator] + cast, **taken, **excluded}
 
     def _call(
@@ -105,13 +105,10 @@ class OnnxRuntime:
 
 
 def _widened(inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the inputs with those behind the first as int64, where they are integers that fit."""
-    most = np.iinfo(np.int64).max
+    """Return the inputs with those behind the first as int64, where they are integers."""
     first = next(iter(inputs), "")
     return {
-        name: array.astype(np.int64)
-        if name != first and array.dtype.kind in "iu" and array.max(initial=0) <= most
-        else array
+        name: signed(array) if name != first and array.dtype.kind in "iu" else array
         for name, array in inputs.items()
     }
 
