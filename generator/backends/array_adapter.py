@@ -22,7 +22,7 @@ Make: TypeAlias = Callable[..., list[Array]]
 class ArrayAdapter(ABC):
     """Runs operators by the functions of a library for tensors, which a subclass names.
 
-    A tensor goes to the library's device once, and comes back from it once.
+    An input goes to the library's device once; an output comes back from it once.
     """
 
     name: str
