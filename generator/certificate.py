@@ -41,13 +41,15 @@ class Selection(Record):
 class BackendEntry(Record):
     """The backend, the options that it was made with, and what it declares.
 
-    Its inputs are delivered `as drawn`, in the layouts of the cases, or `packed` in C order.
+    `reuse` is what it says that it keeps from call to call. Its inputs are delivered `as drawn`, in
+    the layouts of the cases, or `packed` in C order.
     """
 
     name: str
     version: str
     options: Mapping[str, JsonValue]
     support: Mapping[str, OperatorSupport] | None
+    reuse: str | None
     delivery: Literal["as drawn", "packed"]
 
 

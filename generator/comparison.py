@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opcert.generator.element_types import Array, bits_of, name_of
+from opcert.generator.element_types import Array, bits_dtype, bits_of, name_of
 
 # What can be wrong where a case fails.
 Kind = Literal[
@@ -90,3 +90,11 @@ def _same_value(expected: Array, output: Array) -> Any:
     with np.errstate(invalid="ignore"):
         nan, also_nan = expected != expected, output != output  # noqa: PLR0124
         return (expected == output) | (nan & also_nan)
+
+
+def share_a_zero(some: Sequence[Array], others: Sequence[Array]) -> bool:
+    """Whether an element, of arrays of the same types and shapes, is zero in both."""
+    return any(
+        not (one.view(bits_dtype(one.dtype)) | other.view(bits_dtype(other.dtype))).all()
+        for one, other in zip(some, others, strict=True)
+    )

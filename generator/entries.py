@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from opcert.generator.backends import Backend
+from opcert.generator.backends import Backend, reuse_of
 from opcert.generator.certificate import (
     BackendEntry,
     ClaimEntry,
@@ -36,6 +36,7 @@ def backend_entry(backend: Backend, options: Mapping[str, Any], support: Support
         version=backend.version,
         options=plain,
         support=support.declared,
+        reuse=_text(reuse) if (reuse := reuse_of(backend)) else None,
         delivery=backend.delivery if isinstance(backend, Isolated) else "as drawn",
     )
 

@@ -10,7 +10,7 @@ from opcert.generator.messages import PROTOCOL
 from opcert.generator.process import START, EndedError, Process
 from opcert.generator.support import declared_support
 
-PARTS = ("protocol", "name", "version", "support")
+PARTS = ("protocol", "name", "version", "support", "reuse")
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Introduction:
     name: str
     version: str
     support: dict[str, Any] | None
+    reuse: str | None
 
 
 def handshake(process: Process, request: Mapping[str, Any], backend: str) -> Introduction:
@@ -42,7 +43,7 @@ def handshake(process: Process, request: Mapping[str, Any], backend: str) -> Int
     foreign = process.foreign()
     if foreign:
         raise BackendError(f"backend '{backend}' wrote more than its introduction: {foreign}")
-    return Introduction(found["name"], found["version"], found.get("support"))
+    return Introduction(found["name"], found["version"], found.get("support"), found.get("reuse"))
 
 
 def mistakes(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -62,5 +63,8 @@ def mistakes(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             declared_support(SimpleNamespace(support=support))
         except BackendError as error:
             yield "support", str(error).removeprefix("support: ")
+    reuse = found.get("reuse")
+    if reuse is not None and not (isinstance(reuse, str) and reuse.isprintable()):
+        yield "reuse", f"found {reuse!r}; expected printable text, or null"
     for key in found.keys() - set(PARTS):
         yield key, f"is no part of an introduction; expected {', '.join(PARTS)}"

@@ -10,9 +10,10 @@ import numpy as np
 
 from opcert.generator.backends import Backend
 from opcert.generator.buffers import Inputs, mutated, refilled
-from opcert.generator.comparison import Difference, compare
+from opcert.generator.comparison import Difference, compare, share_a_zero
 from opcert.generator.element_types import Array
 from opcert.generator.errors import said
+from opcert.generator.freed_memory import dirty
 from opcert.generator.layouts import laid_out
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite_format import IndexedCase
@@ -86,10 +87,13 @@ class Outcome:
 class Isolated(ABC):
     """A backend in another process, which may crash or hang without ending this one.
 
-    `delivery` says how inputs lie in memory there.
+    `delivery` says how inputs lie in memory there. Memory of the sizes in `dirtied`, in bytes, is
+    dirtied before the next call, where it can be.
     """
 
     delivery: Literal["as drawn", "packed"] = "as drawn"
+    reuse: str | None = None
+    dirtied: Sequence[int] = ()
 
     @abstractmethod
     def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
@@ -125,8 +129,9 @@ def run_vector(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> 
     """Run a case as a careful caller would: a must-reject call twice, a valid one three times.
 
     A call that is rejected has to be so again. The second of three has other data, in the same
-    buffers; the third repeats the first. Each has to give its golden outputs, leave the inputs as
-    they are, and not touch what an earlier one returned.
+    buffers; the third repeats the first, in dirtied memory where outputs have to be zero. Each has
+    to give its golden outputs, leave the inputs as they are, and not touch what an earlier one
+    returned.
     """
     if case.expects == "outputs":
         return _Rehearsal(backend, operator, case).outcome()
@@ -214,6 +219,9 @@ class _Rehearsal:
         second, wrong_second = self.call(*other)
         if second.observed in ENDINGS:
             return replace(second, reason=f"the same call with other data: {second.reason}")
+        if share_a_zero(golden, other[1]):
+            # So is new memory, to which nothing was ever written.
+            _dirtied(self.backend, [each.nbytes for each in golden])
         third, wrong_third = self.call(data, golden)
         if third.observed in ENDINGS:
             return replace(third, reason=f"the same call, repeated: {third.reason}")
@@ -254,6 +262,13 @@ ALIASED = Difference(
     "an output changed after it was returned, when the caller used its input buffers again or "
     "made the next call; return arrays that nothing else writes to",
 )
+
+
+def _dirtied(backend: Backend, sizes: Sequence[int]) -> None:
+    if isinstance(backend, Isolated):
+        backend.dirtied = sizes
+    else:
+        dirty(sizes)
 
 
 def _first_and_third(

@@ -53,9 +53,11 @@ class Supervised(Isolated):
         self._timeout, self._memory = timeout, memory
         self._worker: Worker | Driver | None = None
         self._refused = 0
+        self._declared = False
         introduction = self._running().introduction
         self.name, self.version = introduction.name, introduction.version
-        self.support = introduction.support
+        self.support, self.reuse = introduction.support, introduction.reuse
+        self._declared = True
 
     def _running(self) -> Worker | Driver:
         if self._worker is None:
@@ -69,7 +71,9 @@ class Supervised(Isolated):
         if self._backend.startswith(DRIVER):
             return Driver(self._backend.removeprefix(DRIVER), self._options, self._memory)
         path = [each for each in sys.path if each]
-        start = {"backend": self._backend, "options": self._options, "path": path}
+        # OpenVINO takes seconds to find out what it supports, and says the same each time.
+        asked = {"path": path, "declares": not self._declared}
+        start = {"backend": self._backend, "options": self._options, **asked}
         return Worker(start, self._memory)
 
     def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
@@ -79,8 +83,11 @@ class Supervised(Isolated):
         except BackendError as error:
             self._refused += 1
             return Outcome("crash", reason=f"it cannot be started again: {error}")
+        dirtied, self.dirtied = self.dirtied, ()
         try:
-            return worker.call(operator, inputs, attributes, self._timeout)
+            if isinstance(worker, Driver):
+                return worker.call(operator, inputs, attributes, self._timeout)
+            return worker.call(operator, inputs, attributes, self._timeout, dirtied)
         except EndedError as error:
             log = worker.log()
             self.stop()

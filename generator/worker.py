@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.backends import Backend, choices, closed, load
+from opcert.generator.backends import Backend, choices, closed, load, reuse_of
 from opcert.generator.buffers import form
 from opcert.generator.element_types import Array, name_of
 from opcert.generator.errors import BackendError, said
+from opcert.generator.freed_memory import dirty
 from opcert.generator.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
 from opcert.generator.run import Outcome, run_once
 from opcert.generator.support import declared_support
@@ -58,6 +59,7 @@ class _Host:
         inputs = got(self._area, request["inputs"])
         forms = {name: form(array) for name, array in inputs.items()}
         recent = list(self._kept)[-RECENT:]
+        dirty(request["dirty"])
         answer = self._called(request, inputs)
         spoiled = [name for name, before in forms.items() if form(inputs[name]) != before]
         return {**answer, "changed": self._changed(recent), "spoiled": spoiled}
@@ -111,11 +113,12 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
         if request.get("ask") == "choices":
             return None, {"choices": choices(request["backend"], request["options"])}
         backend = load(request["backend"], **request["options"])
-        support = declared_support(backend).described()
+        support = declared_support(backend).described() if request["declares"] else None
     except BackendError as error:
         return None, {"error": str(error)}
-    named = {"name": backend.name, "version": backend.version, "support": support}
-    return backend, {"protocol": PROTOCOL, **named}
+    named = {"name": backend.name, "version": backend.version}
+    declared = {"support": support, "reuse": reuse_of(backend)}
+    return backend, {"protocol": PROTOCOL, **named, **declared}
 
 
 def serve(requests: int, replies: int, area: Area) -> None:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import IO, Any
 
@@ -83,9 +83,14 @@ class Worker:
             raise
 
     def call(
-        self, operator: str, inputs: Inputs, attributes: Mapping[str, Any], timeout: float
+        self,
+        operator: str,
+        inputs: Inputs,
+        attributes: Mapping[str, Any],
+        timeout: float,
+        dirtied: Sequence[int] = (),
     ) -> Outcome:
-        """Make a call.
+        """Make a call, for which memory of the sizes in `dirtied` is dirtied there.
 
         Raises:
             EndedError: the process has ended, was ended, or says what cannot be understood.
@@ -101,6 +106,7 @@ class Worker:
             "free": free,
             "size": self._area.size,
             "drop": dropped,
+            "dirty": dirtied,
         }
         answer = self._process.ask(request, timeout)
         try:

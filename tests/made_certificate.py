@@ -17,7 +17,9 @@ def certificate(verdicts: Sequence[Verdict]) -> Certificate:
             version=2, profile="core", seed=0, digest=DIGEST, specs={OPERATOR: DIGEST}
         ),
         selection=Selection(operator="*", case="*", feature_level=None),
-        backend=BackendEntry(name="b", version="1", options={}, support=None, delivery="as drawn"),
+        backend=BackendEntry(
+            name="b", version="1", options={}, support=None, reuse=None, delivery="as drawn"
+        ),
         run=Run(isolated=False, timeout=None, memory=None, repeated=(), resumed=()),
         claim=None,
         waivers=None,

@@ -182,3 +182,28 @@ class Interrupts(Reference):
             os.kill(os.getppid(), signal.SIGINT)
             time.sleep(600)
         return super().run(operator, inputs, attributes)
+
+
+class NeverWrites(Reference):
+    """Returns memory as it comes."""
+
+    name = "never-writes"
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        return [np.empty(100, np.uint8)]
+
+
+class Declares(Misbehaves):
+    """Leaves a trace of each time that it is asked what it supports; crashes for rank 3."""
+
+    reuse = "all"
+
+    def __init__(self, trace: str) -> None:
+        super().__init__("abort")
+        self.trace = Path(trace)
+
+    @property
+    def support(self) -> dict[str, Any]:
+        with self.trace.open("a") as file:
+            file.write("asked\n")
+        return {"directml/DML_OPERATOR_SPLIT": {"how": "native"}}

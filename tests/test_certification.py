@@ -188,6 +188,20 @@ def test_what_a_declaration_names_has_to_exist(support: object, told: str) -> No
         certify(backend)
 
 
+@pytest.mark.parametrize("reuse", ["sessions, 8 of them", None])
+def test_a_certificate_says_what_is_kept_from_call_to_call(reuse: str | None) -> None:
+    backend = wrong.Right()
+    backend.reuse = reuse  # type: ignore[attr-defined]
+    assert certify(backend, case="dml-split/example-*").backend.reuse == reuse
+
+
+def test_what_is_kept_from_call_to_call_is_text() -> None:
+    backend = wrong.Right()
+    backend.reuse = {"sessions": 8}  # type: ignore[attr-defined]
+    with pytest.raises(BackendError, match="reuse: found dict; expected a line of text"):
+        certify(backend, case="dml-split/example-*")
+
+
 def test_a_rule_may_be_excluded_with_all_its_cases() -> None:
     class OnlyNumpy(wrong.Right):
         support: ClassVar = {

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcert.generator.comparison import compare
+from opcert.generator.comparison import compare, share_a_zero
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,10 @@ def test_a_wrong_value_outweighs_wrong_bits_in_an_earlier_output() -> None:
     difference = compare(golden, [np.array([0.0]), np.array([2.0])])
     assert difference is not None
     assert difference.kind == "value"
+
+
+def test_a_zero_is_shared_where_no_bit_is_set_in_either() -> None:
+    one, other = np.array([0.0, -0.0, 2.0]), np.array([1.0, 0.0, 0.0])
+    assert not share_a_zero([one, one[:0]], [other, one[:0]])
+    assert share_a_zero([one, other], [other, other])
+    assert share_a_zero([np.array(0, np.int8)], [np.array(0, np.int8)])

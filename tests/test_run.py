@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
 
-from opcert.generator.element_types import Array
+from opcert.generator import run
+from opcert.generator.element_types import Array, bits_of
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import Outcome, run_once, run_vector
 from opcert.generator.suite import Suite
@@ -102,6 +104,48 @@ def test_a_must_reject_case_is_called_twice_and_only_if_rejected(operator: Opera
     accepting = Accepts()
     assert run_vector(accepting, operator, case).observed == "outputs"
     assert accepting.calls == 1
+
+
+class NeverWrites(Right):
+    """Returns memory that is never written to, and happens to be zero unless someone dirties it."""
+
+    def __init__(self, golden: Array) -> None:
+        super().__init__()
+        self.golden = golden
+        self.clear()
+
+    def clear(self) -> None:
+        """Free more blocks than are kept of this size, all zero."""
+        zeros = [np.zeros_like(self.golden) for _ in range(8)]
+        del zeros
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        output = np.empty_like(self.golden)
+        self.clear()
+        return [output]
+
+
+@pytest.mark.parametrize(("dirtied", "told"), [(True, "unstable"), (False, None)])
+def test_an_output_that_is_never_written_to_shows_where_it_has_to_be_zero(
+    monkeypatch: pytest.MonkeyPatch, dirtied: bool, told: str | None
+) -> None:
+    gather = Suite().operators["openvino/Gather-8"]
+    case = next(case for case in gather.index.cases if all_zero(gather, case))
+    if not dirtied:
+        monkeypatch.setattr(run, "dirty", lambda _: None)
+    outcome = run_vector(NeverWrites(gather.outputs(case)[0]), gather, case)
+    assert kind(outcome) == told
+
+
+def all_zero(operator: OperatorSuite, case: IndexedCase) -> bool:
+    """Whether the output is zero whatever the data, of a size that no input has and NumPy keeps."""
+    if case.expects != "outputs" or not 0 < prod(case.outputs[0].shape) < 100:
+        return False
+    golden = [*operator.outputs(case), *operator.other_outputs(case)]
+    sizes = [each.nbytes for each in operator.inputs(case).values()]
+    return not any(bits_of(each).any() for each in golden) and golden[0].nbytes not in sizes
 
 
 class Accepts(Right):

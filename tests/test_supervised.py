@@ -15,6 +15,7 @@ import pytest
 from opcert.generator import certify
 from opcert.generator.certificate import Certificate
 from opcert.generator.errors import BackendError, OpcertError
+from opcert.generator.freed_memory import FILL
 from opcert.generator.suite import Suite
 from opcert.generator.supervised import Supervised
 from opcert.generator.verdict import Verdict
@@ -178,6 +179,27 @@ def test_isolation_changes_no_verdict(name: str) -> None:
         return {each.case: (each.status, each.kind) for each in certificate.verdicts}
 
     assert verdicts(alone) == verdicts(here)
+
+
+def test_what_is_declared_is_asked_for_once_however_often_it_is_made(tmp_path: Path) -> None:
+    trace = tmp_path / "asked"
+    found = certify(f"{MISBEHAVING}:Declares", SUITE, options={"trace": str(trace)}, case=CASES)
+    assert len([each for each in found.verdicts if each.status == "crash"]) > 1
+    assert trace.read_text() == "asked\n"
+    assert found.backend.support is not None
+    assert found.backend.support.keys() == {"directml/DML_OPERATOR_SPLIT"}
+    assert found.backend.reuse == "all"
+
+
+def test_memory_is_dirtied_where_the_backend_runs_for_one_call() -> None:
+    backend = Supervised(f"{MISBEHAVING}:NeverWrites")
+    try:
+        backend.dirtied = [100]
+        (dirtied,) = backend.run(DML, {}, {})
+        assert set(dirtied.tolist()) == {FILL}
+        assert not backend.dirtied
+    finally:
+        backend.close()
 
 
 def test_a_run_that_is_at_fault_leaves_no_process() -> None:

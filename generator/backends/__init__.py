@@ -32,8 +32,9 @@ class Backend(Protocol):
     """An implementation under certification.
 
     It may also have `support`, a mapping of operators to what it supports of each (see
-    `opcert.generator.support`), and `close()`. What makes one may have `configurations`, a mapping
-    of options to the values that are certified where an option is `all`.
+    `opcert.generator.support`), `reuse`, which says what it keeps from call to call, and `close()`.
+    What makes one may have `configurations`, a mapping of options to the values that are certified
+    where an option is `all`.
     """
 
     name: str
@@ -151,6 +152,19 @@ def checked(backend: Any, name: str) -> Backend:
                 raise BackendError(f"'{name}' is no backend: name and version have to be text")
     found: Backend = backend
     return found
+
+
+def reuse_of(backend: object) -> str | None:
+    """Return what `backend` says of what it keeps from call to call, if it says so.
+
+    Raises:
+        BackendError: it is no text.
+    """
+    with _telling("reuse"):
+        found = getattr(backend, "reuse", None)
+    if found is None or (isinstance(found, str) and found.isprintable()):
+        return found
+    raise BackendError(f"reuse: found {type(found).__name__}; expected a line of text, or nothing")
 
 
 def closed(backend: object) -> None:

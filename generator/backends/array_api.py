@@ -1,6 +1,5 @@
 """Any namespace of the Python array API standard as a backend, by that standard's functions."""
 
-from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import accumulate, pairwise
 from operator import index
@@ -8,18 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.generator.backends.composition import (
-    Picking,
-    aligned,
-    as_described,
-    described_lengths,
-    mapping,
-    number,
-    numbers,
-    region,
-    runtime,
-    with_rest,
-)
+from opcert.generator.backends.array_adapter import ArrayAdapter
+from opcert.generator.backends.composition import Picking, aligned, runtime
 from opcert.generator.element_types import Array, name_of
 
 # The standard's real types; a namespace may have more, of which the standard promises nothing.
@@ -28,7 +17,7 @@ TYPES = ["boolean", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32",
 WRAPPED = ("numpy", "cupy", "torch", "dask.array")
 
 
-class ArrayApi:
+class ArrayApi(ArrayAdapter):
     """Runs operators in `namespace`: numpy, cupy, torch, dask.array, array_api_strict, ..."""
 
     name = "array-api"
@@ -66,53 +55,39 @@ class ArrayApi:
         by = f" by array-api-compat {version('array-api-compat')}" if wrapped else ""
         base = runtime(namespace.partition(".")[0], namespace, self.name)
         self.version = f"{namespace} {base.__version__}{by}"
-        self._operators: dict[str, Callable[..., list[Array]]] = {
-            "openvino/VariadicSplit-1": self._variadic_split,
-            "openvino/Slice-8": self._slice,
-            "openvino/Broadcast-1": self._broadcast,
-            "openvino/Gather-8": self._gather,
-            "directml/DML_OPERATOR_SPLIT": self._dml_split,
-        }
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> list[Array]:
-        """Compute `operator` with functions of the standard."""
-        if operator not in self._operators:
-            raise NotImplementedError(f"array-api: {operator}")
-        return self._operators[operator](**inputs, **attributes)
+    def _tensor(self, array: Array) -> Any:
+        if name_of(array.dtype) not in TYPES:
+            raise NotImplementedError(f"array-api: element type {name_of(array.dtype)}")
+        return self._xp.asarray(array.copy(order="C"))
 
-    def _variadic_split(self, data: Array, axis: Array, split_lengths: Array) -> list[Array]:
-        where = number(axis)
-        lengths = with_rest(numbers(split_lengths), data.shape, where)
-        return self._parts(data, lengths, range(data.ndim)[where])
+    def _array(self, tensor: Any) -> Array:
+        # CuPy's say how only by a method of their own.
+        return np.array(tensor.get() if hasattr(tensor, "get") else tensor)
 
-    def _slice(
-        self, data: Array, start: Array, stop: Array, step: Array, axes: Array | None = None
-    ) -> list[Array]:
-        slices = region(data.ndim, start, stop, step, axes)
-        inside = tuple(_inside(*each) for each in zip(slices, data.shape, strict=True))
-        return _arrays([self._tensor(data)[inside]])
+    def _parts(self, tensor: Any, lengths: list[Any], axis: Any) -> list[Any]:
+        """Return consecutive parts of `tensor`, which the standard has no function for."""
+        where = range(tensor.ndim)[axis]
+        if any(index(length) < 0 for length in lengths) or sum(lengths) != tensor.shape[where]:
+            raise ValueError(f"lengths {lengths} of an axis of {tensor.shape[where]}")
+        before, behind = (slice(None),) * where, (slice(None),) * (tensor.ndim - where - 1)
+        bounds = pairwise(accumulate(lengths, initial=0))
+        return [tensor[(*before, slice(*ends), *behind)] for ends in bounds]
 
-    def _broadcast(
-        self,
-        data: Array,
-        target_shape: Array,
-        axes_mapping: Array | None = None,
-        mode: str = "numpy",
-    ) -> list[Array]:
-        axes, target = mapping(mode, axes_mapping), tuple(numbers(target_shape))
-        tensor = self._tensor(data)
+    def _region(self, tensor: Any, slices: tuple[slice, ...]) -> Any:
+        return tensor[tuple(_inside(*each) for each in zip(slices, tensor.shape, strict=True))]
+
+    def _stretched(self, tensor: Any, target: list[Any], axes: list[Any] | None) -> Any:
         if axes is not None:
-            tensor = self._xp.reshape(tensor, tuple(aligned(data.shape, axes, len(target))))
-        return _arrays([self._xp.broadcast_to(tensor, target)])
+            tensor = self._xp.reshape(tensor, tuple(aligned(tensor.shape, axes, len(target))))
+        return self._xp.broadcast_to(tensor, tuple(target))
 
-    def _gather(self, data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> list[Array]:
+    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Any:
         xp = self._xp
-        picking = Picking(data, indices, number(axis), batch_dims)
+        picking = Picking(data, indices, axis, batch_dims)
         tensor, wanted = self._tensor(data), self._tensor(picking.indices)
         if 0 in (picking.extent, *picking.output):
-            return _arrays([xp.zeros(picking.output, dtype=tensor.dtype)])
+            return xp.zeros(picking.output, dtype=tensor.dtype)
         inside = (wanted >= -picking.extent) & (wanted < picking.extent)
         first = xp.reshape(xp.arange(picking.data[0], dtype=xp.int64), (-1, 1)) * picking.extent
         zero = xp.zeros_like(wanted)
@@ -124,31 +99,7 @@ class ArrayApi:
         kept = xp.reshape(inside, (-1, 1, 1))
         gathered = xp.where(kept, taken, xp.zeros_like(taken))
         by_pick = xp.reshape(gathered, (*picking.picked, picking.data[1], picking.data[3]))
-        return _arrays([xp.reshape(xp.permute_dims(by_pick, (0, 2, 1, 3)), picking.output)])
-
-    def _dml_split(
-        self,
-        InputTensor: Array,  # noqa: N803 -- as the document has it
-        OutputCount: int,  # noqa: N803
-        OutputTensors: Sequence[Mapping[str, Any]],  # noqa: N803
-        Axis: int,  # noqa: N803
-    ) -> list[Array]:
-        lengths = described_lengths(OutputCount, OutputTensors, Axis)
-        return as_described(self._parts(InputTensor, lengths, Axis), OutputTensors)
-
-    def _parts(self, data: Array, lengths: list[Any], axis: int) -> list[Array]:
-        """Return consecutive parts of `data`, which the standard has no function for."""
-        if any(index(length) < 0 for length in lengths) or sum(lengths) != data.shape[axis]:
-            raise ValueError(f"lengths {lengths} of an axis of {data.shape[axis]}")
-        tensor, before = self._tensor(data), (slice(None),) * axis
-        behind = (slice(None),) * (data.ndim - axis - 1)
-        bounds = pairwise(accumulate(lengths, initial=0))
-        return _arrays([tensor[(*before, slice(*ends), *behind)] for ends in bounds])
-
-    def _tensor(self, array: Array) -> Any:
-        if name_of(array.dtype) not in TYPES:
-            raise NotImplementedError(f"array-api: element type {name_of(array.dtype)}")
-        return self._xp.asarray(array.copy(order="C"))
+        return xp.reshape(xp.permute_dims(by_pick, (0, 2, 1, 3)), picking.output)
 
 
 def _inside(each: slice, extent: int) -> slice:
@@ -159,8 +110,3 @@ def _inside(each: slice, extent: int) -> slice:
     # Before the first element there is nothing that a bound could name.
     stop = picked.stop if picked.stop >= 0 else None
     return slice(picked.start, stop, picked.step)
-
-
-def _arrays(tensors: Sequence[Any]) -> list[Array]:
-    """Return copies of `tensors` on the host; CuPy's say how only by a method of their own."""
-    return [np.array(each.get() if hasattr(each, "get") else each) for each in tensors]

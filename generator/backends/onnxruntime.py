@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
+from opcert.generator.backends.composition import signed
 from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
+from opcert.generator.backends.options import CACHE, check
 from opcert.generator.backends.plain_calls import types_taken
 from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_of
 
 # How many sessions are kept.
 KEPT = 256
+CHOICES = {"indices": ("raw", "int64"), **CACHE}
+REUSE = {
+    "on": f"the last {KEPT} sessions, by node, attributes, types, ranks and described shapes",
+    "off": "nothing: each call makes a session of its own",
+}
 FATAL = 4
 _NAMES = {number: name for name, number in TYPES.items()}
 EXCLUDED = {
@@ -39,10 +46,8 @@ class OnnxRuntime:
         if provider not in ort.get_available_providers():
             there = ", ".join(ort.get_available_providers())
             raise ValueError(f"provider={provider}; this onnxruntime has {there}")
-        if indices not in ("raw", "int64"):
-            raise ValueError(f"indices={indices}; expected raw or int64")
-        if cache not in ("on", "off"):
-            raise ValueError(f"cache={cache}; expected on or off")
+        check(CHOICES, indices=indices, cache=cache)
+        self.reuse = REUSE[cache]
         self.version = ort.__version__
         self._provider = provider
         self._widens = indices == "int64"
@@ -82,9 +87,8 @@ class OnnxRuntime:
     def _supported(self, operator: str) -> dict[str, Any]:
         taken = types_taken(operator, lambda *call: self._made(self._call(*call).node))
         excluded = {"excluded": EXCLUDED[operator]} if operator in EXCLUDED else {}
-        cast = (
-            "; the host makes int64 of indices" if self._widens and "index_types" in taken else ""
-        )
+        widened = self._widens and "index_types" in taken
+        cast = "; the host makes int64 of indices, its largest of larger ones" if widened else ""
         return {"how": HOWS["onnxruntime"][operator] + cast, **taken, **excluded}
 
     def _call(
@@ -101,13 +105,10 @@ class OnnxRuntime:
 
 
 def _widened(inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the inputs with those behind the first as int64, where they are integers that fit."""
-    most = np.iinfo(np.int64).max
+    """Return the inputs with those behind the first as int64, where they are integers."""
     first = next(iter(inputs), "")
     return {
-        name: array.astype(np.int64)
-        if name != first and array.dtype.kind in "iu" and array.max(initial=0) <= most
-        else array
+        name: signed(array) if name != first and array.dtype.kind in "iu" else array
         for name, array in inputs.items()
     }
 

@@ -9,6 +9,7 @@ import openvino
 from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
 from opcert.generator.backends.openvino_tensors import array_of, tensor_of
+from opcert.generator.backends.options import CACHE, check
 from opcert.generator.backends.plain_calls import types_taken
 from opcert.generator.element_types import Array
 
@@ -17,7 +18,12 @@ KEPT = 256
 CHOICES = {
     "feed": ("dynamic", "static", "constant"),
     "indices": ("parameter", "constant"),
-    "cache": ("on", "off"),
+    **CACHE,
+}
+REUSE = {
+    "on": f"the last {KEPT} compiled models, by operator, attributes, types, constants, and ranks "
+    "or static shapes",
+    "off": "nothing: each call compiles a model of its own",
 }
 
 
@@ -39,7 +45,8 @@ class OpenVino:
         indices: str = "parameter",
         cache: str = "on",
     ) -> None:
-        _check(feed=feed, indices=indices, cache=cache)
+        check(CHOICES, feed=feed, indices=indices, cache=cache)
+        self.reuse = REUSE[cache]
         self.version = openvino.__version__
         self._core = openvino.Core()
         self._device = _found(device, self._core.available_devices)
@@ -77,12 +84,6 @@ class OpenVino:
 
     def _compiled(self, plan: Plan) -> openvino.InferRequest:
         return self._core.compile_model(model_of(plan), self._device).create_infer_request()
-
-
-def _check(**given: str) -> None:
-    for option, value in given.items():
-        if value not in CHOICES[option]:
-            raise ValueError(f"{option}={value}; expected {' or '.join(CHOICES[option])}")
 
 
 def _found(device: str, devices: list[str]) -> str:

@@ -5,7 +5,8 @@ import pytest
 
 from opcert.generator import certify
 from opcert.generator.backends import jax as adapter
-from opcert.generator.backends import load
+from opcert.generator.backends import load, reuse_of
+from opcert.generator.errors import BackendError
 from opcert.generator.layouts import LAYOUTS, Layout
 from tests.backends.bits import moved, same
 
@@ -47,6 +48,16 @@ def test_what_was_compiled_is_dropped_regularly(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(jax, "clear_caches", lambda: dropped.append(True))
     moved(backend, "f32")
     assert len(dropped) == 1
+
+
+def test_with_the_cache_off_it_is_dropped_before_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    dropped: list[bool] = []
+    backend = load("jax", cache="off")
+    monkeypatch.setattr(jax, "clear_caches", lambda: dropped.append(True))
+    assert len(moved(backend, "f32")) > len(dropped) > 3
+    assert "nothing" in (reuse_of(backend) or "")
+    with pytest.raises(BackendError, match="cache=no; expected on or off"):
+        load("jax", cache="no")
 
 
 def test_the_runtime_checks_what_it_is_given() -> None:

@@ -1,5 +1,7 @@
 """The PyTorch adapter, where PyTorch is installed."""
 
+from operator import itemgetter
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,9 @@ from opcert.generator.backends.torch import TYPES
 from opcert.generator.errors import BackendError
 from opcert.generator.layouts import LAYOUTS, Layout
 from tests.backends.bits import moved, same
+from tests.backends.calls import Call, of_every_operator
 
-pytest.importorskip("torch", reason="needs the extra torch", exc_type=ImportError)
+torch = pytest.importorskip("torch", reason="needs the extra torch", exc_type=ImportError)
 
 
 def test_the_documented_examples_pass_bit_for_bit() -> None:
@@ -35,6 +38,15 @@ def test_what_is_not_declared_is_declined() -> None:
         backend.run("vendor/Unknown-1", {}, {})
     with pytest.raises(NotImplementedError, match="i4"):
         moved(backend, "i4")
+
+
+@pytest.mark.parametrize("call", of_every_operator("bf16"), ids=itemgetter(0))
+def test_an_output_comes_to_the_host_by_one_copy(call: Call) -> None:
+    backend = load("torch")
+    with torch.autograd.profiler.profile() as profile:
+        outputs = backend.run(*call)
+    copies = [each.name for each in profile.function_events if each.name == "aten::_to_copy"]
+    assert len(copies) == len(outputs)
 
 
 def test_the_runtime_checks_what_it_is_given() -> None:
