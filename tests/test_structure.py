@@ -14,7 +14,7 @@ GENERATOR = ROOT / "generator"
 LAYERS = [
     ["errors", "element_types", "layouts", "python_files"],
     ["calls", "choices", "packs", "yaml_source", "patterns"],
-    ["arrays", "cover", "model_mistakes", "rows", "siblings"],
+    ["arrays", "cover", "model_mistakes", "python_text", "rows", "siblings"],
     ["expressions"],
     ["samplers", "spec"],
     ["naming"],
