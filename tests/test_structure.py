@@ -29,7 +29,7 @@ LAYERS = [
     ["vectors"],
     ["laws", "suite_format"],
     ["emit", "operator_suite", "spec_check"],
-    ["suite"],
+    ["rule_cases", "suite"],
     ["writing"],
     ["generation"],
     ["backends", "backends.reference", "comparison", "support"],
