@@ -1,4 +1,4 @@
-"""The command line: backends | certify | check | claim | coverage | explore | generate | schema."""
+"""The command line: each command and its options; docs and explain stand in cli_pages."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,7 @@ from opcert.generator.cli_options import (
     SuiteOption,
     reports_errors,
 )
+from opcert.generator.cli_pages import docs, explain
 from opcert.generator.errors import OpcertError
 
 app = typer.Typer(
@@ -282,6 +283,10 @@ def schema() -> None:
     from opcert.generator.spec import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=1))
+
+
+app.command()(docs)
+app.command()(explain)
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ def test_help_names_every_command() -> None:
     result = opcert("--help")
     assert result.exit_code == 0
     commands = "backends", "certify", "claim", "explore", "generate", "check", "coverage", "schema"
-    for command in commands:
+    for command in (*commands, "docs", "explain"):
         assert command in result.stdout
 
 

@@ -29,9 +29,10 @@ LAYERS = [
     ["vectors"],
     ["laws", "suite_format"],
     ["emit", "operator_suite", "spec_check"],
-    ["rule_cases", "suite"],
-    ["writing"],
-    ["generation"],
+    ["accounts", "case_programs", "rule_cases", "suite"],
+    ["explain"],
+    ["operator_page", "writing"],
+    ["generation", "pages"],
     ["backends", "backends.reference", "comparison", "support"],
     ["backends.hows"],
     ["backend_list", "backends.composition"],
@@ -57,6 +58,7 @@ LAYERS = [
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],
+    ["cli_pages"],
     ["cli"],
 ]
 
