@@ -95,6 +95,14 @@ class OperatorPage:
     examples: tuple[ExampleEntry, ...]
 
     @property
+    def names(self) -> dict[str, str]:
+        """What the factors show by that is no factor: places in a call, and steps to a value."""
+        table = self.spec.cases
+        places = {name: f"each of {text}" for name, text in table.seen_at.items()}
+        steps = {name: text for name, text in table.seen.items() if name not in table.factors}
+        return {**places, **{name: text for name, text in steps.items() if isinstance(text, str)}}
+
+    @property
     def requirements(self) -> tuple[RuleEntry, ...]:
         """The rules that a call has to satisfy."""
         return tuple(each for each in self.rules if each.rule.kind == "requirement")

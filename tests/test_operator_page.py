@@ -52,6 +52,9 @@ def test_a_factor_has_its_levels_by_profile() -> None:
     assert "i4" in factors["type"].levels["full"]
     assert factors["rank"].shows == {"": "data.rank"}
     assert factors["sign"].shows["negative"] == "axis.values[0] < 0"
+    assert factors["n"].shows == {"": "data.shape[at]"}
+    assert page_of("Gather-8").names["at"] == "wrap(axis.values[0], data.rank)"
+    assert page_of("Gather-8").names["k"].startswith("each of sorted(")
 
 
 def test_an_example_is_shown_nested_or_by_what_fills_it() -> None:
