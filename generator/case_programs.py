@@ -19,8 +19,7 @@ from opcert.generator.suite_format import DigestedArray, IndexedCase, MadeArray,
 _LISTED = 64
 _DIGEST = """\
 # An output too large to print, by the SHA-256 of its elements in C order.
-Digest = namedtuple("Digest", "dtype shape sha256")
-"""
+Digest = namedtuple("Digest", "dtype shape sha256")"""
 _PACK = """\
 # Arrays too large to print, by their names in the suite's pack.
 names = [
@@ -95,7 +94,7 @@ class _Program:
             checks += [CHECK_DIGESTS if self.digested else CHECK, CALL]
         parts = ["\n".join([*self._remarks(), *self._imports(lines, backend)])]
         parts += [backend] if backend is not None else []
-        parts += [_DIGEST.rstrip()] if self.digested else []
+        parts += [_DIGEST] if self.digested else []
         if self.stored:
             path = str((self.operator.folder / self.operator.entry.pack).resolve())
             listed = "".join(f"    {name!r},\n" for name in self.stored)
@@ -130,7 +129,8 @@ class _Program:
             return array_text(array)
         view = f".view({dtype_text(dtype)})" if dtype.isbuiltin != 1 else ""
         self.stored.setdefault(given.array)
-        return f'stored["{given.array}"]{view}'
+        # A copy, since two arrays of the same elements are stored once.
+        return f'stored["{given.array}"]{view}.copy()'
 
     def _digest(self, given: StoredArray | DigestedArray) -> str:
         digest = given.sha256 if isinstance(given, DigestedArray) else ""

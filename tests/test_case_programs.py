@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.layouts import LAYOUTS
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite import Suite
-from opcert.generator.suite_format import DigestedArray, IndexedCase, MadeArray
+from opcert.generator.suite_format import DigestedArray, IndexedCase, MadeArray, StoredArray
 
 SUITE = Suite()
 WRONG = f"{Path(__file__).with_name('wrong_backends.py')}"
@@ -67,6 +68,26 @@ def test_a_program_has_the_arrays_of_the_case_and_their_layout(sort: str) -> Non
         assert array.flags.writeable
     for each, golden in zip(found.get("expected", []), case.outputs, strict=True):
         assert (each.dtype, each.shape) == (ELEMENT_TYPES[golden.type], golden.shape)
+
+
+def test_arrays_that_the_pack_has_once_share_no_memory() -> None:
+    operator, case = next(
+        (operator, case)
+        for operator, case in SUITE
+        if len(case.outputs) == 1 and prod(case.outputs[0].shape) > 64
+        for given in case.inputs.values()
+        if not isinstance(given, MadeArray) and given.array == _name(case.outputs[0])
+    )
+    program = program_of(operator, case)
+    assert program.count("stored[") >= 2
+    found = given_by(program)
+    (output,) = found["expected"]
+    assert any(array.tobytes() == output.tobytes() for array in found["inputs"].values())
+    assert not any(np.shares_memory(array, output) for array in found["inputs"].values())
+
+
+def _name(golden: StoredArray | DigestedArray) -> str:
+    return "" if isinstance(golden, DigestedArray) else golden.array
 
 
 @pytest.mark.parametrize("sort", ["example", "rejected", "recipe", "large output", "type bf16"])
