@@ -14,6 +14,8 @@ certification              suite x backend -> verdicts, also for pytest
 certificate, certify_suite verdicts -> certificate: a whole run, or the rest of one
 configuration              options -> the configurations that each get a certificate
 claim_draft                certificate -> claim
+accounts, case_programs    a case -> what it is there for, and Python that makes its call
+operator_page, pages       spec, suite -> HTML: each rule with the cases behind it
 report, cli                how it reads, and opcert check | generate | certify | claim | explore
 """
 

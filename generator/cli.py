@@ -21,6 +21,7 @@ from opcert.generator.cli_options import (
     SuiteOption,
     reports_errors,
 )
+from opcert.generator.cli_pages import docs, explain
 from opcert.generator.errors import OpcertError
 
 app = typer.Typer(
@@ -220,6 +221,10 @@ def schema(
         from opcert.generator.spec import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=1))
+
+
+app.command()(docs)
+app.command()(explain)
 
 
 def main() -> None:

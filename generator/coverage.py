@@ -5,21 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from opcert.generator.calls import Call, Tensor
 from opcert.generator.cases import STRENGTH
-from opcert.generator.conditions import Conditions
 from opcert.generator.drawing import InputSpace
-from opcert.generator.element_types import Array, bits_of
 from opcert.generator.operator_suite import OperatorSuite
+from opcert.generator.rule_cases import rule_cases, valid_calls
 from opcert.generator.sight import Sights
 from opcert.generator.spec import Spec
 from opcert.generator.suite import Suite
-from opcert.generator.suite_format import IndexedCase
 
 Flags = npt.NDArray[np.bool_]
 Level = tuple[str, str]
@@ -73,12 +69,11 @@ class _Count:
     """The calls of one operator, with the levels that show in each."""
 
     def __init__(self, operator: OperatorSuite, spec: Spec, profile: str) -> None:
+        self.operator = operator
         self.spec = spec
         self.profile = profile
-        self.cases = [case for case in operator.index.cases if case.ambiguity is None]
-        self.valid = [case for case in self.cases if case.expects == "outputs"]
-        self.calls = {case.id: _call(operator, case) for case in self.valid}
-        self.conditions = Conditions(spec)
+        self.calls = valid_calls(operator)
+        self.valid = [operator.cases[case] for case in self.calls]
         self.sights = Sights(spec, profile)
         self.choices, self.telling = InputSpace(spec, profile).choices()
         self.levels: list[Level] = [
@@ -124,14 +119,10 @@ class _Count:
         yield _named("feature levels", {name: n > 0 for name, n in features.items()})
 
     def rules(self) -> dict[str, tuple[int, int]]:
-        kept = Counter(
-            rule
-            for call in self.calls.values()
-            for rule in (*self.conditions.standing(call).kept, *self.conditions.behaviours(call))
-        )
-        broken = Counter(case.rule for case in self.cases)
+        found = rule_cases(self.spec, self.operator, self.calls).values()
         return {
-            rule.id: (kept[rule.id], broken[self.spec.full_id(rule.id)]) for rule in self.spec.rules
+            rule.id: (len(cases.positive), len(cases.negative))
+            for rule, cases in zip(self.spec.rules, found, strict=True)
         }
 
     def is_exercised(self, rule: str, counts: tuple[int, int]) -> bool:
@@ -228,22 +219,3 @@ def _together(columns: Sequence[Flags]) -> Flags:
 def _named(dimension: str, present: Mapping[str, bool]) -> Covered:
     missing = tuple(name for name, is_there in present.items() if not is_there)
     return Covered(dimension, len(present) - len(missing), missing)
-
-
-def _alike(array: Array) -> Literal["no", "some", "zero"]:
-    bits = bits_of(array).ravel()
-    if bits.size <= 1 or (bits != bits[0]).any():
-        return "no"
-    return "some" if bits[0] else "zero"
-
-
-def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
-    """Return the call of a case, made of nothing but its arrays and attributes."""
-    inputs = {}
-    for name, array in operator.inputs(case).items():
-        given = case.inputs[name]
-        is_free = name in case.free
-        values = None if is_free else tuple(array.ravel().tolist())
-        alike = _alike(array) if is_free else "no"
-        inputs[name] = Tensor(given.type, given.shape, values, laid=given.layout, alike=alike)
-    return Call(inputs, case.attributes)

@@ -52,7 +52,8 @@ class OperatorSuite:
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return fresh, writeable arrays, laid out, by name in the spec's order."""
         return {
-            name: laid_out(self._input(given), given.layout) for name, given in case.inputs.items()
+            name: laid_out(self.array_of(given), given.layout)
+            for name, given in case.inputs.items()
         }
 
     def call(self, case: IndexedCase) -> str:
@@ -60,7 +61,7 @@ class OperatorSuite:
         parts = []
         for name, given in case.inputs.items():
             brief = name not in case.free and prod(given.shape) <= _BRIEF
-            values = f" {self._input(given).tolist()}" if brief else ""
+            values = f" {self.array_of(given).tolist()}" if brief else ""
             layout = f" {given.layout}" if given.layout != "c" else ""
             parts.append(f"{name}={given.type}{list(given.shape)}{layout}{values}")
         return ", ".join([*parts, *(f"{name}={each}" for name, each in case.attributes.items())])
@@ -83,7 +84,7 @@ class OperatorSuite:
 
     def other_inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return inputs of the same types and shapes, the data in the free ones inverted."""
-        inputs = {name: self._input(given) for name, given in case.inputs.items()}
+        inputs = {name: self.array_of(given) for name, given in case.inputs.items()}
         return {
             name: laid_out(inverted(a) if name in case.free else a, case.inputs[name].layout)
             for name, a in inputs.items()
@@ -155,7 +156,12 @@ class OperatorSuite:
                 if isinstance(each, StoredArray):
                     self._array(each)
 
-    def _input(self, given: StoredArray | MadeArray) -> Array:
+    def array_of(self, given: StoredArray | MadeArray) -> Array:
+        """Return the elements of an array in C order, read-only.
+
+        Raises:
+            SuiteError: the pack or the recipe does not have them.
+        """
         if isinstance(given, StoredArray):
             return self._array(given)
         array = _made(given)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opcert.generator.emit import Files
-from opcert.generator.errors import SuiteError
+from opcert.generator.errors import OpcertError, SuiteError
 from opcert.generator.suite import read_manifest
 from opcert.generator.suite_format import MANIFEST
 
@@ -18,14 +18,25 @@ _CACHES = ("__pycache__", ".pytest_cache")
 def write_suite(folder: Path, files: Files) -> None:
     """Put a suite of just `files` at `folder`, in the place of one that is there.
 
-    The suite is written beside `folder` and moved into its place: a run that fails or is
-    interrupted leaves the former suite as it was.
+    Raises:
+        OpcertError: the folder holds something else, or cannot be written; nothing has changed.
+    """
+    _refuse_strangers(folder.resolve())
+    replace_folder(folder, files)
+
+
+def replace_folder(folder: Path, files: Files) -> None:
+    """Put a folder of just `files` at `folder`, in the place of one that is there.
+
+    It is written beside `folder` and moved into its place: a run that fails or is interrupted
+    leaves what was there as it was.
 
     Raises:
-        SuiteError: the folder holds something else, or cannot be written; nothing has changed.
+        OpcertError: there is a file, or it cannot be written; nothing has changed.
     """
     target = folder.resolve()
-    _refuse_strangers(target)
+    if target.exists() and not target.is_dir():
+        raise OpcertError(f"{folder}: a file; expected a folder, or nothing")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.new-", dir=target.parent))
@@ -57,16 +68,14 @@ def _exchange(fresh: Path, target: Path) -> None:
         shutil.rmtree(former, ignore_errors=True)
 
 
-def _unwritten(folder: Path, error: OSError) -> SuiteError:
+def _unwritten(folder: Path, error: OSError) -> OpcertError:
     reason = error.strerror or error
-    return SuiteError(f"{folder}: cannot be written: {reason}; what was there is as it was")
+    return OpcertError(f"{folder}: cannot be written: {reason}; what was there is as it was")
 
 
 def _refuse_strangers(folder: Path) -> None:
     """Refuse a folder that writing would take something from."""
-    if folder.exists() and not folder.is_dir():
-        raise SuiteError(f"{folder}: a file; expected a folder, or nothing")
-    found = set(_files_in(folder))
+    found = set(files_in(folder))
     if not found:
         return
     if MANIFEST not in found:
@@ -81,7 +90,8 @@ def _refuse_strangers(folder: Path) -> None:
         raise SuiteError(f"{folder}: holds {names}, no part of a suite; move it away first")
 
 
-def _files_in(folder: Path) -> Iterator[str]:
+def files_in(folder: Path) -> Iterator[str]:
+    """Yield every file and link below `folder` by path, but what Python leaves behind."""
     for parent, folders, names in os.walk(folder):
         links = [name for name in folders if (Path(parent) / name).is_symlink()]
         folders[:] = [name for name in folders if name not in (*_CACHES, *links)]
@@ -95,7 +105,7 @@ def differences(folder: Path, files: Files) -> list[str]:
     Raises:
         SuiteError: one of them cannot be read.
     """
-    found = set(_files_in(folder))
+    found = set(files_in(folder))
     try:
         held = {name: (folder / name).read_bytes() for name in found & files.keys()}
     except OSError as error:

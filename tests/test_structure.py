@@ -14,7 +14,7 @@ GENERATOR = ROOT / "generator"
 LAYERS = [
     ["errors", "element_types", "layouts", "python_files"],
     ["calls", "choices", "packs", "yaml_source", "patterns"],
-    ["arrays", "cover", "model_mistakes", "rows", "siblings"],
+    ["arrays", "cover", "model_mistakes", "python_text", "rows", "siblings"],
     ["expressions"],
     ["samplers", "spec"],
     ["naming"],
@@ -29,9 +29,10 @@ LAYERS = [
     ["vectors"],
     ["laws", "suite_format"],
     ["emit", "operator_suite", "spec_check"],
-    ["suite"],
-    ["writing"],
-    ["generation"],
+    ["accounts", "case_programs", "rule_cases", "suite"],
+    ["explain"],
+    ["operator_page", "writing"],
+    ["generation", "pages"],
     ["backends", "backends.reference", "comparison", "support"],
     ["backends.hows", "backends.options"],
     ["backend_list", "backends.composition"],
@@ -63,7 +64,7 @@ LAYERS = [
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],
-    ["cli_certify", "cli_driver"],
+    ["cli_certify", "cli_driver", "cli_pages"],
     ["cli"],
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.errors import SuiteError
+from opcert.generator.errors import OpcertError, SuiteError
 from opcert.generator.writing import write_suite
 from tests.small_suite import contents, files, other_files
 
@@ -88,7 +88,7 @@ def patched(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 def assert_dies(folder: Path, failure: BaseException) -> None:
-    expected = SuiteError if isinstance(failure, OSError) else type(failure)
+    expected = OpcertError if isinstance(failure, OSError) else type(failure)
     with pytest.raises(expected):
         write_suite(folder, other_files())
 
@@ -146,7 +146,7 @@ def test_a_first_run_that_dies_leaves_nothing(
 def test_a_parent_that_cannot_be_written_is_told(suite: Path) -> None:
     suite.parent.chmod(0o555)
     try:
-        with pytest.raises(SuiteError, match="cannot be written: Permission denied"):
+        with pytest.raises(OpcertError, match="cannot be written: Permission denied"):
             write_suite(suite, other_files())
         assert_as_it_was(suite)
     finally:
@@ -155,14 +155,14 @@ def test_a_parent_that_cannot_be_written_is_told(suite: Path) -> None:
 
 def test_a_parent_that_is_a_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(SuiteError, match="cannot be written: "):
+    with pytest.raises(OpcertError, match="cannot be written: "):
         write_suite(tmp_path / "file" / "suite", files())
     assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "suite").write_text("mine")
-    with pytest.raises(SuiteError, match="suite: a file; expected a folder"):
+    with pytest.raises(OpcertError, match="suite: a file; expected a folder"):
         write_suite(tmp_path / "suite", files())
     assert (tmp_path / "suite").read_text() == "mine"
 

@@ -1,0 +1,61 @@
+"""Commands that show what is held against a backend: docs | explain."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opcert.generator.cli_options import (
+    BackendOptions,
+    OperatorOption,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+)
+from opcert.generator.errors import OpcertError
+
+
+@reports_errors
+def docs(
+    out: Annotated[Path, typer.Option(help="Folder of the pages, of which it has nothing else.")],
+    specs: SpecsOption = None,
+    operator: OperatorOption = "*",
+    suite: SuiteOption = None,
+) -> None:
+    """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
+    from opcert.generator.certificate import refuse_suite
+    from opcert.generator.pages import pages_of, write_pages
+    from opcert.generator.spec_files import specs_in
+    from opcert.generator.suite import Suite
+
+    refuse_suite(out.resolve(), suite)
+    pages = pages_of(specs_in(specs, operator), Suite(suite, specs))
+    write_pages(out, pages)
+    typer.echo(f"wrote {out / 'index.html'}, and a page for each operator")
+
+
+@reports_errors
+def explain(
+    case: Annotated[str, typer.Argument(help="The id of a case, or a glob that one id matches.")],
+    suite: SuiteOption = None,
+    specs: SpecsOption = None,
+    backend: Annotated[
+        str | None, typer.Option(help="Have the program call this backend; as for certify.")
+    ] = None,
+    backend_option: BackendOptions = None,
+) -> None:
+    """Show one case: what it calls, why, what is expected, and a program that makes the call."""
+    from opcert.generator.accounts import account_of
+    from opcert.generator.backends import key_value, program_for
+    from opcert.generator.case_programs import program_of
+    from opcert.generator.explain import found_case, told
+    from opcert.generator.suite import Suite
+
+    if backend_option and backend is None:
+        raise OpcertError("--backend-option without --backend; name the backend that it is for")
+    options = dict(map(key_value, backend_option or []))
+    opened = Suite(suite, specs)
+    operator, found = found_case(opened, case)
+    account = account_of(operator, found, specs)
+    made = None if backend is None else program_for(backend, options)
+    typer.echo(told(account, program_of(operator, found, made)))
