@@ -23,6 +23,14 @@ class ClaimContent(BaseModel):
     feature_level: str | None = None
     operators: Mapping[str, OperatorScope]
 
+    def why_left_out(self, operator: str, case: About) -> str | None:
+        """Return why `case` is not claimed, or None where it is."""
+        scope = self.operators.get(operator)
+        if scope is None:
+            return f"the claim leaves out {operator}"
+        beyond = scope.why_left_out(case)
+        return beyond and f"the claim leaves out {beyond}"
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -30,14 +38,6 @@ class Claim:
 
     content: ClaimContent
     source: Source
-
-    def why_left_out(self, operator: str, case: About) -> str | None:
-        """Return why `case` is not claimed, or None where it is."""
-        scope = self.content.operators.get(operator)
-        if scope is None:
-            return f"the claim leaves out {operator}"
-        beyond = scope.why_left_out(case)
-        return beyond and f"the claim leaves out {beyond}"
 
     def feature_level(self, asked: str | None) -> str | None:
         """Return the feature level to certify, where one was `asked` for besides.

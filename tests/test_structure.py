@@ -46,7 +46,7 @@ LAYERS = [
     ["worker_process"],
     ["supervised"],
     ["stage", "verdict"],
-    ["waivers"],
+    ["scope", "waivers"],
     ["trials"],
     ["search"],
     ["explore"],
