@@ -91,13 +91,13 @@ class Waivers:
         waiver = next((each for _, each in self._here if each.waives(verdict)), None)
         if waiver is None:
             return verdict
-        return replace(verdict, status="waived", detail=f"{_why(waiver)}{verdict.detail}")
+        return replace(verdict, status="waived", detail=f"{why(waiver)}{verdict.detail}")
 
     def lifted(self, verdict: Verdict) -> Verdict:
         """Return the verdict that `applied` has made `verdict` of."""
         for _, waiver in self._here:
             status = verdict.observed if verdict.observed in ENDINGS else "fail"
-            detail = verdict.detail.removeprefix(_why(waiver))
+            detail = verdict.detail.removeprefix(why(waiver))
             former = replace(verdict, status=status, detail=detail)
             if self.applied(former) == verdict:
                 return former
@@ -121,7 +121,8 @@ class Waivers:
         return [self.applied(verdict) for verdict in verdicts]
 
 
-def _why(waiver: Waiver) -> str:
+def why(waiver: Waiver) -> str:
+    """Return what the detail of a verdict that it waives begins with."""
     return f"{waiver.reason} (waived until {waiver.expires}; {waiver.owner}, {waiver.link}): "
 
 
