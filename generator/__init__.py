@@ -11,7 +11,8 @@ stage, trials, explore     spec x backend -> findings: fresh calls beyond the su
 snippets                   finding -> Python and YAML that show it
 claims, waivers            what a vendor says is supported, and which failures are known
 certification              suite x backend -> verdicts, also for pytest
-certificate, certify_suite verdicts -> certificate: a whole run
+certificate, certify_suite verdicts -> certificate: a whole run, or the rest of one
+configuration              options -> the configurations that each get a certificate
 claim_draft                certificate -> claim
 report, cli                how it reads, and opcert check | generate | certify | claim | explore
 """
@@ -20,12 +21,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opcert.generator.certificate import Certificate
+    from opcert.generator.certificate_file import read_certificate
     from opcert.generator.certify_suite import certify
+    from opcert.generator.configuration import configurations
     from opcert.generator.generation import generate
 
-__all__ = ["Certificate", "certify", "generate"]
+__all__ = ["Certificate", "certify", "configurations", "generate", "read_certificate"]
 
-_HOMES = {"Certificate": "certificate", "certify": "certify_suite", "generate": "generation"}
+_HOMES = {
+    "Certificate": "certificate",
+    "certify": "certify_suite",
+    "configurations": "configuration",
+    "generate": "generation",
+    "read_certificate": "certificate_file",
+}
 
 
 def __getattr__(name: str) -> Any:

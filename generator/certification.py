@@ -80,6 +80,7 @@ class Certification:
             outcome = _and(outcome, still_right(self.backend, operator, operator.cases[twin.case]))
         elif outcome.returned and outcome.fault is None and self._is_first(operator, case):
             outcome = _and(outcome, tireless(self.backend, operator, case))
+            self._repeated[name] = case.id
         verdict = judge(name, case, outcome, twin)
         if verdict.status in FAILURES:
             about = _about(operator, case) + _printed(outcome)
@@ -90,15 +91,12 @@ class Certification:
         """Whether this is the first call of its operator that moves a few elements."""
         moves = sum(prod(each.shape) for each in case.outputs)
         name = operator.index.operator
-        if name in self._repeated or case.ambiguity or not 0 < moves <= MOVED:
-            return False
-        self._repeated[name] = case.id
-        return True
+        return name not in self._repeated and not case.ambiguity and 0 < moves <= MOVED
 
     @property
     def repeated(self) -> tuple[str, ...]:
         """The cases whose calls were made very often, one of an operator."""
-        return tuple(case for case in self._repeated.values() if case in self._verdicts)
+        return tuple(self._repeated.values())
 
     def _as_claimed(self, verdict: Verdict) -> Verdict:
         """Fail what is claimed and not supported, whatever the backend declares."""

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from opcert.generator.cli_certify import certify
 from opcert.generator.cli_options import (
     CONFORMANT,
     FOUND,
-    INTERRUPTED,
     NOT_CONFORMANT,
     NOTHING_FOUND,
     BackendOption,
@@ -48,80 +48,7 @@ def main_options(
     """Certify implementations of tensor operators against written specifications."""
 
 
-@app.command()
-@reports_errors
-def certify(
-    backend: BackendOption = "reference",
-    backend_option: BackendOptions = None,
-    suite: SuiteOption = None,
-    operator: OperatorOption = "*",
-    case: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases.")] = "*",
-    specs: SpecsOption = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for certificate.json.")] = None,
-    feature_level: FeatureLevelOption = None,
-    claim: Annotated[
-        Path | None, typer.Option(help="File that says what is supported; nothing else counts.")
-    ] = None,
-    waivers: Annotated[
-        Path | None, typer.Option(help="File of known failures, which do not block.")
-    ] = None,
-    in_process: Annotated[
-        bool,
-        typer.Option(
-            "--in-process",
-            help="Run in this process, instead of one of its own; a crash then ends the run.",
-        ),
-    ] = False,
-    timeout: Annotated[
-        float,
-        typer.Option(min=0.001, metavar="SECONDS", help="For one call, or it hangs."),
-    ] = 60.0,
-    memory: Annotated[
-        int, typer.Option(min=0, metavar="MIB", help="Of the backend's process at most; 0: any.")
-    ] = 0,
-    stop_at_failure: Annotated[
-        bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
-    ] = False,
-) -> None:
-    """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
-    from opcert.generator.backends import key_value
-    from opcert.generator.certificate_file import certificate_path, write_certificate
-    from opcert.generator.certify_suite import Interrupted
-    from opcert.generator.certify_suite import certify as run
-    from opcert.generator.report import console, progress, show
-
-    options = dict(map(key_value, backend_option or []))
-    # Looked up before the backend runs, which may change the current folder.
-    target = None if out is None else certificate_path(out, suite)
-    interrupted = False
-    try:
-        with progress(console(stderr=True)) as on_verdict:
-            certificate = run(
-                backend,
-                suite,
-                isolated=False if in_process else None,
-                options=options,
-                specs=specs,
-                operator=operator,
-                case=case,
-                feature_level=feature_level,
-                claim=claim,
-                waivers=waivers,
-                stop_at_failure=stop_at_failure,
-                timeout=timeout,
-                memory=memory << 20,
-                progress=on_verdict,
-            )
-    except Interrupted as reached:
-        certificate, interrupted = reached.certificate, True
-    if target is not None:
-        write_certificate(certificate, target)
-        typer.echo(f"wrote {target}", err=True)
-    show(certificate, console())
-    if interrupted:
-        typer.echo("opcert: interrupted; the cases that were not reached are not-run", err=True)
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(CONFORMANT if certificate.conformant else NOT_CONFORMANT)
+app.command()(certify)
 
 
 @app.command("claim")

@@ -44,6 +44,13 @@ FeatureLevelOption = Annotated[
 OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
 
 
+def tell(error: OpcertError) -> None:
+    """Print what the user can mend."""
+    # A mistake in a spec begins with its place, as editors read it.
+    place = "" if isinstance(error, SpecError) else "opcert: "
+    typer.echo(f"{place}{error}", err=True)
+
+
 def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Turn an error that the user can mend into its message and exit code 2."""
 
@@ -52,9 +59,7 @@ def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, 
         try:
             command(*args, **kwargs)
         except OpcertError as error:
-            # A mistake in a spec begins with its place, as editors read it.
-            place = "" if isinstance(error, SpecError) else "opcert: "
-            typer.echo(f"{place}{error}", err=True)
+            tell(error)
             raise typer.Exit(AT_FAULT) from None
         except OSError as error:
             typer.echo(f"opcert: the output cannot be written: {error.strerror}", err=True)

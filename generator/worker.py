@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.backends import Backend, closed, load
+from opcert.generator.backends import Backend, choices, closed, load
 from opcert.generator.buffers import form
 from opcert.generator.element_types import Array, name_of
 from opcert.generator.errors import BackendError, said
@@ -108,6 +108,8 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
         return None, {"error": f"protocol {request['protocol']}; this worker speaks {PROTOCOL}"}
     sys.path += [each for each in request["path"] if each not in sys.path]
     try:
+        if request.get("ask") == "choices":
+            return None, {"choices": choices(request["backend"], request["options"])}
         backend = load(request["backend"], **request["options"])
         support = declared_support(backend).described()
     except BackendError as error:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -162,3 +162,23 @@ class Prints(Reference):
             print("rank 3 is hard", flush=True)
             return [np.zeros_like(each) for each in outputs]
         return outputs
+
+
+class Interrupts(Reference):
+    """Interrupts the run that it is of as a user does, once, in one configuration."""
+
+    name = "interrupts"
+    configurations: ClassVar = {"which": ("one", "other", "last")}
+
+    def __init__(self, trace: str, which: str = "other") -> None:
+        super().__init__()
+        self.trace = Path(trace)
+        self.interrupts = which == "other"
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        rank = next(iter(inputs.values())).ndim
+        if self.interrupts and rank == 3 and not self.trace.exists():
+            self.trace.touch()
+            os.kill(os.getppid(), signal.SIGINT)
+            time.sleep(600)
+        return super().run(operator, inputs, attributes)

@@ -44,7 +44,7 @@ LAYERS = [
     ["messages", "worker"],
     ["process"],
     ["worker_process"],
-    ["supervised"],
+    ["configuration", "supervised"],
     ["stage", "verdict"],
     ["scope", "waivers"],
     ["trials"],
@@ -61,6 +61,7 @@ LAYERS = [
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],
+    ["cli_certify"],
     ["cli"],
 ]
 

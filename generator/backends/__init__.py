@@ -13,6 +13,8 @@ from opcert.generator.errors import BackendError, did_you_mean, said
 from opcert.generator.python_files import module_from_file
 
 GROUP = "opcert.backends"
+# The value of an option that stands for each of its `configurations`.
+ALL = "all"
 BUILT_IN = {
     "reference": "opcert.generator.backends.reference:Reference",
     "onnxruntime": "opcert.generator.backends.onnxruntime:OnnxRuntime",
@@ -28,7 +30,8 @@ class Backend(Protocol):
     """An implementation under certification.
 
     It may also have `support`, a mapping of operators to what it supports of each (see
-    `opcert.generator.support`), and `close()`.
+    `opcert.generator.support`), and `close()`. What makes one may have `configurations`, a mapping
+    of options to the values that are certified where an option is `all`.
     """
 
     name: str
@@ -52,15 +55,49 @@ def load(name: str, /, **options: Any) -> Backend:
     path/file.py:attribute; the attribute is a class, a factory or an instance.
 
     Raises:
-        BackendError: nothing is found there, it cannot be made, or it is no backend.
+        BackendError: nothing is found there, it cannot be made, it is no backend, or `options` mean
+            several configurations.
     """
     found = _find(name)
+    for option, values in _choices(found, name, options).items():
+        each = ", ".join(f"{option}={value}" for value in values)
+        raise BackendError(f"{option}={ALL} is several configurations; choose one: {each}")
     if isinstance(found, type) or (callable(found) and not _is_backend(found)):
         with _telling(f"backend '{name}' cannot be made"):
             found = found(**options)
     elif options:
         raise BackendError(f"backend '{name}' is an instance and takes no options: {options}")
     return checked(found, name)
+
+
+def choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the values of each of the `options` that is `all` and has a meaning so.
+
+    Raises:
+        BackendError: nothing is found at `name`, or its `configurations` are of another form.
+    """
+    return _choices(_find(name), name, options)
+
+
+def _choices(found: Any, name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+    asked = [option for option, value in options.items() if isinstance(value, str) and value == ALL]
+    if not asked:
+        return {}
+    declared = getattr(found, "configurations", {})
+    wanted = f"backend '{name}': configurations: expected a mapping of options to lists of values"
+    if not isinstance(declared, Mapping):
+        raise BackendError(f"{wanted}; found {type(declared).__name__}")
+    chosen = {option: declared[option] for option in asked if option in declared}
+    for option, values in chosen.items():
+        if not _are_distinct(values):
+            raise BackendError(f"{wanted}, each once; those of '{option}' are not so")
+    return {option: list(values) for option, values in chosen.items()}
+
+
+def _are_distinct(values: Any) -> bool:
+    """Whether `values` are plain ones, of which each could be given for an option."""
+    listed = isinstance(values, list | tuple) and all(isinstance(v, str | int) for v in values)
+    return listed and len({*map(str, values), ALL}) == len(values) + 1 > 1
 
 
 def program_for(name: str, options: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import openvino
 
@@ -30,6 +30,7 @@ class OpenVino:
     """
 
     name = "openvino"
+    configurations: ClassVar = {option: CHOICES[option] for option in ("feed", "indices")}
 
     def __init__(
         self,

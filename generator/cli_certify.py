@@ -1,0 +1,179 @@
+"""opcert certify: a run, or one for each configuration; its certificate, answer and exit code."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from opcert.generator.cli_options import (
+    AT_FAULT,
+    CONFORMANT,
+    INTERRUPTED,
+    NOT_CONFORMANT,
+    BackendOption,
+    BackendOptions,
+    FeatureLevelOption,
+    OperatorOption,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+    tell,
+)
+from opcert.generator.errors import OpcertError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from opcert.generator.certificate import Certificate
+    from opcert.generator.configuration import Configuration
+
+_SAID = {
+    CONFORMANT: "conformant",
+    NOT_CONFORMANT: "not conformant",
+    AT_FAULT: "at fault",
+    INTERRUPTED: "interrupted",
+}
+
+
+@reports_errors
+def certify(
+    backend: BackendOption = "reference",
+    backend_option: BackendOptions = None,
+    suite: SuiteOption = None,
+    operator: OperatorOption = "*",
+    case: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases.")] = "*",
+    specs: SpecsOption = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for certificate.json.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the certificate in --out.")
+    ] = False,
+    feature_level: FeatureLevelOption = None,
+    claim: Annotated[
+        Path | None, typer.Option(help="File that says what is supported; nothing else counts.")
+    ] = None,
+    waivers: Annotated[
+        Path | None, typer.Option(help="File of known failures, which do not block.")
+    ] = None,
+    in_process: Annotated[
+        bool,
+        typer.Option(
+            "--in-process",
+            help="Run in this process, instead of one of its own; a crash then ends the run.",
+        ),
+    ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option(min=0.001, metavar="SECONDS", help="For one call, or it hangs."),
+    ] = 60.0,
+    memory: Annotated[
+        int, typer.Option(min=0, metavar="MIB", help="Of the backend's process at most; 0: any.")
+    ] = 0,
+    stop_at_failure: Annotated[
+        bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
+    ] = False,
+) -> None:
+    """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
+    from opcert.generator.backends import key_value
+    from opcert.generator.certify_suite import certify as run
+    from opcert.generator.certify_suite import opened_suite
+    from opcert.generator.configuration import configurations
+
+    if resume and out is None:
+        raise OpcertError("--resume needs --out, the folder of the certificate to go on from")
+    isolated = False if in_process else None
+    found = configurations(backend, dict(map(key_value, backend_option or [])), isolated)
+    begin = partial(
+        run,
+        backend,
+        opened_suite(suite, specs, operator),
+        isolated,
+        specs=specs,
+        operator=operator,
+        case=case,
+        feature_level=feature_level,
+        claim=claim,
+        waivers=waivers,
+        stop_at_failure=stop_at_failure,
+        timeout=timeout,
+        memory=memory << 20,
+    )
+    # Looked up before the backend runs, which may change the current folder.
+    place = None if out is None else out.absolute()
+    certified = partial(_certified, begin, place, suite, _resumed(place, found) if resume else ())
+    raise typer.Exit(certified(found[0]) if len(found) == 1 else _each(certified, found))
+
+
+def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Configuration]":
+    """Return the configurations that have a certificate to go on from; the others begin.
+
+    Raises:
+        OpcertError: there is none.
+    """
+    from opcert.generator.certificate_file import NAME, read_certificate
+
+    if out is None:
+        return ()
+    resumed = [each for each in found if (out / each.name / NAME).exists()]
+    if not resumed:
+        read_certificate(out / found[0].name / NAME)
+    return resumed
+
+
+def _each(certified: "Callable[[Configuration], int]", found: "Sequence[Configuration]") -> int:
+    """Certify one configuration after the other, and return the worst exit code."""
+    codes: dict[str, int] = {}
+    for each in found:
+        typer.echo(f"{each.name}:")
+        try:
+            codes[each.name] = certified(each)
+        except OpcertError as error:
+            tell(error)
+            codes[each.name] = AT_FAULT
+        except KeyboardInterrupt:
+            codes[each.name] = INTERRUPTED
+        if codes[each.name] == INTERRUPTED:
+            break
+    said = (f"{each.name} {_SAID.get(codes.get(each.name, -1), 'not begun')}" for each in found)
+    typer.echo(f"{len(found)} configurations: {'; '.join(said)}")
+    return max(codes.values())
+
+
+def _certified(
+    begin: "Callable[..., Certificate]",
+    out: Path | None,
+    suite: Path | None,
+    resumed: "Sequence[Configuration]",
+    configuration: "Configuration",
+) -> int:
+    """Certify one configuration, write its certificate, print it, and return its exit code."""
+    from opcert.generator.certificate_file import (
+        NAME,
+        certificate_path,
+        read_certificate,
+        write_certificate,
+    )
+    from opcert.generator.certify_suite import Interrupted
+    from opcert.generator.report import console, progress, show
+
+    folder = None if out is None else out / configuration.name
+    former, target, interrupted = None, None, False
+    if folder is not None:
+        former = read_certificate(folder / NAME) if configuration in resumed else None
+        target = certificate_path(folder, suite)
+    if former is not None:
+        left = former.counts["not-run"]
+        typer.echo(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
+    try:
+        with progress(console(stderr=True)) as on_verdict:
+            certificate = begin(options=configuration.options, resume=former, progress=on_verdict)
+    except Interrupted as reached:
+        certificate, interrupted = reached.certificate, True
+    if target is not None:
+        write_certificate(certificate, target)
+        typer.echo(f"wrote {target}", err=True)
+    show(certificate, console())
+    if interrupted:
+        typer.echo("opcert: interrupted; the cases that were not reached are not-run", err=True)
+        return INTERRUPTED
+    return CONFORMANT if certificate.conformant else NOT_CONFORMANT
