@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
+from opcert.generator.anonymous import anonymous
 from opcert.generator.backends import Backend
 from opcert.generator.claims import Claim
 from opcert.generator.comparison import Kind
@@ -81,6 +82,7 @@ class Certification:
         elif outcome.returned and outcome.fault is None and self._is_first(operator, case):
             outcome = _and(outcome, tireless(self.backend, operator, case))
             self._repeated[name] = case.id
+        outcome = anonymous(outcome)
         verdict = judge(name, case, outcome, twin)
         if verdict.status in FAILURES:
             about = _about(operator, case) + _printed(outcome)

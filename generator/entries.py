@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from opcert.generator.anonymous import without_names
 from opcert.generator.backends import Backend
 from opcert.generator.certificate import (
     BackendEntry,
@@ -38,9 +39,18 @@ def backend_entry(backend: Backend, options: Mapping[str, Any], support: Support
 
 def _plain(value: Any) -> Any:
     try:
-        return json.loads(_text(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+        return _without_names(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))
     except (TypeError, ValueError, RecursionError):
-        return _text(str(value))
+        return _without_names(str(value))
+
+
+def _without_names(value: Any) -> Any:
+    """Return plain data as another machine may see it, and a file can hold it."""
+    if isinstance(value, dict):
+        return {_text(key): _without_names(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_names(each) for each in value]
+    return _text(without_names(value)) if isinstance(value, str) else value
 
 
 def _text(given: str) -> str:

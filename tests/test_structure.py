@@ -51,6 +51,7 @@ LAYERS = [
     ["search"],
     ["explore"],
     ["snippets"],
+    ["anonymous"],
     ["certification"],
     ["confirmation"],
     ["certificate", "pytest_suite"],
