@@ -52,13 +52,13 @@ class Claim:
         return asked if claimed is None else claimed
 
 
-def read_claim(path: Path, suite: Suite, operator: str = "*") -> Claim:
-    """Read the claim at `path`, for the operators of `suite` that match the glob `operator`.
+def read_claim(path: Path | Source, suite: Suite, operator: str = "*") -> Claim:
+    """Return the claim in a file, for the operators of `suite` that match the glob `operator`.
 
     Raises:
         SpecError: it is of another form, or names what there is not.
     """
-    source = Source(path)
+    source = path if isinstance(path, Source) else Source(path)
     claim = Claim(content_of(source, TypeAdapter(ClaimContent), ClaimContent), source)
     mistakes = _level_mistakes(claim, suite)
     # A part of a suite may go with a claim of more.

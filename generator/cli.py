@@ -1,4 +1,4 @@
-"""The command line: backends | certify | check | claim | coverage | explore | generate | schema."""
+"""The command line: backends, certify, check, claim, coverage, explore, generate, …, verify."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,7 @@ from opcert.generator.cli_options import (
     SuiteOption,
     reports_errors,
 )
+from opcert.generator.cli_verify import verify
 from opcert.generator.errors import OpcertError
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ def main_options(
 
 
 app.command()(certify)
+app.command()(verify)
 
 
 @app.command("claim")

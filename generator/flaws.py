@@ -11,6 +11,10 @@ class Flaw:
     text: str
 
     def __str__(self) -> str:
-        # What a stranger wrote may hold what a terminal obeys.
-        line = " ".join(f"{self.place}: {self.text}".split())
-        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+        return one_line(f"{self.place}: {self.text}")
+
+
+def one_line(text: str) -> str:
+    """Return what a stranger wrote without what a terminal obeys."""
+    line = " ".join(text.split())
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)

@@ -1,20 +1,26 @@
 """Certificate x suite -> flaws: everything in it that contradicts the suite, or itself."""
 
+import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
 from itertools import dropwhile
+from pathlib import Path
 
-from opcert.generator.certificate import Certificate
+from opcert.generator.certificate import Certificate, SuiteEntry
 from opcert.generator.certificate_file import differences
 from opcert.generator.flaws import Flaw
+from opcert.generator.generation import suite_of
 from opcert.generator.operator_suite import OperatorSuite
+from opcert.generator.spec_files import specs_in
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.verdict import Verdict
 from opcert.generator.verdict_checks import Judged, VerdictChecks
 from opcert.generator.waiver_checks import waiver_flaws
+from opcert.generator.writing import write_suite
 
 # How far the clock of another machine may be ahead.
 _AHEAD = timedelta(days=1)
@@ -57,7 +63,7 @@ def _dates(certificate: Certificate, now: datetime) -> Iterator[Flaw]:
     }
     for place, moment in moments.items():
         try:
-            ahead = datetime.fromisoformat(moment) > now + _AHEAD
+            ahead = datetime.fromisoformat(moment) - now > _AHEAD
         except ValueError:
             yield Flaw(place, f"found {moment}; expected a moment that there is")
             continue
@@ -71,8 +77,8 @@ def _dates(certificate: Certificate, now: datetime) -> Iterator[Flaw]:
 def _another_suite(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
     stated = certificate.content()["suite"]
     for place, found, wanted in differences(stated, suite.identity):
-        text = f"found {found}; {suite.folder} has {wanted}"
-        yield Flaw(".".join(("suite", *place)), f"{text}; name its suite by --suite or --specs")
+        text = f"found {found}; the suite at hand has {wanted}; name another by --suite or --specs"
+        yield Flaw(".".join(("suite", *place)), text)
 
 
 def _feature_level(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
@@ -129,3 +135,17 @@ def _after_the_end(verdicts: Sequence[Verdict]) -> Iterator[Flaw]:
         if verdict.status != "not-run":
             text = f"found {verdict.status}, behind a case that is not-run; a run ends once"
             yield Flaw(f"verdicts, {verdict.case}", text)
+
+
+def regenerated(stated: SuiteEntry, specs: Path) -> Suite:
+    """Return the suite of the operators, profile and seed that a certificate states, made anew.
+
+    Raises:
+        OpcertError: a spec has mistakes, or the profile is none.
+    """
+    chosen = [each for each in specs_in(specs, "*") if each.spec.operator in stated.specs]
+    jobs = min(len(chosen), os.cpu_count() or 1)
+    files = suite_of(chosen, stated.profile, stated.seed, jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        write_suite(Path(folder) / "suite", files)
+        return Suite(Path(folder) / "suite", specs)

@@ -130,13 +130,13 @@ def _kind(waiver: Waiver) -> str:
     return f" with the kind '{waiver.kind}'" if waiver.kind else ""
 
 
-def read_waivers(path: Path, suite: Suite, device: object = None) -> Waivers:
-    """Read the waivers at `path`, for a run of cases of `suite` on `device`.
+def read_waivers(path: Path | Source, suite: Suite, device: object = None) -> Waivers:
+    """Return the waivers in a file, for a run of cases of `suite` on `device`.
 
     Raises:
         SpecError: they are of another form, have expired, or speak of no case of the suite.
     """
-    source = Source(path)
+    source = path if isinstance(path, Source) else Source(path)
     content = content_of(source, TypeAdapter(tuple[Waiver, ...]), Waiver)
     today = datetime.now(UTC).date().isoformat()
     mistakes = [

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 GENERATOR = ROOT / "generator"
 # From the spec to the command line; a module imports only from rows above its own, or its own row.
 LAYERS = [
-    ["errors", "element_types", "flaws", "layouts", "python_files"],
+    ["errors", "element_types", "flaws", "signing", "layouts", "python_files"],
     ["calls", "choices", "packs", "yaml_source", "patterns"],
     ["arrays", "cover", "model_mistakes", "rows", "siblings"],
     ["expressions"],
@@ -56,13 +56,13 @@ LAYERS = [
     ["confirmation"],
     ["certificate", "pytest_suite"],
     ["certificate_file", "entries"],
-    ["resumption", "verdict_checks"],
-    ["waiver_checks"],
-    ["verification"],
+    ["resumption", "submission", "verdict_checks"],
+    ["submission_checks", "waiver_checks"],
+    ["rerun", "verification"],
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],
-    ["cli_certify"],
+    ["cli_certify", "cli_verify"],
     ["cli"],
 ]
 
