@@ -14,7 +14,9 @@ certification              suite x backend -> verdicts, also for pytest
 certificate, certify_suite verdicts -> certificate: a whole run, or the rest of one
 configuration              options -> the configurations that each get a certificate
 claim_draft                certificate -> claim
-report, cli                how it reads, and opcert check | generate | certify | claim | explore
+submission, signing        certificate -> the folder that is handed in, signed
+verification, rerun        certificate x suite -> flaws
+report, cli                how it reads, and opcert certify, verify and the others
 """
 
 from typing import TYPE_CHECKING, Any
