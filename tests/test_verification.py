@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,43 @@ def test_a_certificate_of_what_processes_do_is_sound(how: str) -> None:
     assert told(certificate) == []
 
 
+def test_a_certificate_of_what_depends_on_the_order_is_sound() -> None:
+    certificate = certify(f"{MISBEHAVING}:CrashesOnce", core_suite(), case="dml-split/*-f32-2-*")
+    assert [(each.kind, each.observed) for each in certificate.verdicts if each.kind] == [
+        ("state", "crash")
+    ]
+    assert told(certificate) == []
+
+
+def interrupted(backend: str | wrong.Right, at: int, **options: Any) -> Certificate:
+    def stop(_: Verdict, number: int, __: int) -> None:
+        if number == at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as reached:
+        certify(backend, core_suite(), operator="directml/*", progress=stop, **options)
+    certificate = reached.value.certificate
+    assert certificate.counts["not-run"] > 0
+    return certificate
+
+
+def test_a_certificate_of_an_interrupted_run_is_sound() -> None:
+    backend = f"{MISBEHAVING}:Misbehaves"
+    assert told(interrupted(backend, 9, options={"how": "lists"})) == []
+
+
+@pytest.mark.parametrize("at", [1, 100, 300])
+@pytest.mark.parametrize("backend", [wrong.ThroughFloat16, wrong.DeclinesHighRanks])
+def test_a_certificate_of_a_resumed_run_is_sound(
+    backend: Callable[[], wrong.Right], at: int
+) -> None:
+    former = interrupted(backend(), at)
+    assert told(former) == []
+    resumed = certify(backend(), core_suite(), operator="directml/*", resume=former)
+    assert resumed.counts["not-run"] == 0
+    assert told(resumed) == []
+
+
 def test_a_certificate_of_a_stopped_run_is_sound() -> None:
     certificate = certify(
         wrong.ThroughFloat16(), core_suite(), operator="directml/*", stop_at_failure=True
@@ -103,18 +141,6 @@ def test_a_waiver_whose_day_is_over_is_told() -> None:
 
 def test_a_flaw_is_one_line_that_no_terminal_obeys() -> None:
     assert str(Flaw("a\x1b[2J", "found\nb\u202e")) == r"a\x1b[2J: found b\u202e"
-
-
-def test_an_interrupted_run_in_a_process_is_sound() -> None:
-    def stop(_: Verdict, number: int, __: int) -> None:
-        if number == 9:
-            raise KeyboardInterrupt
-
-    with pytest.raises(Interrupted) as reached:
-        certify(f"{MISBEHAVING}:Misbehaves", core_suite(), options={"how": "none"}, progress=stop)
-    certificate = reached.value.certificate
-    assert certificate.counts["not-run"] > 0
-    assert told(certificate) == []
 
 
 def test_the_suite_may_be_made_of_specs_anew(tmp_path: Path) -> None:
