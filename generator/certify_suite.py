@@ -69,9 +69,8 @@ def certify(
     any); one that crashes or hangs is a verdict. `suite` is a folder, by default the core suite of
     opcert; without it and with `specs`, it is made from those, which the reference then follows
     too. `operator` and `case` are globs. `claim` says what the backend is claimed to support,
-    `waivers` which failures are known. `resume`
-    is the certificate of a former run of the same, whose cases that are not-run are run now; where
-    there are none, it is returned.
+    `waivers` which failures are known. `resume` is the certificate of a former run of the same,
+    whose cases that are not-run are run now; where there are none, it is returned.
 
     Raises:
         OpcertError: backend, suite, specs, selection, claim or waivers are at fault, or are not

@@ -166,6 +166,7 @@ def test_check_prints_cases_by_rule() -> None:
 
 def test_schema_is_json() -> None:
     assert json.loads(opcert("schema").stdout)["title"] == "Spec"
+    assert json.loads(opcert("schema", "--certificate").stdout)["title"] == "Certificate"
 
 
 def test_the_installed_command_runs_in_an_empty_folder(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -98,6 +99,14 @@ def test_a_crash_and_a_hang_can_be_waived_by_their_name(file: Path, status: Stat
     waivers = all_read(file, f"- {{case: '*', kind: {status}, {REST}}}\n")
     assert waivers.applied(failure(status, None)).status == "waived"
     assert waivers.applied(failure()).status == "fail"
+
+
+@pytest.mark.parametrize("kind", ["crash", "value"])
+def test_what_is_waived_can_be_lifted(file: Path, kind: str) -> None:
+    waivers = all_read(file, f"- {{case: '*', kind: {kind}, {REST}}}\n- {{case: '*', {REST}}}\n")
+    crash = replace(failure("crash", None), observed="crash")
+    for verdict in (failure(), crash, failure("pass", None), replace(failure(), detail="r")):
+        assert waivers.lifted(waivers.applied(verdict)) == verdict
 
 
 @pytest.mark.parametrize("status", ["pass", "unsupported", "not-run", "implementation-defined"])
