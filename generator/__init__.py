@@ -16,7 +16,9 @@ configuration              options -> the configurations that each get a certifi
 claim_draft                certificate -> claim
 accounts, case_programs    a case -> what it is there for, and Python that makes its call
 operator_page, pages       spec, suite -> HTML: each rule with the cases behind it
-report, cli                how it reads, and opcert check | generate | certify | claim | explore
+submission, signing        certificate -> the folder that is handed in, signed
+verification, rerun        certificate x suite -> flaws
+report, cli                how it reads, and opcert certify, verify and the others
 """
 
 from typing import TYPE_CHECKING, Any

@@ -17,6 +17,10 @@ from opcert.generator.waivers import Waiver
 
 SCHEMA = 2
 
+# Within the folder of the certificate: no way out of it, and nothing hidden.
+_PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
+FILE_NAME = f"^{_PART}(/{_PART})*$"
+FileName = Annotated[str, Field(pattern=FILE_NAME)]
 Moment = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")]
 
 
@@ -103,7 +107,7 @@ class Certificate(Record):
     claim: ClaimEntry | None
     waivers: WaiversEntry | None
     platform: Platform
-    files: Mapping[str, Digest]
+    files: Mapping[FileName, Digest]
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")

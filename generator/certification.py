@@ -1,20 +1,22 @@
 """Suite x backend -> verdicts: every case once, twins on demand, outputs looked at again."""
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
+from opcert.generator.anonymous import anonymous
 from opcert.generator.backends import Backend
 from opcert.generator.claims import Claim
 from opcert.generator.comparison import Kind
 from opcert.generator.errors import OpcertError, did_you_mean
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import ENDINGS, Outcome, Returned, run_vector, still_right, tireless
+from opcert.generator.scope import Scope, wholly_declined
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.support import support_of
-from opcert.generator.verdict import FAILURES, Status, Verdict, judge
+from opcert.generator.verdict import FAILURES, Verdict, judge
 
 # How many bytes of outputs are kept, to be looked at again after later cases.
 HELD = 1 << 26
@@ -44,9 +46,8 @@ class Certification:
         """
         self.backend = backend
         self.suite = suite
-        self.support = support_of(backend, suite)
-        self.feature_level = feature_level
-        self.claim = claim
+        content = None if claim is None else claim.content
+        self._scope = Scope(feature_level, content, support_of(backend, suite))
         _check_feature_level(suite, feature_level)
         self._cases = {case.id: (operator, case) for operator, case in suite}
         self._verdicts = {each.case: each for each in former}
@@ -70,7 +71,7 @@ class Certification:
     ) -> tuple[Verdict, Sequence[Returned]]:
         """Return the verdict of a case, and what is to be looked at again."""
         name = operator.index.operator
-        out_of_scope = self._out_of_scope(operator, case)
+        out_of_scope = self._scope.left_out(operator, case)
         if out_of_scope is not None:
             status, detail = out_of_scope
             return Verdict(case.id, name, status, None, "not-run", case.rules, detail), ()
@@ -81,6 +82,7 @@ class Certification:
         elif outcome.returned and outcome.fault is None and self._is_first(operator, case):
             outcome = _and(outcome, tireless(self.backend, operator, case))
             self._repeated[name] = case.id
+        outcome = anonymous(outcome)
         verdict = judge(name, case, outcome, twin)
         if verdict.status in FAILURES:
             about = _about(operator, case) + _printed(outcome)
@@ -98,28 +100,10 @@ class Certification:
         """The cases whose calls were made very often, one of an operator."""
         return tuple(self._repeated.values())
 
-    def _out_of_scope(
-        self, operator: OperatorSuite, case: IndexedCase
-    ) -> tuple[Status, str] | None:
-        # A changed call is in scope with the valid one: its own type or rank may be the mistake.
-        case = case if case.twin is None else operator.cases[case.twin]
-        level = self.feature_level
-        if level and operator.index.feature_levels and level not in case.feature_levels:
-            return "out-of-claim", f"not in feature level {level}"
-        if self.claim is not None:
-            beyond = self.claim.why_left_out(operator.index.operator, case)
-            if beyond is not None:
-                return "out-of-claim", beyond
-        declared = self.support.why_left_out(operator.index.operator, case)
-        return None if declared is None else ("unsupported", declared)
-
     def _as_claimed(self, verdict: Verdict) -> Verdict:
         """Fail what is claimed and not supported, whatever the backend declares."""
         _, case = self._cases[verdict.case]
-        if self.claim is None or verdict.status != "unsupported" or case.ambiguity is not None:
-            return verdict
-        # A changed call runs with the claimed one beside it; its own type or rank may be beyond.
-        if self.claim.why_left_out(verdict.operator, case) is not None:
+        if verdict.status != "unsupported" or not self._scope.promises(verdict.operator, case):
             return verdict
         detail = f"the claim has it, and it is not supported: {verdict.detail}"
         return replace(verdict, status="fail", kind="undeclared", detail=detail)
@@ -149,14 +133,18 @@ class Certification:
         """Return the verdicts so far, with rejections and declined cases settled."""
         while self._held:
             self._look_again()
-        declined = _declined(self._verdicts.values(), self._cases)
+        declined = wholly_declined(
+            (each.operator, self._cases[each.case][1].type, each.status == "unsupported")
+            for each in self._verdicts.values()
+            if each.status != "implementation-defined" and each.observed != "not-run"
+        )
         return [self._settled(verdict, declined) for verdict in self._verdicts.values()]
 
     def _settled(self, verdict: Verdict, declined: set[tuple[str, str]]) -> Verdict:
         _, case = self._cases[verdict.case]
         if verdict.status != "unsupported" or verdict.observed == "not-run":
             return verdict
-        if self.claim is not None:  # which has decided it
+        if self._scope.claim is not None:  # which has decided it
             return verdict
         if any((verdict.operator, each) in declined for each in {case.type, *case.index_types}):
             return verdict
@@ -167,17 +155,6 @@ class Certification:
             detail=f"declined, while other calls of {verdict.operator} with {case.type} are not; "
             f"declare in `support` what is not supported: {verdict.detail}",
         )
-
-
-def _declined(
-    verdicts: Iterable[Verdict], cases: Mapping[str, tuple[OperatorSuite, IndexedCase]]
-) -> set[tuple[str, str]]:
-    """Return each operator and data type of which no call that ran was anything but declined."""
-    statuses: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for verdict in verdicts:
-        if verdict.status != "implementation-defined" and verdict.observed != "not-run":
-            statuses[verdict.operator, cases[verdict.case][1].type].add(verdict.status)
-    return {key for key, found in statuses.items() if found == {"unsupported"}}
 
 
 def _check_feature_level(suite: Suite, level: str | None) -> None:

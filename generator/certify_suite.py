@@ -29,6 +29,7 @@ from opcert.generator.supervised import TIMEOUT, Supervised, hosted
 from opcert.generator.support import support_of
 from opcert.generator.verdict import FAILURES, Verdict
 from opcert.generator.waivers import Waivers, read_waivers
+from opcert.generator.yaml_source import Source
 
 # Told each verdict, its number and how many there will be.
 OnVerdict = Callable[[Verdict, int, int], None]
@@ -52,8 +53,8 @@ def certify(
     operator: str = "*",
     case: str = "*",
     feature_level: str | None = None,
-    claim: str | Path | None = None,
-    waivers: str | Path | None = None,
+    claim: str | Path | Source | None = None,
+    waivers: str | Path | Source | None = None,
     stop_at_failure: bool = False,
     timeout: float = TIMEOUT,
     memory: int = 0,
@@ -80,7 +81,7 @@ def certify(
     given = dict(options or {})
     # Read before the backend is made, which may change the current folder.
     claimed, level = _claimed(claim, opened, operator, feature_level)
-    known = None if waivers is None else read_waivers(Path(waivers), opened, given.get("device"))
+    known = None if waivers is None else read_waivers(_file(waivers), opened, given.get("device"))
     here = this_platform()
     found = _backend(backend, given, specs, isolated, timeout, memory)
     with ExitStack() as stack:
@@ -185,13 +186,17 @@ def _waived(verdicts: Sequence[Verdict], known: Waivers | None, ended: bool) -> 
 
 
 def _claimed(
-    claim: str | Path | None, suite: Suite, operator: str, feature_level: str | None
+    claim: str | Path | Source | None, suite: Suite, operator: str, feature_level: str | None
 ) -> tuple[Claim | None, str | None]:
     """Return the claim, and the feature level to certify."""
     if claim is None:
         return None, feature_level
-    found = read_claim(Path(claim), suite, operator)
+    found = read_claim(_file(claim), suite, operator)
     return found, found.feature_level(feature_level)
+
+
+def _file(given: str | Path | Source) -> Path | Source:
+    return given if isinstance(given, Source) else Path(given)
 
 
 def opened_suite(

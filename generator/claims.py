@@ -23,6 +23,14 @@ class ClaimContent(BaseModel):
     feature_level: str | None = None
     operators: Mapping[str, OperatorScope]
 
+    def why_left_out(self, operator: str, case: About) -> str | None:
+        """Return why `case` is not claimed, or None where it is."""
+        scope = self.operators.get(operator)
+        if scope is None:
+            return f"the claim leaves out {operator}"
+        beyond = scope.why_left_out(case)
+        return beyond and f"the claim leaves out {beyond}"
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -30,14 +38,6 @@ class Claim:
 
     content: ClaimContent
     source: Source
-
-    def why_left_out(self, operator: str, case: About) -> str | None:
-        """Return why `case` is not claimed, or None where it is."""
-        scope = self.content.operators.get(operator)
-        if scope is None:
-            return f"the claim leaves out {operator}"
-        beyond = scope.why_left_out(case)
-        return beyond and f"the claim leaves out {beyond}"
 
     def feature_level(self, asked: str | None) -> str | None:
         """Return the feature level to certify, where one was `asked` for besides.
@@ -52,13 +52,13 @@ class Claim:
         return asked if claimed is None else claimed
 
 
-def read_claim(path: Path, suite: Suite, operator: str = "*") -> Claim:
-    """Read the claim at `path`, for the operators of `suite` that match the glob `operator`.
+def read_claim(path: Path | Source, suite: Suite, operator: str = "*") -> Claim:
+    """Return the claim in a file, for the operators of `suite` that match the glob `operator`.
 
     Raises:
         SpecError: it is of another form, or names what there is not.
     """
-    source = Source(path)
+    source = path if isinstance(path, Source) else Source(path)
     claim = Claim(content_of(source, TypeAdapter(ClaimContent), ClaimContent), source)
     mistakes = _level_mistakes(claim, suite)
     # A part of a suite may go with a claim of more.

@@ -22,6 +22,7 @@ from opcert.generator.cli_options import (
     reports_errors,
 )
 from opcert.generator.cli_pages import docs, explain
+from opcert.generator.cli_verify import verify
 from opcert.generator.errors import OpcertError
 
 app = typer.Typer(
@@ -54,6 +55,7 @@ def main_options(
 
 
 app.command()(certify)
+app.command()(verify)
 
 
 @app.command("claim")

@@ -23,10 +23,11 @@ from opcert.generator.cli_options import (
 from opcert.generator.errors import OpcertError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from opcert.generator.certificate import Certificate
     from opcert.generator.configuration import Configuration
+    from opcert.generator.signing import Sign
 
 _SAID = {
     CONFORMANT: "conformant",
@@ -44,7 +45,9 @@ def certify(
     operator: OperatorOption = "*",
     case: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases.")] = "*",
     specs: SpecsOption = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for certificate.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the certificate; it holds nothing else.")
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the certificate in --out.")
     ] = False,
@@ -72,15 +75,27 @@ def certify(
     stop_at_failure: Annotated[
         bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
     ] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="PEM file of an Ed25519 private key to sign with."),
+    ] = None,
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
     from opcert.generator.backends import key_value
     from opcert.generator.certify_suite import certify as run
     from opcert.generator.certify_suite import opened_suite
     from opcert.generator.configuration import configurations
+    from opcert.generator.submission import CLAIM, WAIVERS
+    from opcert.generator.yaml_source import Source
 
+    if sign is not None and out is None:
+        raise OpcertError("--sign needs --out, the folder of the certificate to sign")
+    # A wrong key costs no run, and no backend sees the passphrase.
+    signs = None if sign is None else _signer(sign)
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to go on from")
+    paths = {CLAIM: claim, WAIVERS: waivers}
+    given = {name: Source(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
     found = configurations(backend, dict(map(key_value, backend_option or [])), isolated)
     begin = partial(
@@ -92,16 +107,40 @@ def certify(
         operator=operator,
         case=case,
         feature_level=feature_level,
-        claim=claim,
-        waivers=waivers,
+        claim=given.get(CLAIM),
+        waivers=given.get(WAIVERS),
         stop_at_failure=stop_at_failure,
         timeout=timeout,
         memory=memory << 20,
     )
     # Looked up before the backend runs, which may change the current folder.
     place = None if out is None else out.absolute()
-    certified = partial(_certified, begin, place, suite, _resumed(place, found) if resume else ())
+    files = {name: source.content for name, source in given.items()}
+    write = partial(_written, files=files, sign=signs)
+    resumed = _resumed(place, found) if resume else ()
+    certified = partial(_certified, begin, write, place, suite, resumed)
     raise typer.Exit(certified(found[0]) if len(found) == 1 else _each(certified, found))
+
+
+def _signer(path: Path) -> "Sign":
+    """Return what signs with the key at `path`; say so where others can read it."""
+    from opcert.generator.signing import is_exposed, signer
+
+    found = signer(path)
+    if is_exposed(path):
+        typer.echo(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
+    return found
+
+
+def _written(
+    certificate: "Certificate", target: Path, files: "Mapping[str, bytes]", sign: "Sign | None"
+) -> "Certificate":
+    """Write a certificate and the files beside it, and return it as it is written."""
+    from opcert.generator.submission import write_submission
+
+    stated = write_submission(certificate, target, files, sign)
+    typer.echo(f"wrote {target}{' and its signature' if sign else ''}", err=True)
+    return stated
 
 
 def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Configuration]":
@@ -141,26 +180,23 @@ def _each(certified: "Callable[[Configuration], int]", found: "Sequence[Configur
 
 def _certified(
     begin: "Callable[..., Certificate]",
+    write: "Callable[[Certificate, Path], Certificate]",
     out: Path | None,
     suite: Path | None,
     resumed: "Sequence[Configuration]",
     configuration: "Configuration",
 ) -> int:
     """Certify one configuration, write its certificate, print it, and return its exit code."""
-    from opcert.generator.certificate_file import (
-        NAME,
-        certificate_path,
-        read_certificate,
-        write_certificate,
-    )
+    from opcert.generator.certificate_file import NAME, read_certificate
     from opcert.generator.certify_suite import Interrupted
     from opcert.generator.report import console, progress, show
+    from opcert.generator.submission import submission_path
 
     folder = None if out is None else out / configuration.name
     former, target, interrupted = None, None, False
     if folder is not None:
         former = read_certificate(folder / NAME) if configuration in resumed else None
-        target = certificate_path(folder, suite)
+        target = submission_path(folder, suite)
     if former is not None:
         left = former.counts["not-run"]
         typer.echo(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
@@ -170,8 +206,7 @@ def _certified(
     except Interrupted as reached:
         certificate, interrupted = reached.certificate, True
     if target is not None:
-        write_certificate(certificate, target)
-        typer.echo(f"wrote {target}", err=True)
+        certificate = write(certificate, target)
     show(certificate, console())
     if interrupted:
         typer.echo("opcert: interrupted; the cases that were not reached are not-run", err=True)

@@ -23,7 +23,7 @@ def docs(
     suite: SuiteOption = None,
 ) -> None:
     """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
-    from opcert.generator.certificate import refuse_suite
+    from opcert.generator.certificate_file import refuse_suite
     from opcert.generator.pages import pages_of, write_pages
     from opcert.generator.spec_files import specs_in
     from opcert.generator.suite import Suite

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from opcert.generator.anonymous import without_names
 from opcert.generator.backends import Backend, reuse_of
 from opcert.generator.certificate import (
     BackendEntry,
@@ -36,16 +37,25 @@ def backend_entry(backend: Backend, options: Mapping[str, Any], support: Support
         version=backend.version,
         options=plain,
         support=support.declared,
-        reuse=_text(reuse) if (reuse := reuse_of(backend)) else None,
+        reuse=_text(without_names(reuse)) if (reuse := reuse_of(backend)) else None,
         delivery=backend.delivery if isinstance(backend, Isolated) else "as drawn",
     )
 
 
 def _plain(value: Any) -> Any:
     try:
-        return json.loads(_text(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+        return _without_names(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))
     except (TypeError, ValueError, RecursionError):
-        return _text(str(value))
+        return _without_names(str(value))
+
+
+def _without_names(value: Any) -> Any:
+    """Return plain data as another machine may see it, and a file can hold it."""
+    if isinstance(value, dict):
+        return {_text(key): _without_names(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_names(each) for each in value]
+    return _text(without_names(value)) if isinstance(value, str) else value
 
 
 def _text(given: str) -> str:

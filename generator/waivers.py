@@ -91,13 +91,13 @@ class Waivers:
         waiver = next((each for _, each in self._here if each.waives(verdict)), None)
         if waiver is None:
             return verdict
-        return replace(verdict, status="waived", detail=f"{_why(waiver)}{verdict.detail}")
+        return replace(verdict, status="waived", detail=f"{why(waiver)}{verdict.detail}")
 
     def lifted(self, verdict: Verdict) -> Verdict:
         """Return the verdict that `applied` has made `verdict` of."""
         for _, waiver in self._here:
             status = verdict.observed if verdict.observed in ENDINGS else "fail"
-            detail = verdict.detail.removeprefix(_why(waiver))
+            detail = verdict.detail.removeprefix(why(waiver))
             former = replace(verdict, status=status, detail=detail)
             if self.applied(former) == verdict:
                 return former
@@ -121,7 +121,8 @@ class Waivers:
         return [self.applied(verdict) for verdict in verdicts]
 
 
-def _why(waiver: Waiver) -> str:
+def why(waiver: Waiver) -> str:
+    """Return what the detail of a verdict that it waives begins with."""
     return f"{waiver.reason} (waived until {waiver.expires}; {waiver.owner}, {waiver.link}): "
 
 
@@ -129,13 +130,13 @@ def _kind(waiver: Waiver) -> str:
     return f" with the kind '{waiver.kind}'" if waiver.kind else ""
 
 
-def read_waivers(path: Path, suite: Suite, device: object = None) -> Waivers:
-    """Read the waivers at `path`, for a run of cases of `suite` on `device`.
+def read_waivers(path: Path | Source, suite: Suite, device: object = None) -> Waivers:
+    """Return the waivers in a file, for a run of cases of `suite` on `device`.
 
     Raises:
         SpecError: they are of another form, have expired, or speak of no case of the suite.
     """
-    source = Source(path)
+    source = path if isinstance(path, Source) else Source(path)
     content = content_of(source, TypeAdapter(tuple[Waiver, ...]), Waiver)
     today = datetime.now(UTC).date().isoformat()
     mistakes = [

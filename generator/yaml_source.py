@@ -76,9 +76,9 @@ class Source:
     def _text(self, path: Path) -> str:
         try:
             # Read once: what a shell substitutes for a file can be read no second time.
-            found = path.read_bytes()
-            self.sha256 = sha256(found).hexdigest()
-            return found.decode()
+            self.content = path.read_bytes()
+            self.sha256 = sha256(self.content).hexdigest()
+            return self.content.decode()
         except OSError as error:
             raise self._error(1, 1, f"cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:

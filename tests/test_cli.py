@@ -30,7 +30,7 @@ def test_help_names_every_command() -> None:
     result = opcert("--help")
     assert result.exit_code == 0
     commands = "backends", "certify", "claim", "driver-check", "explore", "generate", "check"
-    for command in (*commands, "coverage", "docs", "explain", "schema"):
+    for command in (*commands, "coverage", "docs", "explain", "schema", "verify"):
         assert command in result.stdout
 
 

@@ -40,6 +40,7 @@ COMMANDS = [
 ]
 SET_UP, REST = COMMANDS[:2], COMMANDS[2:]
 CPP = [command for command in REST if command.startswith(("c++ ", "./read_pack "))]
+SIGNED = [command for command in REST if "key.pem" in command or "public.pem" in command]
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +87,23 @@ def run(command: str, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def printed(folder: Path) -> str:
-    """What all commands but those of the C++ reader print, in the README's order."""
-    return "".join(run(command, folder) for command in REST if command not in CPP)
+    """What all commands print but those of the C++ reader and of keys, in the README's order."""
+    apart = (*CPP, *SIGNED)
+    return "".join(run(command, folder) for command in REST if command not in apart)
 
 
 def test_every_other_command_succeeds_in_the_readmes_order(printed: str, folder: Path) -> None:
     assert "CONFORMANT, bit-exact: my-slices 1.0" in printed
     assert "vendor/Reverse-1" in printed
     assert (folder / "results" / "certificate.json").is_file()
+    assert "sound: CONFORMANT, bit-exact: my-slices 1.0" in printed
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+def test_the_commands_of_keys_sign_and_verify(folder: Path) -> None:
+    said = "".join(run(command, folder) for command in SIGNED).splitlines()[-1]
+    assert said.startswith("sound: CONFORMANT, bit-exact: my-slices 1.0")
+    assert "not checked" not in said
 
 
 @pytest.mark.usefixtures("printed")

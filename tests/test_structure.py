@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 GENERATOR = ROOT / "generator"
 # From the spec to the command line; a module imports only from rows above its own, or its own row.
 LAYERS = [
-    ["errors", "element_types", "layouts", "python_files"],
+    ["errors", "element_types", "flaws", "signing", "layouts", "python_files"],
     ["calls", "choices", "packs", "yaml_source", "patterns"],
     ["arrays", "cover", "model_mistakes", "python_text", "rows", "siblings"],
     ["expressions"],
@@ -51,20 +51,23 @@ LAYERS = [
     ["driver_probes"],
     ["driver_check"],
     ["stage", "verdict"],
-    ["waivers"],
+    ["scope", "waivers"],
     ["trials"],
     ["search"],
     ["explore"],
     ["snippets"],
+    ["anonymous"],
     ["certification"],
     ["confirmation"],
     ["certificate", "pytest_suite"],
     ["certificate_file", "entries"],
-    ["resumption"],
+    ["resumption", "submission", "verdict_checks"],
+    ["submission_checks", "waiver_checks"],
+    ["rerun", "verification"],
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],
-    ["cli_certify", "cli_driver", "cli_pages"],
+    ["cli_certify", "cli_driver", "cli_pages", "cli_verify"],
     ["cli"],
 ]
 

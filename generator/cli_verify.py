@@ -1,0 +1,117 @@
+"""opcert verify: a certificate or its folder, as a third party checks it; flaws and exit code."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from opcert.generator.cli_options import BackendOptions, SpecsOption, SuiteOption, reports_errors
+from opcert.generator.errors import OpcertError
+
+if TYPE_CHECKING:
+    from opcert.generator.certificate import Certificate
+    from opcert.generator.flaws import Flaw
+    from opcert.generator.suite import Suite
+
+SOUND, FLAWED = 0, 1
+
+
+@reports_errors
+def verify(
+    path: Annotated[Path, typer.Argument(help="certificate.json, or the folder that it is in.")],
+    suite: SuiteOption = None,
+    specs: SpecsOption = None,
+    key: Annotated[
+        Path | None, typer.Option(help="PEM file of the public key that it was signed with.")
+    ] = None,
+    rerun: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Run so many of its cases again.")
+    ] = 0,
+    backend: Annotated[
+        str | None, typer.Option(help="What they are run on, as for certify.")
+    ] = None,
+    backend_option: BackendOptions = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the choice of cases to run again; else one at random.")
+    ] = None,
+) -> None:
+    """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
+    from opcert.generator.certificate_file import read_certificate
+    from opcert.generator.flaws import one_line
+    from opcert.generator.report import answer
+    from opcert.generator.submission_checks import certificate_in, folder_flaws, form_flaws
+    from opcert.generator.verification import flaws_of
+
+    if bool(rerun) != (backend is not None):
+        raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
+    target = certificate_in(path)
+    try:
+        certificate = read_certificate(target)
+    except OpcertError as error:
+        raise OpcertError(one_line(str(error))) from None
+    flaws, unchecked = _signature_flaws(target, key)
+    flaws += form_flaws(target, certificate)
+    if path.is_dir():
+        flaws += folder_flaws(path, certificate)
+    elif certificate.files:
+        unchecked.append("the files beside it (name the folder)")
+    opened = _opened(certificate, suite, specs)
+    flaws += flaws_of(certificate, opened)
+    if backend is not None:
+        flaws += _again(certificate, opened, rerun, seed, backend, backend_option or [], specs)
+    for flaw in flaws:
+        typer.echo(str(flaw))
+    left = f"; not checked: {', '.join(unchecked)}" if unchecked else ""
+    if flaws:
+        typer.echo(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
+        raise typer.Exit(FLAWED)
+    typer.echo(one_line(f"sound: {answer(certificate)}{left}"))
+
+
+def _signature_flaws(target: Path, key: Path | None) -> "tuple[list[Flaw], list[str]]":
+    """Return what is wrong with the signature, and what is not checked of it."""
+    from opcert.generator.flaws import Flaw
+    from opcert.generator.submission_checks import signature_beside
+
+    text = signature_beside(target)
+    if key is None:
+        return [], ["who made it (no signature)" if text is None else "the signature (no --key)"]
+    from opcert.generator.signing import public_key, wrong_signature
+
+    known = public_key(key)
+    if text is None:
+        return [Flaw(f"{target.name}.sig", f"found none; expected one that {key} holds for")], []
+    wrong = wrong_signature(text, target.read_bytes(), known)
+    return [Flaw(f"{target.name}.sig", wrong)] if wrong else [], []
+
+
+def _opened(certificate: "Certificate", suite: Path | None, specs: Path | None) -> "Suite":
+    """Return the suite in a folder, one made of `specs` as the certificate's was, or opcert's."""
+    from opcert.generator.suite import Suite
+    from opcert.generator.verification import regenerated
+
+    if specs is not None and suite is None:
+        return regenerated(certificate.suite, specs)
+    return Suite(suite, specs)
+
+
+def _again(
+    certificate: "Certificate",
+    suite: "Suite",
+    count: int,
+    seed: int | None,
+    backend: str,
+    options: list[str],
+    specs: Path | None,
+) -> "list[Flaw]":
+    """Run a sample of the cases again, and say which it is."""
+    from secrets import randbelow
+
+    from opcert.generator.backends import key_value
+    from opcert.generator.rerun import rerun_flaws, sample
+
+    seed = randbelow(1 << 32) if seed is None else seed
+    sampled = sample(certificate, suite, count, seed)
+    typer.echo(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
+    given = dict(map(key_value, options))
+    return list(rerun_flaws(certificate, suite, sampled, backend, given, specs))

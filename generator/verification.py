@@ -1,0 +1,151 @@
+"""Certificate x suite -> flaws: everything in it that contradicts the suite, or itself."""
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from fnmatch import fnmatchcase
+from itertools import dropwhile
+from pathlib import Path
+
+from opcert.generator.certificate import Certificate, SuiteEntry
+from opcert.generator.certificate_file import differences
+from opcert.generator.flaws import Flaw
+from opcert.generator.generation import suite_of
+from opcert.generator.operator_suite import OperatorSuite
+from opcert.generator.spec_files import specs_in
+from opcert.generator.suite import Suite
+from opcert.generator.suite_format import IndexedCase
+from opcert.generator.verdict import Verdict
+from opcert.generator.verdict_checks import Judged, VerdictChecks
+from opcert.generator.waiver_checks import waiver_flaws
+from opcert.generator.writing import write_suite
+
+# How far the clock of another machine may be ahead.
+_AHEAD = timedelta(days=1)
+
+Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]
+
+
+def flaws_of(certificate: Certificate, suite: Suite, now: datetime | None = None) -> list[Flaw]:
+    """Return what in a certificate, whose form is right, cannot be; `now` is when it is asked.
+
+    Its reader has recomputed conclusion and counts. Where it is of another suite, nothing can be
+    said of its verdicts.
+    """
+    now = datetime.now(UTC) if now is None else now
+    dated, other = list(_dates(certificate, now)), list(_another_suite(certificate, suite))
+    return dated + (other or list(_flaws_by_suite(certificate, suite, now.date())))
+
+
+def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iterator[Flaw]:
+    cases: Cases = {case.id: (operator, case) for operator, case in suite}
+    judged = [
+        Judged(*cases[verdict.case], verdict)
+        for verdict in certificate.verdicts
+        if verdict.case in cases
+    ]
+    yield from _feature_level(certificate, suite)
+    yield from _repeated(certificate, cases)
+    yield from _chosen(certificate, cases)
+    yield from _after_the_end(certificate.verdicts)
+    yield from VerdictChecks(certificate, judged).flaws()
+    yield from waiver_flaws(certificate, suite, judged, today)
+
+
+def _dates(certificate: Certificate, now: datetime) -> Iterator[Flaw]:
+    """Say which moments there are not, lie ahead, or come before the one that they follow."""
+    former = ""
+    moments = {
+        "platform.date": certificate.platform.date,
+        **{f"run.resumed.{i}": each for i, each in enumerate(certificate.run.resumed)},
+    }
+    for place, moment in moments.items():
+        try:
+            ahead = datetime.fromisoformat(moment) - now > _AHEAD
+        except ValueError:
+            yield Flaw(place, f"found {moment}; expected a moment that there is")
+            continue
+        if ahead:
+            yield Flaw(place, f"found {moment}, which is in the future")
+        if moment < former:
+            yield Flaw(place, f"found {moment}; expected {former} or later")
+        former = moment
+
+
+def _another_suite(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
+    stated = certificate.content()["suite"]
+    for place, found, wanted in differences(stated, suite.identity):
+        text = f"found {found}; the suite at hand has {wanted}; name another by --suite or --specs"
+        yield Flaw(".".join(("suite", *place)), text)
+
+
+def _feature_level(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
+    level, claim = certificate.selection.feature_level, certificate.claim
+    if level is not None and level not in suite.feature_levels:
+        yield Flaw("selection.feature_level", f"found {level}; no operator has it")
+    claimed = None if claim is None else claim.content.feature_level
+    if claimed is not None and claimed != level:
+        yield Flaw("selection.feature_level", f"found {level}; the claim has {claimed}")
+
+
+def _repeated(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:
+    """Say which of the cases that were called very often cannot have been."""
+    named = certificate.run.repeated
+    valid = [
+        case
+        for case in named
+        if case in cases and cases[case][1].expects == "outputs" and not cases[case][1].ambiguity
+    ]
+    for case in named:
+        if case not in valid:
+            yield Flaw("run.repeated", f"found {case}; expected valid calls of the suite")
+    for operator, count in Counter(cases[case][0].index.operator for case in valid).items():
+        if count > 1:
+            yield Flaw("run.repeated", f"found {count} cases of {operator}; expected one")
+
+
+def _chosen(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:
+    """Say where the cases are not those that were chosen of the suite, in its order."""
+    globs = certificate.selection
+    chosen = [
+        case
+        for case, (operator, _) in cases.items()
+        if fnmatchcase(operator.index.operator, globs.operator) and fnmatchcase(case, globs.case)
+    ]
+    found = [verdict.case for verdict in certificate.verdicts]
+    beyond, missing = set(found).difference(chosen), set(chosen).difference(found)
+    for case in found:
+        if case in beyond:
+            what = "which was not chosen" if case in cases else "which the suite does not have"
+            yield Flaw("verdicts", f"found one of {case}, {what}")
+    yield from (Flaw("verdicts", f"{case} has none") for case in chosen if case in missing)
+    if not beyond and not missing and found != chosen:
+        first = next(
+            i for i, pair in enumerate(zip(found, chosen, strict=True)) if len({*pair}) > 1
+        )
+        text = f"found {found[first]}; expected {chosen[first]}, in the order of the suite"
+        yield Flaw(f"verdicts.{first}", text)
+
+
+def _after_the_end(verdicts: Sequence[Verdict]) -> Iterator[Flaw]:
+    """Say which cases were run behind the first that was not: a run that ends does so once."""
+    for verdict in dropwhile(lambda each: each.status != "not-run", verdicts):
+        if verdict.status != "not-run":
+            text = f"found {verdict.status}, behind a case that is not-run; a run ends once"
+            yield Flaw(f"verdicts, {verdict.case}", text)
+
+
+def regenerated(stated: SuiteEntry, specs: Path) -> Suite:
+    """Return the suite of the operators, profile and seed that a certificate states, made anew.
+
+    Raises:
+        OpcertError: a spec has mistakes, or the profile is none.
+    """
+    chosen = [each for each in specs_in(specs, "*") if each.spec.operator in stated.specs]
+    jobs = min(len(chosen), os.cpu_count() or 1)
+    files = suite_of(chosen, stated.profile, stated.seed, jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        write_suite(Path(folder) / "suite", files)
+        return Suite(Path(folder) / "suite", specs)
