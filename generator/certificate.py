@@ -1,56 +1,127 @@
 """Verdicts -> certificate: what was certified, on what, with what result."""
 
 import json
-import os
-import platform
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from functools import cached_property
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from opcert.generator.errors import OpcertError, SuiteError, did_you_mean
-from opcert.generator.suite import default_folder
-from opcert.generator.verdict import Verdict
+from pydantic import Field, JsonValue, computed_field, model_validator
 
-SCHEMA = 1
-STATUSES = (
-    *("pass", "fail", "unsupported", "crash", "hang", "not-run"),
-    *("waived", "out-of-claim", "implementation-defined"),
-)
+from opcert.generator.claims import ClaimContent
+from opcert.generator.errors import did_you_mean
+from opcert.generator.suite_format import Digest, Record
+from opcert.generator.support import OperatorSupport
+from opcert.generator.verdict import STATUSES, Status, Verdict
+from opcert.generator.waivers import Waiver
+
+SCHEMA = 2
+
+Moment = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")]
 
 
-@dataclass(frozen=True)
-class Certificate:
+class SuiteEntry(Record):
+    """The suite: its format, what it was made of and with, and the digest of its manifest."""
+
+    version: int
+    profile: str
+    seed: int
+    digest: Digest
+    specs: Mapping[str, Digest]
+
+
+class Selection(Record):
+    """Which cases of the suite were chosen: globs, and a feature level."""
+
+    operator: str
+    case: str
+    feature_level: str | None
+
+
+class BackendEntry(Record):
+    """The backend, the options that it was made with, and what it declares."""
+
+    name: str
+    version: str
+    options: Mapping[str, JsonValue]
+    support: Mapping[str, OperatorSupport] | None
+
+
+class Run(Record):
+    """How the calls were made.
+
+    `isolated` is in a process of its own, where a call had `timeout` seconds and the process
+    `memory` bytes, null for any. The cases of `repeated` were called very often. The run was
+    `resumed` at these moments; outputs were not watched from before one to behind it.
+    """
+
+    isolated: bool
+    timeout: float | None
+    memory: int | None
+    repeated: tuple[str, ...]
+    resumed: tuple[Moment, ...]
+
+
+class ClaimEntry(Record):
+    """The claim, and the digest of its file."""
+
+    sha256: Digest
+    content: ClaimContent
+
+
+class WaiversEntry(Record):
+    """The waivers, and the digest of their file."""
+
+    sha256: Digest
+    content: tuple[Waiver, ...]
+
+
+class Platform(Record):
+    """Where the run took place, and when it began."""
+
+    date: Moment
+    opcert: str
+    system: str
+    machine: str
+    python: str
+    numpy: str
+
+
+class Certificate(Record):
     """The verdicts of one run of a backend on a suite, and what follows from them."""
 
-    backend: dict[str, Any]
-    suite: dict[str, Any]
-    selection: dict[str, Any]
-    platform: dict[str, str]
-    verdicts: Sequence[Verdict]
-    claim: dict[str, Any] | None = None
-    waivers: dict[str, Any] | None = None
+    suite: SuiteEntry
+    selection: Selection
+    backend: BackendEntry
+    run: Run
+    claim: ClaimEntry | None
+    waivers: WaiversEntry | None
+    platform: Platform
+    files: Mapping[str, Digest]
+    verdicts: tuple[Verdict, ...]
 
+    @model_validator(mode="after")
+    def _has_one_verdict_of_each_case(self) -> Self:
+        for case, count in Counter(verdict.case for verdict in self.verdicts).items():
+            if count > 1:
+                raise ValueError(f"{count} verdicts of {case}; expected one")
+        return self
+
+    @computed_field  # type: ignore[prop-decorator]
     @cached_property
-    def counts(self) -> dict[str, int]:
-        """How many verdicts have each status."""
-        found = Counter(verdict.status for verdict in self.verdicts)
-        return {status: found[status] for status in STATUSES}
+    def conformant(self) -> bool:
+        """Whether every case in scope has a verdict and none of them blocks."""
+        return not self.reasons
 
+    @computed_field  # type: ignore[prop-decorator]
     @cached_property
-    def operators(self) -> dict[str, dict[str, int]]:
-        """For each operator, how many of its verdicts have each status."""
-        found: dict[str, Counter[str]] = {}
-        for verdict in self.verdicts:
-            found.setdefault(verdict.operator, Counter())[verdict.status] += 1
-        return {
-            name: {status: counts[status] for status in STATUSES} for name, counts in found.items()
-        }
+    def grade(self) -> Literal["bit-exact", "value-exact"] | None:
+        """bit-exact, value-exact where only bits differ, or None where not conformant."""
+        if not self.conformant:
+            return None
+        return "value-exact" if self.counts["fail"] else "bit-exact"
 
+    @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def reasons(self) -> list[str]:
         """Why the backend is not conformant; nothing where it is."""
@@ -61,13 +132,38 @@ class Certificate:
                 blocking.append(f"{self.counts[status]} x {status}")
         return [*blocking, *self._unverified()]
 
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def summary(self) -> dict[Literal["cases"] | Status, int]:
+        """How many cases there are, and how many have each status."""
+        names: tuple[Literal["cases"] | Status, ...] = ("cases", *STATUSES)
+        cases = len(self.verdicts)
+        return {name: cases if name == "cases" else self.counts[name] for name in names}
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def operators(self) -> dict[str, dict[Status, int]]:
+        """For each operator, how many of its verdicts have each status."""
+        found: dict[str, Counter[Status]] = {}
+        for verdict in self.verdicts:
+            found.setdefault(verdict.operator, Counter())[verdict.status] += 1
+        return {
+            name: {status: counts[status] for status in STATUSES} for name, counts in found.items()
+        }
+
+    @cached_property
+    def counts(self) -> dict[Status, int]:
+        """How many verdicts have each status."""
+        found = Counter(verdict.status for verdict in self.verdicts)
+        return {status: found[status] for status in STATUSES}
+
     def _unverified(self) -> list[str]:
         verified = {
             v.operator
             for v in self.verdicts
             if v.status == "pass" or (v.status == "fail" and v.kind == "bits")
         }
-        claimed = () if self.claim is None else self.claim["content"]["operators"]
+        claimed = () if self.claim is None else self.claim.content.operators
         in_scope = {
             v.operator for v in self.verdicts if v.observed != "not-run" or v.operator in claimed
         }
@@ -79,93 +175,22 @@ class Certificate:
 
     def _sought(self) -> str:
         """Say what was asked for, and the operator that may have been meant."""
-        operator, case = self.selection["operator"], self.selection["case"]
-        near = did_you_mean(operator, list(self.suite["specs"])) if operator != "*" else ""
+        operator, case = self.selection.operator, self.selection.case
+        near = did_you_mean(operator, list(self.suite.specs)) if operator != "*" else ""
         return f"operator '{operator}', case '{case}'{near}"
 
-    @property
-    def conformant(self) -> bool:
-        """Whether every case in scope has a verdict and none of them blocks."""
-        return not self.reasons
+    def replaced(self, **parts: object) -> Self:
+        """Return a certificate with other `parts`."""
+        mine = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate({**mine, **parts})
 
-    @property
-    def grade(self) -> str | None:
-        """bit-exact, value-exact where only bits differ, or None where not conformant."""
-        if not self.conformant:
-            return None
-        return "value-exact" if self.counts["fail"] else "bit-exact"
+    def content(self) -> dict[str, Any]:
+        """Return what certificate.json holds, as plain data; the verdicts come last."""
+        # What is left out of a claim or a declaration stays out of it.
+        found = self.model_dump(mode="json", exclude_unset=True)
+        verdicts = found.pop("verdicts")
+        return {"schema": SCHEMA, **found, "verdicts": verdicts}
 
     def to_json(self) -> str:
         """Return the text of certificate.json."""
-        content = {
-            "schema": SCHEMA,
-            "conformant": self.conformant,
-            "grade": self.grade,
-            "reasons": self.reasons,
-            "suite": self.suite,
-            "selection": self.selection,
-            "backend": self.backend,
-            "claim": self.claim,
-            "waivers": self.waivers,
-            "platform": self.platform,
-            "summary": {"cases": len(self.verdicts), **self.counts},
-            "operators": self.operators,
-            "verdicts": [asdict(verdict) for verdict in self.verdicts],
-            "files": {},
-        }
-        return json.dumps(content, indent=1) + "\n"
-
-
-def this_platform() -> dict[str, str]:
-    """Return where and when a run takes place, as a certificate says it."""
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "opcert": version("opcert"),
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-    }
-
-
-def certificate_path(out: Path, suite: Path | None) -> Path:
-    """Return where in the folder `out`, which is made, a certificate goes: never into the suite.
-
-    Raises:
-        OpcertError: `out` is in a suite's folder, or cannot be made.
-    """
-    try:
-        target = out.resolve() / "certificate.json"
-        refuse_suite(target, suite)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
-            raise OpcertError(f"{target}: a folder; expected a file, or nothing")
-    except (OSError, RuntimeError) as error:
-        raise OpcertError(f"{out}: cannot be made: {error}") from None
-    return target
-
-
-def refuse_suite(target: Path, suite: Path | None) -> None:
-    """Refuse to write `target`, a resolved path, into a suite.
-
-    Raises:
-        SuiteError: it is in the folder of opcert's own suite, or of `suite`.
-    """
-    for folder in {default_folder().resolve(), (suite or default_folder()).resolve()}:
-        if target.is_relative_to(folder):
-            raise SuiteError(f"{target}: is inside the suite {folder}; expected a place outside")
-
-
-def write_certificate(certificate: Certificate, target: Path) -> None:
-    """Write a certificate to the file `target`, whole or not at all.
-
-    Raises:
-        OpcertError: it cannot be written.
-    """
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        fresh.write_text(certificate.to_json(), encoding="utf-8")
-        fresh.replace(target)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
+        return json.dumps(self.content(), indent=1) + "\n"

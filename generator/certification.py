@@ -7,13 +7,14 @@ from math import prod
 
 from opcert.generator.backends import Backend
 from opcert.generator.claims import Claim
+from opcert.generator.comparison import Kind
 from opcert.generator.errors import OpcertError, did_you_mean
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import ENDINGS, Outcome, Returned, run_vector, still_right, tireless
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.support import support_of
-from opcert.generator.verdict import FAILURES, Verdict, judge
+from opcert.generator.verdict import FAILURES, Status, Verdict, judge
 
 # How many bytes of outputs are kept, to be looked at again after later cases.
 HELD = 1 << 26
@@ -32,7 +33,15 @@ class Certification:
         suite: Suite,
         feature_level: str | None = None,
         claim: Claim | None = None,
+        *,
+        former: Iterable[Verdict] = (),
+        repeated: Iterable[str] = (),
     ) -> None:
+        """Begin, or go on from `former` verdicts, of a run that made the calls of `repeated` often.
+
+        Raises:
+            OpcertError: there is no such feature level, or the declaration is wrong.
+        """
         self.backend = backend
         self.suite = suite
         self.support = support_of(backend, suite)
@@ -40,8 +49,10 @@ class Certification:
         self.claim = claim
         _check_feature_level(suite, feature_level)
         self._cases = {case.id: (operator, case) for operator, case in suite}
-        self._verdicts: dict[str, Verdict] = {}
-        self._repeated: set[str] = set()
+        self._verdicts = {each.case: each for each in former}
+        self._repeated = {
+            self._cases[case][0].index.operator: case for case in repeated if case in self._cases
+        }
         self._held: deque[tuple[str, Returned]] = deque()
         self._held_bytes = 0
 
@@ -81,10 +92,17 @@ class Certification:
         name = operator.index.operator
         if name in self._repeated or case.ambiguity or not 0 < moves <= MOVED:
             return False
-        self._repeated.add(name)
+        self._repeated[name] = case.id
         return True
 
-    def _out_of_scope(self, operator: OperatorSuite, case: IndexedCase) -> tuple[str, str] | None:
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """The cases whose calls were made very often, one of an operator."""
+        return tuple(case for case in self._repeated.values() if case in self._verdicts)
+
+    def _out_of_scope(
+        self, operator: OperatorSuite, case: IndexedCase
+    ) -> tuple[Status, str] | None:
         # A changed call is in scope with the valid one: its own type or rank may be the mistake.
         case = case if case.twin is None else operator.cases[case.twin]
         level = self.feature_level
@@ -125,7 +143,7 @@ class Certification:
                 self._fail(case, "mutated-input", "an input was written to while later cases ran")
         return returned
 
-    def _fail(self, case: str, kind: str, detail: str) -> None:
+    def _fail(self, case: str, kind: Kind, detail: str) -> None:
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
 

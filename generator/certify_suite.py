@@ -1,7 +1,7 @@
 """Suite x backend -> certificate: the whole run."""
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from functools import partial
@@ -9,14 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from opcert.generator.backends import Backend, checked, closed
-from opcert.generator.certificate import Certificate, this_platform
+from opcert.generator.certificate import Certificate, SuiteEntry
 from opcert.generator.certification import Certification
 from opcert.generator.claims import Claim, read_claim
 from opcert.generator.confirmation import confirmed
+from opcert.generator.entries import (
+    backend_entry,
+    claim_entry,
+    run_entry,
+    selection_entry,
+    this_platform,
+    waivers_entry,
+)
 from opcert.generator.errors import OpcertError
 from opcert.generator.generation import generate
+from opcert.generator.resumption import going_on
 from opcert.generator.suite import Suite
 from opcert.generator.supervised import TIMEOUT, Supervised, hosted
+from opcert.generator.support import support_of
 from opcert.generator.verdict import FAILURES, Verdict
 from opcert.generator.waivers import Waivers, read_waivers
 
@@ -48,6 +58,7 @@ def certify(
     timeout: float = TIMEOUT,
     memory: int = 0,
     progress: OnVerdict = lambda *_: None,
+    resume: Certificate | None = None,
 ) -> Certificate:
     """Run the cases of a suite on a backend, and certify what it did.
 
@@ -57,10 +68,13 @@ def certify(
     any); one that crashes or hangs is a verdict. `suite` is a folder, by default the core suite of
     opcert; without it and with `specs`, it is made from those, which the reference then follows
     too. `operator` and `case` are globs. `claim` says what the backend is claimed to support,
-    `waivers` which failures are known.
+    `waivers` which failures are known. `resume`
+    is the certificate of a former run of the same, whose cases that are not-run are run now; where
+    there are none, it is returned.
 
     Raises:
-        OpcertError: backend, suite, specs, selection, claim or waivers are at fault.
+        OpcertError: backend, suite, specs, selection, claim or waivers are at fault, or are not
+            those of `resume`.
         Interrupted: with the certificate of what was reached, the rest not-run.
     """
     opened = opened_suite(suite, specs, operator)
@@ -73,37 +87,61 @@ def certify(
     with ExitStack() as stack:
         stack.callback(closed, found)
         begin = partial(Certification, found, opened, level, claimed)
-        certification = begin()
-        chosen = _not_run(opened, operator, case)
-        ended = _run(certification, list(chosen), known, progress, stop_at_failure)
-        chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
-        chosen |= {} if ended else _confirmed(found, begin, chosen)
-    certificate = Certificate(
-        backend={
-            "name": found.name,
-            "version": found.version,
-            "options": given,
-            "support": certification.support.described(),
-        },
-        suite=opened.identity,
-        selection={"operator": operator, "case": case, "feature_level": level},
-        platform=here,
+        begun = Certificate(
+            suite=SuiteEntry(**opened.identity),
+            selection=selection_entry(operator, case, level),
+            backend=backend_entry(found, given, support_of(found, opened)),
+            run=run_entry(found, timeout, memory),
+            claim=claim_entry(claimed),
+            waivers=waivers_entry(known),
+            platform=here,
+            files={},
+            verdicts=tuple(_not_run(opened, operator, case)),
+        )
+        if resume is not None:
+            begun = going_on(resume, begun)
+            if not resume.counts["not-run"]:
+                return resume
+        return _concluded(begin, begun, known, progress, stop_at_failure)
+
+
+def _concluded(
+    begin: Callable[..., Certification],
+    begun: Certificate,
+    known: Waivers | None,
+    progress: OnVerdict,
+    stop_at_failure: bool,
+) -> Certificate:
+    """Run the cases that `begun` has not run, and return the certificate that it becomes.
+
+    Raises:
+        Interrupted: with the certificate of what was reached.
+    """
+    chosen = {verdict.case: verdict for verdict in begun.verdicts}
+    left = [case for case, verdict in chosen.items() if verdict.status == "not-run"]
+    former = [verdict for case, verdict in chosen.items() if verdict.status != "not-run"]
+    former = former if known is None else list(map(known.lifted, former))
+    certification = begin(former=former, repeated=begun.run.repeated)
+    ended = _run(certification, left, known, progress, stop_at_failure)
+    chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
+    # Once all have run, so that it is the same failures however often the run was interrupted.
+    if all(verdict.status != "not-run" for verdict in chosen.values()) and not ended:
+        chosen |= _confirmed(certification.backend, begin, chosen)
+    certificate = begun.replaced(
+        run=begun.run.model_copy(update={"repeated": certification.repeated}),
         verdicts=_waived(list(chosen.values()), known, ended),
-        claim=None if claimed is None else claimed.described(),
-        waivers=None if known is None else known.described(),
     )
     if ended:
         raise Interrupted(certificate)
     return certificate
 
 
-def _not_run(suite: Suite, operator: str, case: str) -> dict[str, Verdict]:
-    """Return the verdicts before anything has run, of the cases that were chosen."""
-    return {
-        each.id: Verdict(each.id, of.index.operator, "not-run", None, "not-run", each.rules, "")
-        for of, each in suite
-        if fnmatchcase(of.index.operator, operator) and fnmatchcase(each.id, case)
-    }
+def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
+    """Yield the verdicts before anything has run, of the cases that were chosen."""
+    for of, each in suite:
+        name = of.index.operator
+        if fnmatchcase(name, operator) and fnmatchcase(each.id, case):
+            yield Verdict(each.id, name, "not-run", None, "not-run", each.rules, "")
 
 
 def _confirmed(
@@ -140,11 +178,11 @@ def _run(
     return False
 
 
-def _waived(verdicts: Sequence[Verdict], known: Waivers | None, ended: bool) -> list[Verdict]:
+def _waived(verdicts: Sequence[Verdict], known: Waivers | None, ended: bool) -> tuple[Verdict, ...]:
     if known is None:
-        return list(verdicts)
+        return tuple(verdicts)
     # What a run that was ended has not reached may be what a waiver is for.
-    return list(map(known.applied, verdicts)) if ended else known.settled(verdicts)
+    return tuple(map(known.applied, verdicts) if ended else known.settled(verdicts))
 
 
 def _claimed(

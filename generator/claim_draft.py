@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from opcert.generator.backends import Backend
-from opcert.generator.certificate import Certificate, refuse_suite
+from opcert.generator.certificate import Certificate
+from opcert.generator.certificate_file import refuse_suite
 from opcert.generator.certify_suite import OnVerdict, certify, opened_suite
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import OpcertError
@@ -164,9 +165,9 @@ def _yaml(content: Mapping[str, Any]) -> str:
 
 def _about(certificate: Certificate) -> str:
     backend, suite = certificate.backend, certificate.suite
-    options = "".join(f", {key}={value!r}" for key, value in backend["options"].items())
-    on = f"{suite['profile']} suite {suite['digest'][:12]}"
-    return f"{backend['name']} {backend['version']}{options} on {on}"
+    options = "".join(f", {key}={value!r}" for key, value in backend.options.items())
+    on = f"{suite.profile} suite {suite.digest[:12]}"
+    return f"{backend.name} {backend.version}{options} on {on}"
 
 
 def claim_path(out: Path, suite: Path | None) -> Path:

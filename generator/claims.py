@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
@@ -39,11 +38,6 @@ class Claim:
             return f"the claim leaves out {operator}"
         beyond = scope.why_left_out(case)
         return beyond and f"the claim leaves out {beyond}"
-
-    def described(self) -> dict[str, Any]:
-        """Return the claim as a certificate has it."""
-        content = self.content.model_dump(exclude_unset=True)
-        return {"sha256": self.source.sha256, "content": content}
 
     def feature_level(self, asked: str | None) -> str | None:
         """Return the feature level to certify, where one was `asked` for besides.

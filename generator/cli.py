@@ -85,7 +85,7 @@ def certify(
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
     from opcert.generator.backends import key_value
-    from opcert.generator.certificate import certificate_path, write_certificate
+    from opcert.generator.certificate_file import certificate_path, write_certificate
     from opcert.generator.certify_suite import Interrupted
     from opcert.generator.certify_suite import certify as run
     from opcert.generator.report import console, progress, show
@@ -275,11 +275,18 @@ def backends() -> None:
 
 @app.command()
 @reports_errors
-def schema() -> None:
-    """Print the JSON Schema of a spec, for editors."""
+def schema(
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="That of certificate.json instead.")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of a spec, for editors, or of a certificate."""
     import json
 
-    from opcert.generator.spec import json_schema
+    if certificate:
+        from opcert.generator.certificate_file import json_schema
+    else:
+        from opcert.generator.spec import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=1))
 

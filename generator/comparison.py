@@ -2,18 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from opcert.generator.element_types import Array, bits_of, name_of
+
+# What can be wrong where a case fails.
+Kind = Literal[
+    "count",
+    "type",
+    "dtype",
+    "shape",
+    "value",
+    "bits",
+    "accepted",
+    "rejected",
+    "uncredited",
+    "undeclared",
+    "mutated-input",
+    "aliased-output",
+    "unstable",
+    "state",
+    "protocol",
+]
 
 
 @dataclass(frozen=True)
 class Difference:
     """How outputs differ from the golden ones: the kind of failure, and which, where, what."""
 
-    kind: str
+    kind: Kind
     text: str
 
 
@@ -52,6 +71,7 @@ def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
     bits, wanted = bits_of(output), bits_of(expected)
     differing = bits != wanted
     unequal = differing & ~_same_value(expected, output)
+    kind: Kind
     kind, shown = ("value", unequal) if unequal.any() else ("bits", differing)
     first = np.unravel_index(int(np.argmax(shown)), shown.shape)
     where = [int(each) for each in first]

@@ -57,7 +57,9 @@ def _place(source: Source, error: Any) -> SpecPath:
 
 
 _EXPECTED = {
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping"),
+    **dict.fromkeys(
+        ("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "a mapping"
+    ),
     **dict.fromkeys(("tuple_type", "list_type"), "a list"),
     "string_type": "text",
     "int_type": "an integer",
@@ -80,11 +82,12 @@ def _model_text(errors: list[Any], model: type[BaseModel]) -> str:
         return f"missing key '{loc[-1]}'" if is_key else f"missing item {loc[-1] + 1}"
     if kind == "extra_forbidden":
         return f"unknown key '{loc[-1]}'{did_you_mean(loc[-1], _keys_at(loc[:-1], model))}"
-    expected = " or ".join(dict.fromkeys(map(_expected, errors)))
-    return f"found {json.dumps(first['input'])[:60]}; expected {expected}"
+    wanted = " or ".join(dict.fromkeys(map(expected, errors)))
+    return f"found {json.dumps(first['input'])[:60]}; expected {wanted}"
 
 
-def _expected(error: Any) -> str:
+def expected(error: Any) -> str:
+    """Say what a model wants in the place of an error."""
     known = _EXPECTED.get(error["type"])
     if known is None:
         return str(error["msg"]).removeprefix("Input should be ")

@@ -10,11 +10,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from opcert.generator.backend_list import Listed
-from opcert.generator.certificate import STATUSES, Certificate
+from opcert.generator.certificate import Certificate
 from opcert.generator.certify_suite import OnVerdict
 from opcert.generator.coverage import Coverage
 from opcert.generator.spec_check import RuleCounts
-from opcert.generator.verdict import Verdict
+from opcert.generator.verdict import STATUSES, Verdict
 
 # How many sorts of failures a terminal shows.
 SHOWN = 10
@@ -91,14 +91,14 @@ def answer(certificate: Certificate) -> str:
     """Return the conclusion in one line: for what, of what, and if not, why."""
     backend, suite = certificate.backend, certificate.suite
     passed = sum(counts["pass"] > 0 for counts in certificate.operators.values())
-    scope = [f"{passed} of {len(suite['specs'])} operators"]
-    chosen = certificate.selection.items()
+    scope = [f"{passed} of {len(suite.specs)} operators"]
+    chosen = certificate.selection
     scope += [f"{key} {value}" for key, value in chosen if value not in ("*", None)]
-    on = f"{suite['profile']} suite {suite['digest'][:12]}"
+    on = f"{suite.profile} suite {suite.digest[:12]}"
     if certificate.claim is not None:
-        scope.append(f"claim {certificate.claim['sha256'][:12]}")
+        scope.append(f"claim {certificate.claim.sha256[:12]}")
     waived = f", {certificate.counts['waived']} waived" if certificate.counts["waived"] else ""
-    subject = f"{backend['name']} {backend['version']} on {', '.join([on, *scope])}"
+    subject = f"{backend.name} {backend.version} on {', '.join([on, *scope])}"
     if certificate.conformant:
         return f"CONFORMANT, {certificate.grade}{waived}: {subject}"
     return f"NOT CONFORMANT{waived}: {subject}: {'; '.join(certificate.reasons)}"

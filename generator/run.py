@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from opcert.generator.suite_format import IndexedCase
 
 Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
 # What leaves no process to go on with.
-ENDINGS = ("crash", "hang")
+ENDINGS: Final = ("crash", "hang")
 
 # How often one call of each operator is made.
 REPEATS = 300

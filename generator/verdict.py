@@ -1,35 +1,51 @@
 """Vector + outcome -> verdict."""
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
-from opcert.generator.run import ENDINGS, Outcome
+from pydantic import ConfigDict
+
+from opcert.generator.comparison import Kind
+from opcert.generator.run import ENDINGS, Observed, Outcome
 from opcert.generator.suite_format import IndexedCase
 
+Status = Literal[
+    "pass",
+    "fail",
+    "unsupported",
+    "crash",
+    "hang",
+    "not-run",
+    "waived",
+    "out-of-claim",
+    "implementation-defined",
+]
+STATUSES: tuple[Status, ...] = get_args(Status)
 # The statuses that are against a backend.
 FAILURES = ("fail", "crash", "hang")
-# What can be wrong where a case fails.
-KINDS = (
-    *("count", "type", "dtype", "shape", "value", "bits", "accepted", "rejected", "uncredited"),
-    *("undeclared", "mutated-input", "aliased-output", "unstable", "state", "protocol"),
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What became of one case; `observed` is the raw outcome, whatever the status."""
 
+    # How one is read from a certificate.
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
+
     case: str
     operator: str
-    status: str
-    kind: str | None
-    observed: str
+    status: Status
+    kind: Kind | None
+    observed: Observed
     rules: tuple[str, ...]
     detail: str
 
 
 def judge(operator: str, case: IndexedCase, outcome: Outcome, twin: Verdict | None) -> Verdict:
     """Judge what a backend did with a case; `twin` is the verdict of the valid call beside it."""
-    status: str
+    status: Status
+    kind: Kind | None
     if outcome.observed in ENDINGS:
         status, kind, detail = outcome.observed, None, outcome.reason
     elif case.expects == "rejection":
@@ -40,10 +56,12 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, twin: Verdict | No
         expected = "rejection" if case.expects == "rejection" else "outputs"
         detail = f"open: {case.ambiguity}; the reference gives {expected}; {status}: {detail}"
         status, kind = "implementation-defined", None
+    # What another process says may be no text that a file could hold.
+    detail = detail.encode(errors="replace").decode()
     return Verdict(case.id, operator, status, kind, outcome.observed, case.rules, detail)
 
 
-def _judge_outputs(outcome: Outcome) -> tuple[str, str | None, str]:
+def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "rejected":
@@ -55,7 +73,7 @@ def _judge_outputs(outcome: Outcome) -> tuple[str, str | None, str]:
 
 def _judge_rejection(
     case: IndexedCase, outcome: Outcome, twin: Verdict | None
-) -> tuple[str, str | None, str]:
+) -> tuple[Status, Kind | None, str]:
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "outputs":

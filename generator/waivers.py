@@ -8,12 +8,13 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from opcert.generator.errors import SpecError, did_you_mean
 from opcert.generator.model_mistakes import content_of
+from opcert.generator.run import ENDINGS
 from opcert.generator.suite import Suite
 from opcert.generator.verdict import FAILURES, KINDS, Verdict
 from opcert.generator.yaml_source import Source
@@ -75,14 +76,9 @@ class Waiver(BaseModel):
 class Waivers:
     """The waivers of one file, for a run on `device`."""
 
-    content: Sequence[Waiver]
+    content: tuple[Waiver, ...]
     source: Source
     device: object = None
-
-    def described(self) -> dict[str, Any]:
-        """Return them as a certificate has them."""
-        content = [each.model_dump(exclude_unset=True) for each in self.content]
-        return {"sha256": self.source.sha256, "content": content}
 
     @cached_property
     def _here(self) -> list[tuple[int, Waiver]]:
@@ -95,8 +91,17 @@ class Waivers:
         waiver = next((each for _, each in self._here if each.waives(verdict)), None)
         if waiver is None:
             return verdict
-        why = f"{waiver.reason} (waived until {waiver.expires}; {waiver.owner}, {waiver.link})"
-        return replace(verdict, status="waived", detail=f"{why}: {verdict.detail}")
+        return replace(verdict, status="waived", detail=f"{_why(waiver)}{verdict.detail}")
+
+    def lifted(self, verdict: Verdict) -> Verdict:
+        """Return the verdict that `applied` has made `verdict` of."""
+        for _, waiver in self._here:
+            status = verdict.observed if verdict.observed in ENDINGS else "fail"
+            detail = verdict.detail.removeprefix(_why(waiver))
+            former = replace(verdict, status=status, detail=detail)
+            if self.applied(former) == verdict:
+                return former
+        return verdict
 
     def settled(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """Return the `verdicts` of a run with its failures waived.
@@ -114,6 +119,10 @@ class Waivers:
         if mistakes:
             raise SpecError(mistakes)
         return [self.applied(verdict) for verdict in verdicts]
+
+
+def _why(waiver: Waiver) -> str:
+    return f"{waiver.reason} (waived until {waiver.expires}; {waiver.owner}, {waiver.link}): "
 
 
 def _kind(waiver: Waiver) -> str:

@@ -253,7 +253,7 @@ def test_a_draft_claims_what_was_declined_only_at_times_and_says_so() -> None:
 def test_a_draft_has_the_feature_level_that_was_run(claim: Path) -> None:
     draft = draft_claim(wrong.Right(), core_suite(), operator=SPLIT, feature_level="1_0")
     certificate = claiming(claim, draft.text, operator=SPLIT)
-    assert certificate.selection["feature_level"] == "1_0"
+    assert certificate.selection.feature_level == "1_0"
     assert certificate.conformant
 
 

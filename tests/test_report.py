@@ -63,5 +63,5 @@ def test_the_answer_says_of_how_many_operators_and_for_what() -> None:
 def test_a_failure_without_rules_is_shown(wrong: Certificate) -> None:
     bare = Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), "wrong")
     shown = console()
-    show(Certificate(wrong.backend, wrong.suite, wrong.selection, {}, [bare]), shown)
+    show(wrong.replaced(verdicts=(bare,)), shown)
     assert "fail (value) a/b" in text(shown)

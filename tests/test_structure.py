@@ -54,6 +54,8 @@ LAYERS = [
     ["certification"],
     ["confirmation"],
     ["certificate", "pytest_suite"],
+    ["certificate_file", "entries"],
+    ["resumption"],
     ["certify_suite", "coverage"],
     ["claim_draft", "report"],
     ["cli_options"],

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.comparison import Difference
+from opcert.generator.comparison import Difference, Kind
 from opcert.generator.run import Observed, Outcome
 from opcert.generator.suite_format import IndexedCase
-from opcert.generator.verdict import Verdict, judge
+from opcert.generator.verdict import Status, Verdict, judge
 
 VALID: dict[str, Any] = {
     "id": "example-1/valid",
@@ -27,7 +27,7 @@ def judged(case: dict[str, Any], outcome: Outcome, twin: Verdict | None = None) 
     return judge("example/Example-1", IndexedCase(**case), outcome, twin)
 
 
-def twin(status: str, kind: str | None = None) -> Verdict:
+def twin(status: Status, kind: Kind | None = None) -> Verdict:
     return Verdict("example-1/valid", "example/Example-1", status, kind, "outputs", (), "")
 
 

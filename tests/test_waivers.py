@@ -11,9 +11,10 @@ from typer.testing import CliRunner, Result
 
 from opcert.generator import Certificate, certify
 from opcert.generator.cli import app
+from opcert.generator.comparison import Kind
 from opcert.generator.errors import SpecError
 from opcert.generator.report import answer
-from opcert.generator.verdict import KINDS, Verdict
+from opcert.generator.verdict import KINDS, Status, Verdict
 from opcert.generator.waivers import Waivers, read_waivers
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
@@ -51,7 +52,7 @@ def all_read(file: Path, text: str, device: str | None = None) -> Waivers:
     return read_waivers(file, core_suite(), device)
 
 
-def failure(status: str = "fail", kind: str | None = "value") -> Verdict:
+def failure(status: Status = "fail", kind: Kind | None = "value") -> Verdict:
     case = next(iter(core_suite().operators[SPLIT].cases.values()))
     return Verdict(case.id, SPLIT, status, kind, "outputs", case.rules, "went wrong")
 
@@ -93,21 +94,21 @@ def test_case_and_rule_both_have_to_match(file: Path) -> None:
 
 
 @pytest.mark.parametrize("status", ["crash", "hang"])
-def test_a_crash_and_a_hang_can_be_waived_by_their_name(file: Path, status: str) -> None:
+def test_a_crash_and_a_hang_can_be_waived_by_their_name(file: Path, status: Status) -> None:
     waivers = all_read(file, f"- {{case: '*', kind: {status}, {REST}}}\n")
     assert waivers.applied(failure(status, None)).status == "waived"
     assert waivers.applied(failure()).status == "fail"
 
 
 @pytest.mark.parametrize("status", ["pass", "unsupported", "not-run", "implementation-defined"])
-def test_what_is_no_failure_is_not_waived(file: Path, status: str) -> None:
+def test_what_is_no_failure_is_not_waived(file: Path, status: Status) -> None:
     waivers = all_read(file, f"- {{case: '*', {REST}}}\n")
     assert waivers.applied(failure(status, None)).status == status
 
 
 @pytest.mark.parametrize(("device", "status"), [("NPU", "waived"), ("CPU", "fail"), (None, "fail")])
 def test_a_waiver_of_one_device_holds_there_alone(
-    file: Path, device: str | None, status: str
+    file: Path, device: str | None, status: Status
 ) -> None:
     waivers = all_read(file, f"- {{case: '*', device: NPU, {REST}}}\n", device)
     assert waivers.settled([failure()])[0].status == status

@@ -3,9 +3,9 @@
 from functools import cache
 
 from opcert.generator import certification
-from opcert.generator.certificate import Certificate
 from opcert.generator.suite import Suite
 from opcert.generator.verdict import Verdict
+from tests import made_certificate
 from tests.faults.fault import Fault
 
 
@@ -27,9 +27,7 @@ def first_failure(fault: Fault) -> Verdict | None:
         if verdict.status == "fail":
             return verdict
     verdicts = run.finish()
-    certificate = Certificate(
-        {}, suite.identity, {"operator": fault.operator, "case": "*"}, {}, verdicts
-    )
+    certificate = made_certificate.certificate(verdicts)
     if certificate.conformant and certificate.grade == "bit-exact":
         return None
     return next(verdict for verdict in verdicts if verdict.status != "pass")

@@ -1,0 +1,27 @@
+"""A certificate of made-up verdicts, for what follows from them."""
+
+from collections.abc import Sequence
+
+from opcert.generator.certificate import BackendEntry, Certificate, Run, Selection, SuiteEntry
+from opcert.generator.entries import this_platform
+from opcert.generator.verdict import Verdict
+
+OPERATOR = "vendor/A-1"
+DIGEST = "0123456789abcdef" * 4
+
+
+def certificate(verdicts: Sequence[Verdict]) -> Certificate:
+    """Return a certificate that has `verdicts`."""
+    return Certificate(
+        suite=SuiteEntry(
+            version=2, profile="core", seed=0, digest=DIGEST, specs={OPERATOR: DIGEST}
+        ),
+        selection=Selection(operator="*", case="*", feature_level=None),
+        backend=BackendEntry(name="b", version="1", options={}, support=None),
+        run=Run(isolated=False, timeout=None, memory=None, repeated=(), resumed=()),
+        claim=None,
+        waivers=None,
+        platform=this_platform(),
+        files={},
+        verdicts=tuple(verdicts),
+    )
