@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from opcert.generator.comparison import Kind
 from opcert.generator.suite_format import IndexedCase
-from opcert.generator.verdict import FAILURES, Verdict
+from opcert.generator.verdict import FAILURES, Status, Verdict
 
 # The gravest first; where bits alone differ, values are right.
 _GRAVITY = ("crash", "hang", "fail")
@@ -16,8 +17,8 @@ class Cause:
     """Failures that are alike: what they have in common, and their verdicts as they came."""
 
     operator: str
-    status: str
-    kind: str | None
+    status: Status
+    kind: Kind | None
     rule: str | None
     verdicts: tuple[Verdict, ...]
 
@@ -28,7 +29,7 @@ class Cause:
 
 def causes(verdicts: Iterable[Verdict]) -> list[Cause]:
     """Group failures, the worst first: what ends the process, then by number, bits last."""
-    found: dict[tuple[str, str, str | None, str | None], list[Verdict]] = {}
+    found: dict[tuple[str, Status, Kind | None, str | None], list[Verdict]] = {}
     for each in verdicts:
         if each.status in FAILURES:
             rule = each.rules[0] if each.rules else None

@@ -31,8 +31,8 @@ class Excerpt(Record):
         """Say which elements these are."""
         size = prod(self.shape)
         number = len(self.expected) // (2 * ELEMENT_TYPES[self.type].itemsize)
-        which = "all" if number == size else f"{number} of the"
-        return f"Output {self.output}, {self.type}{list(self.shape)}: {which} {size} elements."
+        which = "whole" if number == size else f"{number} of its {size} elements"
+        return f"Output {self.output}, {self.type}{list(self.shape)}, {which}."
 
 
 def excerpt(output: int, expected: Array, actual: Array, first: int) -> Excerpt:

@@ -6,31 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opcert.generator.causes import Cause, causes
+from opcert.generator.cause_page import CausePage, cause_page
+from opcert.generator.causes import causes
 from opcert.generator.certificate import Certificate
-from opcert.generator.excerpts import Shown, shown
+from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
+from opcert.generator.tallies import MARKS, Tally, headline, tally_of
 from opcert.generator.verdict import FAILURES, STATUSES, Status, Verdict
 from opcert.generator.waivers import Waiver
 
-# Told apart without colour.
-MARKS: Mapping[Status, str] = {
-    "pass": "\N{CHECK MARK}",
-    "fail": "\N{BALLOT X}",
-    "crash": "\N{DOUBLE EXCLAMATION MARK}",
-    "hang": "\N{HORIZONTAL ELLIPSIS}",
-    "not-run": "\N{WHITE SQUARE}",
-    "waived": "\N{WHITE UP-POINTING TRIANGLE}",
-    "unsupported": "\N{EN DASH}",
-    "out-of-claim": "\N{WHITE CIRCLE}",
-    "implementation-defined": "\N{WHITE DIAMOND}",
-}
-# What a cell is coloured by: what blocks, then what was verified, then why nothing was.
-_GRAVITY: Sequence[Status] = (
-    *("crash", "hang", "fail", "not-run", "waived", "pass"),
-    *("unsupported", "implementation-defined", "out-of-claim"),
-)
 _EXPLAINED: Mapping[Status, str] = {
     "unsupported": "the backend does not have it, and said so",
     "waived": "a known failure, owned up to below",
@@ -38,45 +23,8 @@ _EXPLAINED: Mapping[Status, str] = {
     "implementation-defined": "the document leaves it open, so it decides nothing",
     "not-run": "not reached",
 }
-# How many cases that are alike are named, and how much of what was observed is in the list.
-_NAMED = 20
+# How much of what was observed is in the list of cases.
 _OBSERVED = 200
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Some verdicts: how many there are, of which status the gravest is, and how many have it."""
-
-    counts: Mapping[Status, int]
-
-    @property
-    def cases(self) -> int:
-        """How many verdicts there are."""
-        return sum(self.counts.values())
-
-    @property
-    def passed(self) -> int:
-        """How many passed."""
-        return self.counts.get("pass", 0)
-
-    @property
-    def status(self) -> Status:
-        """The gravest status among them."""
-        return next((each for each in _GRAVITY if self.counts.get(each)), "not-run")
-
-    @property
-    def count(self) -> int:
-        """How many have it."""
-        return self.counts.get(self.status, 0)
-
-    @property
-    def told(self) -> str:
-        """Each status with its number."""
-        return ", ".join(f"{n} {s}" for s in STATUSES if (n := self.counts.get(s)))
-
-
-def _tally(verdicts: Iterator[Verdict] | Sequence[Verdict]) -> Tally:
-    return Tally(Counter(each.status for each in verdicts))
 
 
 @dataclass(frozen=True)
@@ -85,7 +33,7 @@ class MatrixRow:
 
     operator: str
     how: str
-    cells: Sequence[Tally]
+    cells: Mapping[str, Tally]
 
 
 @dataclass(frozen=True)
@@ -111,36 +59,6 @@ class LevelRow(Tally):
 
     operator: str
     level: str
-
-
-@dataclass(frozen=True)
-class RuleText:
-    """A rule that a failing case exercises."""
-
-    id: str
-    text: str
-    clause: str
-
-
-@dataclass(frozen=True)
-class CausePage:
-    """Failures that are alike, with the smallest of them."""
-
-    operator: str
-    status: Status
-    title: str
-    number: str
-    case: str
-    call: str
-    expected: str
-    rules: Sequence[RuleText]
-    detail: str
-    log: str
-    excerpt: Sequence[Shown]
-    excerpt_of: str
-    snippet: str
-    alike: Sequence[str]
-    more: int
 
 
 @dataclass(frozen=True)
@@ -173,11 +91,7 @@ class ReportPage:
     @property
     def headline(self) -> str:
         """The answer."""
-        if not self.conformant:
-            return "Not conformant"
-        waived = self._certificate.counts["waived"]
-        known = f", {waived} failure{'s' * (waived > 1)} waived" if waived else ""
-        return f"Conformant, {self._certificate.grade}{known}"
+        return headline(self._certificate)
 
     @property
     def reasons(self) -> Sequence[str]:
@@ -234,7 +148,8 @@ class ReportPage:
     @cached_property
     def types(self) -> list[str]:
         """The types of the first inputs of the cases."""
-        return list(dict.fromkeys(self._case(each).type for each in self._certificate.verdicts))
+        found = {self._case(each).type for each in self._certificate.verdicts}
+        return [each for each in ELEMENT_TYPES if each in found]
 
     def _case(self, verdict: Verdict) -> IndexedCase:
         return self._cases[verdict.case][1]
@@ -245,8 +160,11 @@ class ReportPage:
         support = self._certificate.backend.support or {}
         for operator, verdicts in self._by_operator.items():
             how = support[operator].how if operator in support else ""
-            of_type = [[v for v in verdicts if self._case(v).type == each] for each in self.types]
-            yield MatrixRow(operator, how, list(map(_tally, of_type)))
+            of_type: dict[str, list[Verdict]] = {each: [] for each in self.types}
+            for each in verdicts:
+                of_type[self._case(each).type].append(each)
+            cells = {each: tally_of(found) for each, found in of_type.items()}
+            yield MatrixRow(operator, how, cells)
 
     @cached_property
     def _by_operator(self) -> dict[str, list[Verdict]]:
@@ -259,7 +177,9 @@ class ReportPage:
     def levels(self) -> list[LevelRow]:
         """The feature levels of the operators that have some."""
         return [
-            LevelRow(_tally([v for v in verdicts if level in self._levels(v)]).counts, name, level)
+            LevelRow(
+                tally_of([v for v in verdicts if level in self._levels(v)]).counts, name, level
+            )
             for name, verdicts in self._by_operator.items()
             for level in self._suite.operators[name].index.feature_levels
         ]
@@ -290,34 +210,7 @@ class ReportPage:
     def causes(self) -> Iterator[CausePage]:
         """The failures, by cause."""
         for cause in causes(self._certificate.verdicts):
-            yield self._cause(cause)
-
-    def _cause(self, cause: Cause) -> CausePage:
-        verdict = cause.smallest({v.case: self._case(v) for v in cause.verdicts})
-        of, case = self._cases[verdict.case]
-        others = [each.case for each in cause.verdicts if each is not verdict]
-        excerpt = self._certificate.excerpts.get(case.id)
-        lines = verdict.detail.splitlines()
-        printed = [line.strip() for line in lines if line.strip().startswith("printed: ")]
-        said = [line for line in lines if not line.strip().startswith(("printed: ", "in "))]
-        rules = [case.rule] if case.rule else [r for r in case.rules if r == cause.rule]
-        return CausePage(
-            operator=cause.operator,
-            status=verdict.status,
-            title=f"{cause.rule or cause.operator}: {cause.kind or cause.status}",
-            number=f"{len(cause.verdicts)} case{'s' * (len(cause.verdicts) > 1)}",
-            case=case.id,
-            call=of.call(case),
-            expected=_expected(case),
-            rules=[RuleText(r, (t := of.index.rules[r]).text, t.clause) for r in rules],
-            detail="\n".join(said),
-            log="\n".join(line.removeprefix("printed: ") for line in printed),
-            excerpt=[] if excerpt is None else list(shown(excerpt)),
-            excerpt_of="" if excerpt is None else excerpt.told,
-            snippet="",
-            alike=others[:_NAMED],
-            more=max(len(others) - _NAMED, 0),
-        )
+            yield cause_page(cause, self._certificate, self._cases)
 
     @property
     def waivers(self) -> list[WaiverRow]:
@@ -356,10 +249,3 @@ class ReportPage:
                 for each in self._certificate.verdicts
             ],
         }
-
-
-def _expected(case: IndexedCase) -> str:
-    if case.expects == "rejection":
-        return f"a rejection, for it breaks {case.rule}; {case.why}"
-    outputs = ", ".join(f"{each.type}{list(each.shape)}" for each in case.outputs)
-    return f"outputs {outputs}" if outputs else "no outputs"
