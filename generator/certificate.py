@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, computed_field, model_validator
 
 from opcert.generator.claims import ClaimContent
 from opcert.generator.errors import did_you_mean
+from opcert.generator.excerpts import Excerpt
 from opcert.generator.suite_format import Digest, Record
 from opcert.generator.support import OperatorSupport
 from opcert.generator.verdict import STATUSES, Status, Verdict
@@ -108,6 +109,8 @@ class Certificate(Record):
     waivers: WaiversEntry | None
     platform: Platform
     files: Mapping[FileName, Digest]
+    # Of the smallest case of each cause: what around its first wrong element was expected, and got.
+    excerpts: Mapping[str, Excerpt]
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")

@@ -10,6 +10,7 @@ from opcert.generator.backends import Backend
 from opcert.generator.claims import Claim
 from opcert.generator.comparison import Kind
 from opcert.generator.errors import OpcertError, did_you_mean
+from opcert.generator.excerpts import Excerpt
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import ENDINGS, Outcome, Returned, run_vector, still_right, tireless
 from opcert.generator.scope import Scope, wholly_declined
@@ -54,6 +55,7 @@ class Certification:
         self._repeated = {
             self._cases[case][0].index.operator: case for case in repeated if case in self._cases
         }
+        self.excerpts: dict[str, Excerpt] = {}
         self._held: deque[tuple[str, Returned]] = deque()
         self._held_bytes = 0
 
@@ -85,6 +87,8 @@ class Certification:
         outcome = anonymous(outcome)
         verdict = judge(name, case, outcome, twin)
         if verdict.status in FAILURES:
+            if outcome.fault is not None and outcome.fault.excerpt is not None:
+                self.excerpts[case.id] = outcome.fault.excerpt
             about = _about(operator, case) + _printed(outcome)
             verdict = replace(verdict, detail=f"{verdict.detail}\n    {about}")
         return verdict, outcome.returned

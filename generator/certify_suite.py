@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opcert.generator.backends import Backend, checked, closed
+from opcert.generator.causes import causes
 from opcert.generator.certificate import Certificate, SuiteEntry
 from opcert.generator.certification import Certification
 from opcert.generator.claims import Claim, read_claim
@@ -22,6 +23,7 @@ from opcert.generator.entries import (
     waivers_entry,
 )
 from opcert.generator.errors import OpcertError
+from opcert.generator.excerpts import Excerpt
 from opcert.generator.generation import generate
 from opcert.generator.resumption import going_on
 from opcert.generator.suite import Suite
@@ -96,6 +98,7 @@ def certify(
             waivers=waivers_entry(known),
             platform=here,
             files={},
+            excerpts={},
             verdicts=tuple(_not_run(opened, operator, case)),
         )
         if resume is not None:
@@ -127,13 +130,24 @@ def _concluded(
     # Once all have run, so that it is the same failures however often the run was interrupted.
     if all(verdict.status != "not-run" for verdict in chosen.values()) and not ended:
         chosen |= _confirmed(certification.backend, begin, chosen)
+    verdicts = _waived(list(chosen.values()), known, ended)
     certificate = begun.replaced(
         run=begun.run.model_copy(update={"repeated": certification.repeated}),
-        verdicts=_waived(list(chosen.values()), known, ended),
+        excerpts=_telling(verdicts, {**begun.excerpts, **certification.excerpts}, certification),
+        verdicts=verdicts,
     )
     if ended:
         raise Interrupted(certificate)
     return certificate
+
+
+def _telling(
+    verdicts: Sequence[Verdict], excerpts: Mapping[str, Excerpt], certification: Certification
+) -> dict[str, Excerpt]:
+    """Return of `excerpts` those of the smallest case of each cause."""
+    cases = {case.id: case for _, case in certification.suite}
+    smallest = [cause.smallest(cases).case for cause in causes(verdicts)]
+    return {case: excerpts[case] for case in smallest if case in excerpts}
 
 
 def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from opcert.generator.element_types import Array, bits_dtype, bits_of, name_of
+from opcert.generator.excerpts import Excerpt, excerpt
 
 # What can be wrong where a case fails.
 Kind = Literal[
@@ -30,10 +31,14 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Difference:
-    """How outputs differ from the golden ones: the kind of failure, and which, where, what."""
+    """How outputs differ from the golden ones: the kind of failure, and which, where, what.
+
+    Where elements differ, `excerpt` has those around the first.
+    """
 
     kind: Kind
     text: str
+    excerpt: Excerpt | None = None
 
 
 def compare(golden: Sequence[Array], outputs: Any) -> Difference | None:
@@ -73,7 +78,8 @@ def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
     unequal = differing & ~_same_value(expected, output)
     kind: Kind
     kind, shown = ("value", unequal) if unequal.any() else ("bits", differing)
-    first = np.unravel_index(int(np.argmax(shown)), shown.shape)
+    number = int(np.argmax(shown))
+    first = np.unravel_index(number, shown.shape)
     where = [int(each) for each in first]
     digits = 2 * expected.itemsize
     equal = " (values are equal, bits are not)" if kind == "bits" else ""
@@ -82,6 +88,7 @@ def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
         f"output {i} differs in {int(shown.sum())} of {expected.size} elements{equal}; first at "
         f"{where}: {output[first]} (0x{int(bits[first]):0{digits}x}), "
         f"expected {expected[first]} (0x{int(wanted[first]):0{digits}x})",
+        excerpt(i, expected, output, number),
     )
 
 

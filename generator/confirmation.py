@@ -1,9 +1,10 @@
 """Failures x backend -> whether they show alone, in a process made afresh."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from opcert.generator.causes import causes
 from opcert.generator.certification import Certification
 from opcert.generator.supervised import Supervised
 from opcert.generator.verdict import FAILURES, Verdict
@@ -18,7 +19,7 @@ _OF_MORE = ("aliased-output", "mutated-input", "uncredited", "undeclared", "unst
 def confirmed(
     backend: Supervised, again: Callable[[], Certification], verdicts: Mapping[str, Verdict]
 ) -> dict[str, Verdict]:
-    """Return the failures among `verdicts`, with what became of the first of each sort alone.
+    """Return the failures among `verdicts`, with what became of the smallest of each cause alone.
 
     `again` begins a certification of the backend. A failure that passes alone is of the kind
     `state`: it depends on what ran before.
@@ -26,19 +27,15 @@ def confirmed(
     order = list(verdicts)
     failed = [each for each in verdicts.values() if each.status in FAILURES]
     found = {each.case: _with(each, "not confirmed") for each in failed}
-    for verdict in islice(_first_of_each_sort(failed), MOST):
+    if not failed:
+        return found
+    cases = {case.id: case for _, case in again().suite}
+    sought = (each for each in causes(failed) if each.kind not in _OF_MORE)
+    for cause in islice(sought, MOST):
+        verdict = cause.smallest(cases)
         before = order[: order.index(verdict.case)][-BEFORE:]
         found[verdict.case] = _confirmed(backend, again, verdict, before)
     return found
-
-
-def _first_of_each_sort(failed: Sequence[Verdict]) -> Iterator[Verdict]:
-    seen: set[tuple[object, ...]] = set()
-    for verdict in failed:
-        sort = verdict.operator, verdict.status, verdict.kind, verdict.rules[:1]
-        if sort not in seen and verdict.kind not in _OF_MORE:
-            seen.add(sort)
-            yield verdict
 
 
 def _confirmed(

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from opcert.generator.backend_list import Listed
+from opcert.generator.causes import causes
 from opcert.generator.certificate import Certificate
 from opcert.generator.certify_suite import OnVerdict
 from opcert.generator.coverage import Coverage
@@ -56,18 +57,14 @@ class _Lines:
 
 def show(certificate: Certificate, console: Console) -> None:
     """Print the first failure of each sort, the table by operator and status, and the answer."""
-    failures = [v for v in certificate.verdicts if v.status in ("fail", "crash", "hang")]
-    groups: dict[tuple[str, ...], list[Verdict]] = {}
-    for verdict in failures:
-        sort = (verdict.operator, verdict.status, verdict.kind or "", *verdict.rules[:1])
-        groups.setdefault(sort, []).append(verdict)
-    largest = sorted(groups.values(), key=len, reverse=True)[:SHOWN]
-    for verdict, *alike in largest:
+    found = causes(certificate.verdicts)
+    for cause in found[:SHOWN]:
+        verdict, *alike = cause.verdicts
         kind = f" ({verdict.kind})" if verdict.kind else ""
         more = f", and {len(alike)} alike" if alike else ""
         text = f"{verdict.status}{kind} {verdict.case}{more}\n    {verdict.detail}"
         console.print(text, markup=False, highlight=False, soft_wrap=True)
-    left = len(failures) - sum(map(len, largest))
+    left = sum(len(each.verdicts) for each in found[SHOWN:])
     if left:
         console.print(f"... and {left} more; --out keeps them all", highlight=False)
     console.print(_table(certificate))

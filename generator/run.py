@@ -165,7 +165,9 @@ def still_right(backend: Backend, operator: OperatorSuite, case: IndexedCase) ->
         returned = Returned(outcome.outputs, golden, inputs, given, outcome.kept)
         return replace(outcome, returned=[returned])
     kind = wrong.kind if wrong.kind in ("bits", "mutated-input") else "state"
-    return replace(outcome, fault=Difference(kind, f"{where} went wrong: {wrong.text}"))
+    return replace(
+        outcome, fault=Difference(kind, f"{where} went wrong: {wrong.text}", wrong.excerpt)
+    )
 
 
 def tireless(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
@@ -192,7 +194,8 @@ def tireless(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Ou
         wrong = compare(golden, outcome.outputs)
         if wrong is not None:
             text = f"{which} went wrong: {wrong.text}"
-            return Outcome("outputs", fault=Difference("unstable", text), log=outcome.log)
+            fault = Difference("unstable", text, wrong.excerpt)
+            return Outcome("outputs", fault=fault, log=outcome.log)
         held.append(Returned(outcome.outputs, golden, kept=outcome.kept))
     aliased = any(each.changed for each in held)
     return Outcome("outputs", fault=ALIASED if aliased else None)
@@ -279,10 +282,10 @@ def _first_and_third(
         return [Difference("unstable", text)]
     if wrong is None and wrong_third is not None:
         text = f"the same call, repeated, gave something else: {wrong_third.text}"
-        return [Difference("unstable", text)]
+        return [Difference("unstable", text, wrong_third.excerpt)]
     if wrong is not None and wrong_third is None:
         text = f"right only when it was repeated; at first: {wrong.text}"
-        return [Difference("unstable", text)]
+        return [Difference("unstable", text, wrong.excerpt)]
     return [wrong] if wrong else []
 
 
@@ -294,4 +297,5 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
         return []
     if wrong.kind == "value" and compare(former, second.outputs) is None:
         return [Difference("state", "returned what the call before, with other data, gave")]
-    return [Difference(wrong.kind, f"with every bit of the data inverted: {wrong.text}")]
+    text = f"with every bit of the data inverted: {wrong.text}"
+    return [Difference(wrong.kind, text, wrong.excerpt)]

@@ -25,5 +25,6 @@ def certificate(verdicts: Sequence[Verdict]) -> Certificate:
         waivers=None,
         platform=this_platform(),
         files={},
+        excerpts={},
         verdicts=tuple(verdicts),
     )

@@ -1,0 +1,84 @@
+"""The elements around the first difference of an output, as a certificate keeps and shows them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_of
+from opcert.generator.suite_format import Extent, Record, TypeName
+
+# How many elements are kept, and how many of them stand before the first that differs.
+_KEPT, _BEFORE = 32, 8
+
+
+class Excerpt(Record):
+    """Some elements of an output, expected and actual, from the one at `start` in C order.
+
+    The elements are their bytes, little-endian, in hexadecimal digits.
+    """
+
+    output: Extent
+    type: TypeName
+    shape: tuple[Extent, ...]
+    start: Extent
+    expected: str
+    actual: str
+
+    @property
+    def told(self) -> str:
+        """Say which elements these are."""
+        size = prod(self.shape)
+        number = len(self.expected) // (2 * ELEMENT_TYPES[self.type].itemsize)
+        which = "whole" if number == size else f"{number} of its {size} elements"
+        return f"Output {self.output}, {self.type}{list(self.shape)}, {which}."
+
+
+def excerpt(output: int, expected: Array, actual: Array, first: int) -> Excerpt:
+    """Return what is around the element at `first` in C order, of arrays of one type and shape."""
+    last = min(max(first - _BEFORE, 0) + _KEPT, expected.size)
+    start = max(last - _KEPT, 0)
+    return Excerpt(
+        output=output,
+        type=name_of(expected.dtype),
+        shape=expected.shape,
+        start=start,
+        expected=expected.reshape(-1)[start:last].tobytes().hex(),
+        actual=actual.reshape(-1)[start:last].tobytes().hex(),
+    )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One element, expected and actual, as values and as bits."""
+
+    position: str
+    expected: str
+    actual: str
+    expected_bits: str
+    actual_bits: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether it differs in a bit."""
+        return self.expected_bits != self.actual_bits
+
+
+def shown(excerpt: Excerpt) -> Iterator[Shown]:
+    """Yield each element of an excerpt."""
+    dtype = ELEMENT_TYPES[excerpt.type]
+    expected, actual = (
+        np.frombuffer(bytes.fromhex(each), dtype) for each in (excerpt.expected, excerpt.actual)
+    )
+    bits, found = bits_of(expected), bits_of(actual)
+    digits = 2 * dtype.itemsize
+    for i in range(expected.size):
+        position = np.unravel_index(excerpt.start + i, excerpt.shape)
+        yield Shown(
+            position=str([int(each) for each in position]),
+            expected=str(expected[i]),
+            actual=str(actual[i]),
+            expected_bits=f"0x{int(bits[i]):0{digits}x}",
+            actual_bits=f"0x{int(found[i]):0{digits}x}",
+        )
