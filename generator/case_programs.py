@@ -1,6 +1,7 @@
 """A case of a suite -> a Python program that makes its call: NumPy alone, or a backend too."""
 
 from hashlib import sha256
+from math import prod
 
 from opcert.generator.element_types import ELEMENT_TYPES, width_of
 from opcert.generator.operator_suite import OperatorSuite
@@ -57,6 +58,12 @@ def program_of(operator: OperatorSuite, case: IndexedCase, backend: str | None =
         end = f"reject({arguments})" if rejected else f"call({arguments}, expected)"
     lines = "\n".join([*call, *expected, end])
     return program.whole(lines, backend)
+
+
+def stands_alone(case: IndexedCase) -> bool:
+    """Whether the program of a case needs no file of the suite."""
+    stored = (a for a in (*case.inputs.values(), *case.outputs) if isinstance(a, StoredArray))
+    return all(prod(array.shape) <= _LISTED for array in stored)
 
 
 class _Program:

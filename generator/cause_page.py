@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from opcert.generator.case_programs import program_of, stands_alone
 from opcert.generator.causes import Cause
 from opcert.generator.certificate import Certificate
 from opcert.generator.excerpts import Shown, shown
@@ -39,7 +40,7 @@ class CausePage:
     log: str
     excerpt: Sequence[Shown]
     excerpt_of: str
-    snippet: str
+    program: str
     alike: Sequence[str]
     more: int
 
@@ -69,7 +70,7 @@ def cause_page(
         log="\n".join(line.removeprefix("printed: ") for line in printed),
         excerpt=[] if excerpt is None else list(shown(excerpt)),
         excerpt_of="" if excerpt is None else excerpt.told,
-        snippet="",
+        program=program_of(of, case) if stands_alone(case) else "",
         alike=others[:_NAMED],
         more=max(len(others) - _NAMED, 0),
     )

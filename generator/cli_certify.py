@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from opcert.generator.certificate import Certificate
     from opcert.generator.configuration import Configuration
     from opcert.generator.signing import Sign
+    from opcert.generator.suite import Suite
 
 _SAID = {
     CONFORMANT: "conformant",
@@ -98,10 +99,11 @@ def certify(
     given = {name: Source(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
     found = configurations(backend, dict(map(key_value, backend_option or [])), isolated)
+    opened = opened_suite(suite, specs, operator)
     begin = partial(
         run,
         backend,
-        opened_suite(suite, specs, operator),
+        opened,
         isolated,
         specs=specs,
         operator=operator,
@@ -115,7 +117,8 @@ def certify(
     )
     # Looked up before the backend runs, which may change the current folder.
     place = None if out is None else out.absolute()
-    files = {name: source.content for name, source in given.items()}
+    copies = {name: source.content for name, source in given.items()}
+    files = partial(_files, opened, specs, copies)
     write = partial(_written, files=files, sign=signs)
     resumed = _resumed(place, found) if resume else ()
     certified = partial(_certified, begin, write, place, suite, resumed)
@@ -132,13 +135,26 @@ def _signer(path: Path) -> "Sign":
     return found
 
 
+def _files(
+    suite: "Suite", specs: Path | None, copies: "Mapping[str, bytes]", certificate: "Certificate"
+) -> "Mapping[str, bytes]":
+    """Return what stands beside a certificate; that of a run that was interrupted has no report."""
+    from opcert.generator.report_files import report_files
+
+    done = not certificate.counts["not-run"]
+    return {**copies, **(report_files(certificate, suite, specs) if done else {})}
+
+
 def _written(
-    certificate: "Certificate", target: Path, files: "Mapping[str, bytes]", sign: "Sign | None"
+    certificate: "Certificate",
+    target: Path,
+    files: "Callable[[Certificate], Mapping[str, bytes]]",
+    sign: "Sign | None",
 ) -> "Certificate":
     """Write a certificate and the files beside it, and return it as it is written."""
     from opcert.generator.submission import write_submission
 
-    stated = write_submission(certificate, target, files, sign)
+    stated = write_submission(certificate, target, files(certificate), sign)
     typer.echo(f"wrote {target}{' and its signature' if sign else ''}", err=True)
     return stated
 

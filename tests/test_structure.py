@@ -70,6 +70,7 @@ LAYERS = [
     ["tallies"],
     ["cause_page", "junit", "side_by_side"],
     ["report_page"],
+    ["report_files"],
     ["claim_draft", "report"],
     ["cli_options"],
     ["cli_certify", "cli_driver", "cli_pages", "cli_verify"],

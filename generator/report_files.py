@@ -1,0 +1,49 @@
+"""Certificate + suite -> the files that tell of it: a page, JUnit XML, the operators' pages."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from opcert.generator.certificate import Certificate
+from opcert.generator.emit import Files
+from opcert.generator.junit import junit_of
+from opcert.generator.pages import page_name, pages_of, rendered
+from opcert.generator.report_page import ReportPage
+from opcert.generator.side_by_side import SideBySide
+from opcert.generator.spec_files import specs_in
+from opcert.generator.suite import Suite
+from opcert.generator.tallies import MARKS
+
+PAGE, JUNIT, OPERATORS = "report.html", "junit.xml", "operators"
+TOGETHER = "side-by-side.html"
+
+
+def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> Files:
+    """Return the files by name; `suite` is the one of the certificate.
+
+    An operator has a page where `specs`, by default those of opcert, are those of the suite.
+    """
+    pages = {f"{OPERATORS}/{name}": text for name, text in _pages(certificate, suite, specs)}
+    shown = ReportPage(certificate, suite)
+    page = rendered("report.html.jinja", page=shown, marks=MARKS, pages=pages.keys())
+    return {PAGE: page, JUNIT: junit_of(certificate), **pages}
+
+
+def _pages(
+    certificate: Certificate, suite: Suite, specs: Path | None
+) -> Sequence[tuple[str, bytes]]:
+    """Return the name and the text of the pages of the operators that there are verdicts of."""
+    entries = suite.manifest.operators
+    found = [
+        each
+        for each in specs_in(specs)
+        if each.spec.operator in certificate.operators
+        and entries[each.spec.operator].spec_sha256 == each.digest
+    ]
+    pages = pages_of(found, suite)
+    return [(name, pages[name]) for name in (page_name(each.spec.operator) for each in found)]
+
+
+def side_by_side(certificates: Sequence[Certificate]) -> Files:
+    """Return the page of several certificates."""
+    page = SideBySide(certificates)
+    return {TOGETHER: rendered("side_by_side.html.jinja", page=page, marks=MARKS)}
