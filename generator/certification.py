@@ -12,7 +12,8 @@ from opcert.generator.comparison import Kind
 from opcert.generator.errors import OpcertError, did_you_mean
 from opcert.generator.excerpts import Excerpt
 from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.run import ENDINGS, Outcome, Returned, run_vector, still_right, tireless
+from opcert.generator.rehearsal import run_vector, still_right, tireless
+from opcert.generator.run import ENDINGS, Outcome, Returned
 from opcert.generator.scope import Scope, wholly_declined
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase

@@ -21,7 +21,7 @@ from opcert.generator.cli_options import (
     SuiteOption,
     reports_errors,
 )
-from opcert.generator.cli_pages import docs, explain
+from opcert.generator.cli_pages import docs, explain, report
 from opcert.generator.cli_verify import verify
 from opcert.generator.errors import OpcertError
 
@@ -226,6 +226,7 @@ def schema(
 
 
 app.command()(docs)
+app.command()(report)
 app.command()(explain)
 
 

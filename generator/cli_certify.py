@@ -76,6 +76,9 @@ def certify(
     stop_at_failure: Annotated[
         bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
     ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the certificate, instead of the answer.")
+    ] = False,
     sign: Annotated[
         Path | None,
         typer.Option(metavar="KEY", help="PEM file of an Ed25519 private key to sign with."),
@@ -99,6 +102,8 @@ def certify(
     given = {name: Source(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
     found = configurations(backend, dict(map(key_value, backend_option or [])), isolated)
+    if as_json and len(found) > 1:
+        raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
     opened = opened_suite(suite, specs, operator)
     begin = partial(
         run,
@@ -121,7 +126,7 @@ def certify(
     files = partial(_files, opened, specs, copies)
     write = partial(_written, files=files, sign=signs)
     resumed = _resumed(place, found) if resume else ()
-    certified = partial(_certified, begin, write, place, suite, resumed)
+    certified = partial(_certified, begin, write, place, suite, resumed, as_json)
     raise typer.Exit(certified(found[0]) if len(found) == 1 else _each(certified, found))
 
 
@@ -200,6 +205,7 @@ def _certified(
     out: Path | None,
     suite: Path | None,
     resumed: "Sequence[Configuration]",
+    as_json: bool,
     configuration: "Configuration",
 ) -> int:
     """Certify one configuration, write its certificate, print it, and return its exit code."""
@@ -223,7 +229,10 @@ def _certified(
         certificate, interrupted = reached.certificate, True
     if target is not None:
         certificate = write(certificate, target)
-    show(certificate, console())
+    if as_json:
+        typer.echo(certificate.to_json(), nl=False)
+    else:
+        show(certificate, console())
     if interrupted:
         typer.echo("opcert: interrupted; the cases that were not reached are not-run", err=True)
         return INTERRUPTED

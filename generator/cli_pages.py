@@ -1,4 +1,4 @@
-"""Commands that show what is held against a backend: docs | explain."""
+"""Commands that show what a backend is held to, and what became of it: docs, explain, report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -59,3 +59,34 @@ def explain(
     account = account_of(operator, found, specs)
     made = None if backend is None else program_for(backend, options)
     typer.echo(told(account, program_of(operator, found, made)))
+
+
+@reports_errors
+def report(
+    certificates: Annotated[
+        list[Path], typer.Argument(help="Certificates, or the folders of them; the first leads.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write HTML to, and JUnit XML of a single one.")
+    ] = None,
+    suite: SuiteOption = None,
+    specs: SpecsOption = None,
+) -> None:
+    """Show a certificate again, or several side by side: what differs, regressed, was mended."""
+    from opcert.generator.certificate_file import NAME, read_certificate, refuse_suite
+    from opcert.generator.report import console, show, show_side_by_side
+    from opcert.generator.report_files import report_files, side_by_side, write_report
+    from opcert.generator.suite import Suite
+
+    read = [read_certificate(each / NAME if each.is_dir() else each) for each in certificates]
+    if len(read) == 1:
+        show(read[0], console())
+    else:
+        show_side_by_side(read, console())
+    if out is not None:
+        refuse_suite(out.resolve(), suite)
+        files = (
+            side_by_side(read) if read[1:] else report_files(read[0], Suite(suite, specs), specs)
+        )
+        write_report(out, files)
+        typer.echo(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")

@@ -14,6 +14,7 @@ from opcert.generator.causes import causes
 from opcert.generator.certificate import Certificate
 from opcert.generator.certify_suite import OnVerdict
 from opcert.generator.coverage import Coverage
+from opcert.generator.side_by_side import SideBySide
 from opcert.generator.spec_check import RuleCounts
 from opcert.generator.verdict import STATUSES, Verdict
 
@@ -99,6 +100,25 @@ def answer(certificate: Certificate) -> str:
     if certificate.conformant:
         return f"CONFORMANT, {certificate.grade}{waived}: {subject}"
     return f"NOT CONFORMANT{waived}: {subject}: {'; '.join(certificate.reasons)}"
+
+
+def show_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:
+    """Print the operators by certificate, each answer, and what became of the first one's cases."""
+    page = SideBySide(certificates)
+    table = Table("operator", *(f"{each.number}. {each.name}" for each in page.columns))
+    for operator in page.operators:
+        tallies = (each.operator(operator) for each in page.columns)
+        table.add_row(operator, *(each.told or "no cases" for each in tallies))
+    console.print(table)
+    for each in page.columns:
+        line = f"{each.number}. {answer(each.certificate)}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for since in page.since:
+        counts = f"{len(since.regressed)} regressed, {len(since.mended)} mended"
+        line = f"{since.name} since 1: {counts}, {len(since.otherwise)} otherwise different"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        for case in since.regressed[:SHOWN]:
+            console.print(f"    regressed: {case}", markup=False, highlight=False, soft_wrap=True)
 
 
 def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from opcert.generator.certificate import Certificate
 from opcert.generator.emit import Files
+from opcert.generator.errors import OpcertError
 from opcert.generator.junit import junit_of
 from opcert.generator.pages import page_name, pages_of, rendered
 from opcert.generator.report_page import ReportPage
@@ -12,6 +13,7 @@ from opcert.generator.side_by_side import SideBySide
 from opcert.generator.spec_files import specs_in
 from opcert.generator.suite import Suite
 from opcert.generator.tallies import MARKS
+from opcert.generator.writing import files_in, replace_folder
 
 PAGE, JUNIT, OPERATORS = "report.html", "junit.xml", "operators"
 TOGETHER = "side-by-side.html"
@@ -21,7 +23,15 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
     """Return the files by name; `suite` is the one of the certificate.
 
     An operator has a page where `specs`, by default those of opcert, are those of the suite.
+
+    Raises:
+        OpcertError: the certificate is of another suite.
     """
+    if certificate.suite.digest != suite.digest:
+        raise OpcertError(
+            f"the certificate is of the suite {certificate.suite.digest[:12]}, {suite.folder} is "
+            f"{suite.digest[:12]}; name the folder of the former by --suite"
+        )
     pages = {f"{OPERATORS}/{name}": text for name, text in _pages(certificate, suite, specs)}
     shown = ReportPage(certificate, suite)
     page = rendered("report.html.jinja", page=shown, marks=MARKS, pages=pages.keys())
@@ -41,6 +51,23 @@ def _pages(
     ]
     pages = pages_of(found, suite)
     return [(name, pages[name]) for name in (page_name(each.spec.operator) for each in found)]
+
+
+def write_report(folder: Path, files: Files) -> None:
+    """Put a folder of just these files at `folder`, in the place of a former one.
+
+    Raises:
+        OpcertError: the folder holds something else, or cannot be written; nothing has changed.
+    """
+    known = (PAGE, JUNIT, TOGETHER)
+    found = sorted(files_in(folder.resolve()))
+    strangers = [n for n in found if n not in known and not n.startswith(f"{OPERATORS}/")]
+    if strangers:
+        raise OpcertError(
+            f"{folder}: holds {', '.join(strangers[:5])}, no part of a report; expected an empty "
+            "folder, or one with a report alone"
+        )
+    replace_folder(folder, files)
 
 
 def side_by_side(certificates: Sequence[Certificate]) -> Files:

@@ -10,7 +10,8 @@ from opcert.generator.buffers import mutated, refilled
 from opcert.generator.comparison import Difference, compare
 from opcert.generator.element_types import Array
 from opcert.generator.layouts import Layout, laid_out
-from opcert.generator.run import ALIASED, Outcome, Returned, run_once
+from opcert.generator.rehearsal import ALIASED
+from opcert.generator.run import Outcome, Returned, run_once
 
 # How many earlier outputs are looked at again after every call, of up to so many bytes each.
 _HELD = 8

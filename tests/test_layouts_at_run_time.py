@@ -11,7 +11,8 @@ from opcert.generator.backends.reference import Reference
 from opcert.generator.element_types import Array
 from opcert.generator.layouts import LAYOUTS
 from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.run import Outcome, run_vector
+from opcert.generator.rehearsal import run_vector
+from opcert.generator.run import Outcome
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from tests.wrong_backends import Attributes, Inputs, Right

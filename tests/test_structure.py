@@ -51,6 +51,7 @@ LAYERS = [
     ["configuration", "supervised"],
     ["driver_probes"],
     ["driver_check"],
+    ["rehearsal"],
     ["stage", "verdict"],
     ["scope", "waivers"],
     ["trials"],

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
-from opcert.generator import certification, comparison, run, verdict
+from opcert.generator import certification, comparison, rehearsal, run, verdict
 from opcert.generator.comparison import Difference
 from opcert.generator.element_types import Array, bits_of, inverted, name_of
 from opcert.generator.layouts import laid_out
@@ -28,7 +28,7 @@ Arrays: TypeAlias = dict[str, Array]
 def comparing(change: Callable[[Golden, Any], Any]) -> Patch:
     """Compare what `change` makes of the outputs, given the golden ones."""
     wrong = lambda golden, outputs: comparison.compare(golden, change(golden, outputs))  # noqa: E731
-    return lambda patch: patch.setattr(run, "compare", wrong)
+    return calling("compare", wrong)
 
 
 def each(change: Callable[[Array, Array], Array]) -> Callable[[Golden, Any], Any]:
@@ -93,7 +93,7 @@ def values_only(patch: MonkeyPatch) -> None:
         found = comparison.compare(golden, outputs)
         return None if found is None or found.kind == "bits" else found
 
-    patch.setattr(run, "compare", wrong)
+    calling("compare", wrong)(patch)
 
 
 def returning(owner: object, name: str, value: object) -> Patch:
@@ -106,11 +106,21 @@ def setting(owner: object, name: str, value: object) -> Patch:
     return lambda patch: patch.setattr(owner, name, value)
 
 
+def calling(name: str, value: object) -> Patch:
+    """Replace a part wherever calls are made and looked at."""
+
+    def patched(patch: MonkeyPatch) -> None:
+        for module in (run, rehearsal):
+            patch.setattr(module, name, value)
+
+    return patched
+
+
 def no_rejections(patch: MonkeyPatch) -> None:
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase) -> Outcome:
         if case.expects == "rejection":
             return Outcome("rejected")
-        return run.run_vector(backend, operator, case)
+        return rehearsal.run_vector(backend, operator, case)
 
     patch.setattr(certification, "run_vector", wrong)
 
@@ -123,7 +133,7 @@ def same_data(patch: MonkeyPatch) -> None:
 def twice(patch: MonkeyPatch) -> None:
     """Make two calls of each case, and none for the third time."""
 
-    def outcome(self: run._Rehearsal) -> Outcome:
+    def outcome(self: rehearsal._Rehearsal) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
         first, wrong = self.call(data, golden)
         if first.observed != "outputs":
@@ -131,11 +141,11 @@ def twice(patch: MonkeyPatch) -> None:
         other = self.operator.other_inputs(self.case), self.operator.other_outputs(self.case)
         second, wrong_second = self.call(*other)
         self.faults += [wrong] if wrong else []
-        self.faults += run._second(second, wrong_second, golden)
+        self.faults += rehearsal._second(second, wrong_second, golden)
         fault = self.faults[0] if self.faults else None
         return replace(first, fault=fault, returned=self.returned)
 
-    patch.setattr(run._Rehearsal, "outcome", outcome)
+    patch.setattr(rehearsal._Rehearsal, "outcome", outcome)
 
 
 def no_call_behind(patch: MonkeyPatch) -> None:
