@@ -10,7 +10,7 @@ from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_o
 from opcert.generator.suite_format import Extent, Record, TypeName
 
 # How many elements are kept, and how many of them stand before the first that differs.
-_KEPT, _BEFORE = 32, 8
+KEPT, _BEFORE = 32, 8
 
 
 class Excerpt(Record):
@@ -37,8 +37,8 @@ class Excerpt(Record):
 
 def excerpt(output: int, expected: Array, actual: Array, first: int) -> Excerpt:
     """Return what is around the element at `first` in C order, of arrays of one type and shape."""
-    last = min(max(first - _BEFORE, 0) + _KEPT, expected.size)
-    start = max(last - _KEPT, 0)
+    last = min(max(first - _BEFORE, 0) + KEPT, expected.size)
+    start = max(last - KEPT, 0)
     return Excerpt(
         output=output,
         type=name_of(expected.dtype),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from opcert.generator.certificate import Certificate, SuiteEntry
 from opcert.generator.certificate_file import differences
+from opcert.generator.excerpt_checks import excerpt_flaws
 from opcert.generator.flaws import Flaw
 from opcert.generator.generation import suite_of
 from opcert.generator.operator_suite import OperatorSuite
@@ -51,6 +52,7 @@ def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iter
     yield from _chosen(certificate, cases)
     yield from _after_the_end(certificate.verdicts)
     yield from VerdictChecks(certificate, judged).flaws()
+    yield from excerpt_flaws(certificate, cases)
     yield from waiver_flaws(certificate, suite, judged, today)
 
 

@@ -57,6 +57,21 @@ def added(case: str) -> Change:
     return lambda data: data["verdicts"].append({**data["verdicts"][0], "case": case})
 
 
+def excerpt(change: Change) -> Change:
+    """Return what changes the first excerpt."""
+    return lambda data: change(next(iter(data["excerpts"].values())))
+
+
+def with_another_digit(each: Any) -> None:
+    last = each["expected"][-1]
+    each["expected"] = each["expected"][:-1] + ("1" if last == "0" else "0")
+
+
+def with_an_excerpt_of_a_pass(data: Any) -> None:
+    some = next(iter(data["excerpts"].values()))
+    data["excerpts"][first(data, valid)["case"]] = some
+
+
 def swapped(data: Any) -> None:
     verdicts = data["verdicts"]
     verdicts[3], verdicts[4] = verdicts[4], verdicts[3]
@@ -79,6 +94,20 @@ YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
 FUTURE = (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="seconds")
 # With what `opcert verify` has to say of it. Counts and conclusion fit.
 TAMPERINGS: dict[str, tuple[Change, str]] = {
+    "another expectation shown": (excerpt(with_another_digit), "is not what the suite expects"),
+    "the same shown as got": (
+        excerpt(lambda each: each.update(actual=each["expected"])),
+        "are the same",
+    ),
+    "an excerpt from elsewhere": (
+        excerpt(lambda each: each.update(output=99)),
+        "is not what the suite expects",
+    ),
+    "a shorter excerpt": (
+        excerpt(lambda each: each.update(expected=each["expected"][:-2])),
+        "bytes; expected",
+    ),
+    "an excerpt of a pass": (with_an_excerpt_of_a_pass, "of no failure"),
     "a failure made a pass": (verdict(failing, status="pass", kind=None), "found pass, with the"),
     "without its detail": (
         with_its_twin,
