@@ -6,7 +6,7 @@ vectors                    case -> vector: its arrays, goldens proved by the ref
 laws                       how outputs are tied to inputs and to other calls
 emit, suite, generation    vectors -> suite: packs, indexes, pytest files, manifest; and back
 backends, support          what is certified, and what it says that it supports
-run, comparison, verdict   vector x backend -> outcome -> verdict
+run, rehearsal, verdict    vector x backend -> outcome -> verdict
 stage, trials, explore     spec x backend -> findings: fresh calls beyond the suite
 snippets                   finding -> Python and YAML that show it
 claims, waivers            what a vendor says is supported, and which failures are known
@@ -16,6 +16,7 @@ configuration              options -> the configurations that each get a certifi
 claim_draft                certificate -> claim
 accounts, case_programs    a case -> what it is there for, and Python that makes its call
 operator_page, pages       spec, suite -> HTML: each rule with the cases behind it
+causes, report_files       certificate x suite -> report.html, junit.xml
 submission, signing        certificate -> the folder that is handed in, signed
 verification, rerun        certificate x suite -> flaws
 report, cli                how it reads, and opcert certify, verify and the others
