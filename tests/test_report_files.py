@@ -1,5 +1,6 @@
 """The files that tell of a certificate: which they are, where they may go, what is refused."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from opcert.generator.errors import OpcertError
 from opcert.generator.report_files import JUNIT, PAGE, TOGETHER, report_files, write_report
 from opcert.generator.suite import Suite
+from opcert.generator.verdict import Verdict
 from tests import shown, small_suite
 from tests.made_certificate import DIGEST
 from tests.small_suite import contents
@@ -38,11 +40,18 @@ def test_another_suite_is_refused_with_both_digests() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"case": "dml-split/none-such"}, {"operator": "vendor/A-1"}], ids=str
+    "change",
+    [
+        lambda verdict: replace(verdict, case="dml-split/none-such"),
+        lambda verdict: replace(verdict, operator="vendor/A-1"),
+    ],
+    ids=["case", "operator"],
 )
-def test_a_verdict_of_what_the_suite_does_not_have_is_refused(change: dict[str, str]) -> None:
+def test_a_verdict_of_what_the_suite_does_not_have_is_refused(
+    change: Callable[[Verdict], Verdict],
+) -> None:
     first, *others = shown.right().verdicts
-    changed = shown.right().replaced(verdicts=(replace(first, **change), *others))
+    changed = shown.right().replaced(verdicts=(change(first), *others))
     with pytest.raises(OpcertError, match=r"which the suite that it names does not have"):
         report_files(changed, shown.suite())
 
