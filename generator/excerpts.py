@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import Annotated, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_of
 from opcert.generator.suite_format import Extent, Record, TypeName
 
 # How many elements are kept, and how many of them stand before the first that differs.
 KEPT, _BEFORE = 32, 8
+
+Digits = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
 
 
 class Excerpt(Record):
@@ -23,8 +27,16 @@ class Excerpt(Record):
     type: TypeName
     shape: tuple[Extent, ...]
     start: Extent
-    expected: str
-    actual: str
+    expected: Digits
+    actual: Digits
+
+    @model_validator(mode="after")
+    def _lies_in_the_output(self) -> Self:
+        number, rest = divmod(len(self.expected), 2 * ELEMENT_TYPES[self.type].itemsize)
+        inside = self.start + number <= prod(self.shape)
+        if rest or not number or not inside or len(self.actual) != len(self.expected):
+            raise ValueError("an excerpt whose elements do not lie in an output of its shape")
+        return self
 
     @property
     def told(self) -> str:

@@ -6,8 +6,17 @@ from contextlib import contextmanager
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from opcert.generator.backend_list import Listed
 from opcert.generator.causes import causes
@@ -35,7 +44,7 @@ def progress(console: Console) -> Iterator[OnVerdict]:
     if not console.is_terminal:
         yield _Lines(console)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("certifying", total=None)
 
@@ -43,6 +52,14 @@ def progress(console: Console) -> Iterator[OnVerdict]:
             bar.update(task, completed=number, total=total, description=verdict.operator)
 
         yield on_verdict
+
+
+class Rate(ProgressColumn):
+    """How many cases a second have their verdict."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, as soon as there is one."""
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
 class _Lines:
@@ -78,7 +95,8 @@ def _table(certificate: Certificate) -> Table:
     for column in table.columns[1:]:
         column.justify = "right"
     for operator, counts in certificate.operators.items():
-        table.add_row(operator, *(str(counts[s]) for s in shown), str(sum(counts.values())))
+        numbers = (*(counts[status] for status in shown), sum(counts.values()))
+        table.add_row(escape(operator), *map(str, numbers))
     totals = (str(certificate.counts[status]) for status in shown)
     table.add_section()
     table.add_row("all", *totals, str(len(certificate.verdicts)))
@@ -105,10 +123,10 @@ def answer(certificate: Certificate) -> str:
 def show_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:
     """Print the operators by certificate, each answer, and what became of the first one's cases."""
     page = SideBySide(certificates)
-    table = Table("operator", *(f"{each.number}. {each.name}" for each in page.columns))
+    table = Table("operator", *(escape(f"{each.number}. {each.name}") for each in page.columns))
     for operator in page.operators:
         tallies = (each.operator(operator) for each in page.columns)
-        table.add_row(operator, *(each.told or "no cases" for each in tallies))
+        table.add_row(escape(operator), *(each.told or "no cases" for each in tallies))
     console.print(table)
     for each in page.columns:
         line = f"{each.number}. {answer(each.certificate)}"
@@ -119,6 +137,8 @@ def show_side_by_side(certificates: Sequence[Certificate], console: Console) -> 
         console.print(line, markup=False, highlight=False, soft_wrap=True)
         for case in since.regressed[:SHOWN]:
             console.print(f"    regressed: {case}", markup=False, highlight=False, soft_wrap=True)
+        if left := len(since.regressed[SHOWN:]):
+            console.print(f"    ... and {left} more; --out keeps them all", highlight=False)
 
 
 def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:

@@ -25,12 +25,19 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
     An operator has a page where `specs`, by default those of opcert, are those of the suite.
 
     Raises:
-        OpcertError: the certificate is of another suite.
+        OpcertError: the certificate is of another suite, or has a case that is not in it.
     """
     if certificate.suite.digest != suite.digest:
         raise OpcertError(
             f"the certificate is of the suite {certificate.suite.digest[:12]}, {suite.folder} is "
             f"{suite.digest[:12]}; name the folder of the former by --suite"
+        )
+    of = {case.id: operator.index.operator for operator, case in suite}
+    stranger = next((v for v in certificate.verdicts if of.get(v.case) != v.operator), None)
+    if stranger is not None:
+        raise OpcertError(
+            f"the certificate has a verdict of {stranger.case} of {stranger.operator}, which the "
+            "suite that it names does not have: it was changed; certify again"
         )
     pages = {f"{OPERATORS}/{name}": text for name, text in _pages(certificate, suite, specs)}
     shown = ReportPage(certificate, suite)

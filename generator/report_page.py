@@ -154,9 +154,12 @@ class ReportPage:
     def _case(self, verdict: Verdict) -> IndexedCase:
         return self._cases[verdict.case][1]
 
-    @property
-    def matrix(self) -> Iterator[MatrixRow]:
+    @cached_property
+    def matrix(self) -> list[MatrixRow]:
         """The operators, with the verdicts of each type."""
+        return list(self._matrix())
+
+    def _matrix(self) -> Iterator[MatrixRow]:
         support = self._certificate.backend.support or {}
         for operator, verdicts in self._by_operator.items():
             how = support[operator].how if operator in support else ""
@@ -173,7 +176,7 @@ class ReportPage:
             found.setdefault(each.operator, []).append(each)
         return found
 
-    @property
+    @cached_property
     def levels(self) -> list[LevelRow]:
         """The feature levels of the operators that have some."""
         return [
@@ -206,11 +209,11 @@ class ReportPage:
             if rule in of_rule:
                 yield RuleRow(of_rule[rule], rule, text.text, text.clause)
 
-    @property
-    def causes(self) -> Iterator[CausePage]:
+    @cached_property
+    def causes(self) -> list[CausePage]:
         """The failures, by cause."""
-        for cause in causes(self._certificate.verdicts):
-            yield cause_page(cause, self._certificate, self._cases)
+        found = causes(self._certificate.verdicts)
+        return [cause_page(each, self._certificate, self._cases) for each in found]
 
     @property
     def waivers(self) -> list[WaiverRow]:

@@ -21,6 +21,7 @@ from opcert.reference import RuleBroken
 from tests.benchmarks.measuring import Row, measured
 from tests.benchmarks.processes import isolation, onnx_runner, pytest_run, start_up
 from tests.benchmarks.references import references
+from tests.benchmarks.reports import reports
 
 Recorded = tuple[str, dict[str, Array], dict[str, Any]]
 
@@ -110,6 +111,7 @@ def main() -> None:
         pytest_run(),
         start_up(),
         *references(),
+        *reports(),
     ):
         print(row, flush=True)
 

@@ -1,0 +1,58 @@
+"""The report of 100,000 verdicts in a browser, against a page with the same bytes and no script."""
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from opcert.generator import certify
+from opcert.generator.report_files import PAGE, report_files
+from opcert.generator.suite import Suite
+from tests.benchmarks.measuring import Row, measured
+from tests.browser.chromium import executable, launched
+
+VERDICTS = 100_000
+
+
+def reports() -> Iterator[Row]:
+    """Time until the page is there, and from a key press until the list is shown."""
+    if executable() is None:
+        return
+    with tempfile.TemporaryDirectory() as folder, launched() as browser:
+        full, plain = Path(folder) / "full.html", Path(folder) / "plain.html"
+        text = _grown()
+        full.write_text(text, encoding="utf-8")
+        # As long as it, and without what its script does.
+        inert = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+        plain.write_text(inert, encoding="utf-8")
+        page = browser.new_page()
+        times = measured(lambda: page.goto(full.as_uri()), lambda: page.goto(plain.as_uri()))
+        yield Row("report of 100,000 verdicts opens", times[0], "it without its script", times[1])
+        page.goto(full.as_uri())
+        box = page.get_by_label("Text", exact=True)
+
+        def key() -> None:
+            box.press("Backspace" if box.input_value() else "f")
+            page.evaluate("() => new Promise(done => requestAnimationFrame(() => done()))")
+
+        idle = "a frame of it"
+        frame = "() => new Promise(done => requestAnimationFrame(() => done()))"
+        times = measured(key, lambda: page.evaluate(frame))
+        yield Row("a key press in it until the list is shown", times[0], idle, times[1])
+
+
+def _grown() -> str:
+    """Return the report of the core suite with its list of cases grown to 100,000."""
+    suite = Suite()
+    files = report_files(certify("reference", suite), suite)
+    before, opening, rest = files[PAGE].decode().partition('id="verdicts">')
+    found, closing, after = rest.partition("</script>")
+    data = json.loads(found)
+    cases = data["cases"]
+    detail = "output 0 differs from element [1, 2] on; expected 0x00000001, got 0x00000002"
+    data["cases"] = [
+        [f"{cases[i % len(cases)][0]}-{i}", *cases[i % len(cases)][1:6], detail]
+        for i in range(VERDICTS)
+    ]
+    return before + opening + json.dumps(data).replace("<", "\\u003c") + closing + after
