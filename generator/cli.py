@@ -15,10 +15,12 @@ from opcert.generator.cli_options import (
     BackendOption,
     BackendOptions,
     FeatureLevelOption,
+    InProcessOption,
     OperatorOption,
     Profile,
     SpecsOption,
     SuiteOption,
+    TimeoutOption,
     reports_errors,
 )
 from opcert.generator.cli_pages import docs, explain, report
@@ -104,6 +106,8 @@ def explore(
     specs: SpecsOption = None,
     minutes: Annotated[float, typer.Option(min=0.01, help="For all operators together.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
+    in_process: InProcessOption = False,
+    timeout: TimeoutOption = 60.0,
 ) -> None:
     """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
     from opcert.generator.backends import key_value, program_for
@@ -115,7 +119,14 @@ def explore(
     found = False
     with without_traces():
         for each in run(
-            backend, options=options, specs=specs, operator=operator, minutes=minutes, seed=seed
+            backend,
+            options=options,
+            specs=specs,
+            operator=operator,
+            minutes=minutes,
+            seed=seed,
+            isolated=False if in_process else None,
+            timeout=timeout,
         ):
             typer.echo(told(each, program_for(backend, options)))
             found = found or each.finding is not None

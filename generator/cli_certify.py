@@ -14,9 +14,11 @@ from opcert.generator.cli_options import (
     BackendOption,
     BackendOptions,
     FeatureLevelOption,
+    InProcessOption,
     OperatorOption,
     SpecsOption,
     SuiteOption,
+    TimeoutOption,
     reports_errors,
     tell,
 )
@@ -59,17 +61,8 @@ def certify(
     waivers: Annotated[
         Path | None, typer.Option(help="File of known failures, which do not block.")
     ] = None,
-    in_process: Annotated[
-        bool,
-        typer.Option(
-            "--in-process",
-            help="Run in this process, instead of one of its own; a crash then ends the run.",
-        ),
-    ] = False,
-    timeout: Annotated[
-        float,
-        typer.Option(min=0.001, metavar="SECONDS", help="For one call, or it hangs."),
-    ] = 60.0,
+    in_process: InProcessOption = False,
+    timeout: TimeoutOption = 60.0,
     memory: Annotated[
         int, typer.Option(min=0, metavar="MIB", help="Of the backend's process at most; 0: any.")
     ] = 0,

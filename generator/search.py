@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
@@ -13,15 +14,16 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky, Unsatisfiable
 
-from opcert.generator.backends import Backend, closed
+from opcert.generator.backends import Backend
 from opcert.generator.calls import Call
-from opcert.generator.comparison import Difference
-from opcert.generator.errors import OpcertError
-from opcert.generator.stage import Stage, Step
+from opcert.generator.errors import BackendError, OpcertError
+from opcert.generator.run import Isolated
+from opcert.generator.stage import Fault, Stage, Step
 from opcert.generator.support import declared_support
 from opcert.generator.trials import Trial, Trials
 
-Make: TypeAlias = Callable[[], Backend]
+# Makes a backend afresh, and closes it behind the block that uses it.
+Open: TypeAlias = Callable[[], AbstractContextManager[Backend]]
 
 # Of the time for an operator, what is left to make a finding small.
 _SHRINKING = 0.25
@@ -42,7 +44,7 @@ class Finding:
     """
 
     operator: str
-    difference: Difference
+    difference: Fault
     call: Call
     valid: Step
     steps: Sequence[Step]
@@ -107,20 +109,17 @@ def _drawn(draw: st.DrawFn, trials: Trials) -> Trial | None:
 class Search:
     """The search of one operator: trials until one goes wrong, then smaller ones."""
 
-    def __init__(self, make: Make, trials: Trials, seconds: float) -> None:
-        self._make = make
+    def __init__(self, opened: Open, trials: Trials, seconds: float) -> None:
+        self._opened = opened
         self._trials = trials
-        self._begun = time.monotonic()
         self._seconds = seconds
-        self._stage = Stage(make())
-        self._support = declared_support(self._stage.backend)
-        self._all = self._support.declared is None
-        self._quick = time.monotonic() - self._begun < _QUICK
         self._history: deque[Step] = deque(maxlen=_HISTORY)
         self.tried = 0
         self._declined = 0
         self.best: Finding | None = None
         self._last: Finding | None = None
+        # The first one, as it was confirmed.
+        self._first: Finding | None = None
 
     def explored(self) -> Explored:
         """Return what became of the operator so far."""
@@ -130,7 +129,24 @@ class Search:
         """Try calls until the time is up, or the least call that goes wrong is found.
 
         Raises:
-            OpcertError: the spec is at fault.
+            OpcertError: the spec is at fault, or the backend cannot be made.
+        """
+        asked = time.monotonic()
+        with self._opened() as backend:
+            self._stage = Stage(backend)
+            self._support = declared_support(backend)
+            self._all = self._support.declared is None
+            self._begun = time.monotonic()
+            self._quick = not isinstance(backend, Isolated) and self._begun - asked < _QUICK
+            self._hunt(seed_of_all)
+            if self.best is not None and self.best.repeatable:
+                self.best = self._reduced(self.best)
+
+    def _hunt(self, seed_of_all: int) -> None:
+        """Try calls until the time is up; keep the least finding.
+
+        Raises:
+            OpcertError: the spec is at fault, or the backend cannot be made again.
         """
 
         @seed(seed_of_all)
@@ -145,8 +161,11 @@ class Search:
         )
         @given(_drawn(self._trials))
         def goes_well(trial: Trial | None) -> None:
-            if trial is not None:
-                self._try(trial)
+            try:
+                if trial is not None:
+                    self._try(trial)
+            except BackendError as error:
+                raise _Stop(error) from None
 
         try:
             goes_well()
@@ -158,10 +177,6 @@ class Search:
         except _Stop as stop:
             if stop.error is not None:
                 raise stop.error from None
-        finally:
-            closed(self._stage.backend)
-        if self.best is not None and self.best.repeatable:
-            self.best = self._reduced(self.best)
 
     def _time_is_up(self) -> bool:
         share = 1 if self.best else 1 - _SHRINKING
@@ -186,7 +201,7 @@ class Search:
             steps[: number + 1],
         )
         if self.best is None:
-            self.best = self._confirmed(finding)
+            self.best = self._first = self._confirmed(finding)
         elif difference.kind != self.best.difference.kind:
             return
         else:
@@ -194,30 +209,27 @@ class Search:
         self._last = finding
         raise _WentWrongError
 
-    def _first_fault(self, steps: Sequence[Step]) -> tuple[int, Difference] | None:
+    def _first_fault(self, steps: Sequence[Step]) -> tuple[int, Fault] | None:
         if self.best is None or not self._quick:
             return self._stage.first_fault(steps)
         return self._afresh(steps)
 
-    def _afresh(self, steps: Sequence[Step]) -> tuple[int, Difference] | None:
+    def _afresh(self, steps: Sequence[Step]) -> tuple[int, Fault] | None:
         """Play steps on a backend made afresh."""
-        backend = self._make()
-        try:
+        with self._opened() as backend:
             return Stage(backend).first_fault(steps)
-        finally:
-            if backend is not self._stage.backend:
-                closed(backend)
 
     def _confirmed(self, finding: Finding) -> Finding:
         """Return a first finding as it shows afresh, if need be behind earlier steps.
 
         Raises:
             _Stop: it does not show alone, so that there is nothing to shrink.
+            BackendError: the backend cannot be made again.
         """
+        self.best = replace(finding, repeatable=False)
         alone = self._shown(finding, finding.steps)
         if alone is not None:
             return alone
-        self.best = replace(finding, repeatable=False)
         earlier, count = list(self._history), 1
         while not self._time_is_up():
             behind = self._shown(finding, [*earlier[-count:], *finding.steps])
@@ -239,18 +251,28 @@ class Search:
 
     def _reduced(self, finding: Finding) -> Finding:
         """Leave out each step before the last without which it goes wrong all the same."""
-        last = self._shown(finding, finding.steps[-1:])
-        if last is not None and last.difference.kind == finding.difference.kind:
+        confirmed = finding is self._first
+        if confirmed and len(finding.steps) == 1:
+            return finding
+        last = self._same(finding, finding.steps[-1:])
+        if last is not None:
             return last
+        # What was made small behind other calls may need those.
+        if not confirmed and self._first and not self._same(finding, finding.steps):
+            return self._reduced(self._first)
         number = 0
         while number < len(finding.steps) - 1 and not self._time_is_up():
-            fewer = [*finding.steps[:number], *finding.steps[number + 1 :]]
-            shown = self._shown(finding, fewer)
-            if shown is not None and shown.difference.kind == finding.difference.kind:
-                finding = shown
-            else:
+            fewer = self._same(finding, [*finding.steps[:number], *finding.steps[number + 1 :]])
+            if fewer is None:
                 number += 1
+            finding = fewer or finding
         return finding
+
+    def _same(self, finding: Finding, steps: Sequence[Step]) -> Finding | None:
+        """Return the finding with `steps`, if they go wrong in the same way."""
+        shown = self._shown(finding, steps)
+        same = shown is not None and shown.difference.kind == finding.difference.kind
+        return shown if same else None
 
 
 def _weight(finding: Finding) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from opcert.generator.backends import Backend
 from opcert.generator.buffers import mutated, refilled
@@ -11,11 +11,22 @@ from opcert.generator.comparison import Difference, compare
 from opcert.generator.element_types import Array
 from opcert.generator.layouts import Layout, laid_out
 from opcert.generator.rehearsal import ALIASED
-from opcert.generator.run import Outcome, Returned, run_once
+from opcert.generator.run import ENDINGS, Outcome, Returned, run_once
 
 # How many earlier outputs are looked at again after every call, of up to so many bytes each.
 _HELD = 8
 _HELD_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a call has ended the process of the backend."""
+
+    kind: Literal["crash", "hang"]
+    text: str
+
+
+Fault: TypeAlias = Difference | Ended
 
 
 @dataclass(frozen=True)
@@ -49,13 +60,15 @@ class Stage:
         self._buffers: dict[str, Array] = {}
         self._held: deque[Returned] = deque(maxlen=_HELD)
 
-    def first_fault(self, steps: Sequence[Step]) -> tuple[int, Difference] | None:
+    def first_fault(self, steps: Sequence[Step]) -> tuple[int, Fault] | None:
         """Play steps until one goes wrong, or is not supported: return its number and why."""
         for number, step in enumerate(steps):
             outcome = self.play(step)
             unsupported = outcome.observed == "unsupported"
             if not number:
                 self.declined = unsupported
+            if outcome.observed in ENDINGS:
+                return number, Ended(outcome.observed, outcome.reason)
             if outcome.fault is not None:
                 return number, outcome.fault
             if unsupported and step.golden is not None:
@@ -63,7 +76,7 @@ class Stage:
         return None
 
     def play(self, step: Step) -> Outcome:
-        """Make the call of a step; the outcome's fault is what is wrong with it."""
+        """Make the call of a step; the fault of its outcome is what is wrong, if it came back."""
         wanted = {name: laid_out(each, step.layouts[name]) for name, each in step.inputs.items()}
         former = self._buffers if step.reuses else {}
         self._buffers = {
@@ -72,14 +85,15 @@ class Stage:
         }
         outcome = run_once(self.backend, step.operator, self._buffers, step.attributes)
         fault = (
-            mutated(self._buffers, wanted)
+            outcome.fault
+            or mutated(self._buffers, wanted)
             or (ALIASED if any(each.changed for each in self._held) else None)
             or _wrong(step, outcome)
         )
         if fault is ALIASED:
             self._held.clear()
         elif fault is None and step.golden and outcome.observed == "outputs":
-            self._hold(Returned(outcome.outputs, step.golden))
+            self._hold(Returned(outcome.outputs, step.golden, kept=outcome.kept))
         return Outcome(outcome.observed, outcome.outputs, outcome.reason, fault)
 
     def _hold(self, returned: Returned) -> None:
@@ -88,7 +102,7 @@ class Stage:
 
 
 def _wrong(step: Step, outcome: Outcome) -> Difference | None:
-    if outcome.observed == "unsupported":
+    if outcome.observed in ("unsupported", *ENDINGS):
         return None
     if step.golden is None:
         text = f"a call that breaks {step.rule} was accepted"

@@ -120,6 +120,15 @@ class Supervised(Isolated):
             finally:
                 self.stop()
 
+    def restart(self) -> None:
+        """Make the backend afresh, in a new process.
+
+        Raises:
+            BackendError: it cannot be made again.
+        """
+        self.close()
+        self._running()
+
     def stop(self) -> None:
         """End the process at once, and every other that it has started."""
         if self._worker is not None:

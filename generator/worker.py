@@ -54,7 +54,7 @@ class _Host:
         for number in request.get("drop", ()):
             self._kept.pop(number, None)
         if "look" in request:
-            return {"changed": self._changed([request["look"]])}
+            return {"changed": self._changed(request["look"])}
         self._area.reach(request["size"])
         inputs = got(self._area, request["inputs"])
         forms = {name: form(array) for name, array in inputs.items()}

@@ -234,6 +234,7 @@ def test_an_interrupted_command_exits_130(tmp_path: Path) -> None:
         "    def run(self, operator, inputs, attributes):\n"
         "        raise KeyboardInterrupt\n"
     )
-    result = opcert("--backend", f"{tmp_path / 'interrupting.py'}:Backend", "--operator", SPLITS)
+    backend = f"{tmp_path / 'interrupting.py'}:Backend"
+    result = opcert("--backend", backend, "--operator", SPLITS, "--in-process")
     assert result.exit_code == 130
     assert "1 calls tried, nothing found" in result.stdout

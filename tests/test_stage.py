@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from opcert.generator.backends import Backend
+from opcert.generator.comparison import Difference
 from opcert.generator.element_types import Array
+from opcert.generator.run import Isolated, Outcome
 from opcert.generator.stage import Stage, Step
 from tests.wrong_backends import (
     AcceptsEverything,
@@ -84,6 +86,33 @@ def test_what_is_not_supported_is_no_fault() -> None:
     assert stage.first_fault([VALID, OTHER]) is None
     assert stage.declined
     assert stage.first_fault([BROKEN, VALID]) is None
+
+
+class Answers(Right, Isolated):
+    """Stands for a process of which every call comes to the same."""
+
+    def __init__(self, answer: Outcome) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def outcome(self, *_: object) -> Outcome:
+        return self.answer
+
+
+@pytest.mark.parametrize("step", [VALID, BROKEN], ids=["valid", "broken"])
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Outcome("crash", reason="it ended"), "crash"),
+        (Outcome("hang", reason="no answer"), "hang"),
+        (Outcome("rejected", fault=Difference("protocol", "garbage")), "protocol"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_ends_a_process_or_cannot_be_understood_is_no_rejection(
+    answer: Outcome, kind: str, step: Step
+) -> None:
+    assert kinds(Answers(answer), step) == (0, kind)
 
 
 class Recorder(Right):

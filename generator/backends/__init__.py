@@ -104,10 +104,13 @@ def _are_distinct(values: Any) -> bool:
 
 
 def program_for(name: str, options: Mapping[str, Any]) -> str:
-    """Return the lines of Python that make what `load(name, **options)` returns, as `backend`.
+    """Return the lines of Python that make, as `backend`, what `name` means with `options`.
 
-    They need opcert for what it has built in alone.
+    They need opcert for what it has built in, and to speak to a driver.
     """
+    if name.startswith(DRIVER):
+        given = f"{name!r}, {dict(options)!r}"
+        return f"from opcert.generator.supervised import hosted\n\nbackend = hosted({given})"
     if name in BUILT_IN:
         given = "".join(f", {key}={value!r}" for key, value in options.items())
         return f"from opcert.generator.backends import load\n\nbackend = load({name!r}{given})"
@@ -196,7 +199,7 @@ def _is_backend(candidate: Any) -> bool:
 
 def _find(name: str) -> Any:
     if name.startswith(DRIVER):
-        text = "a driver is a process of its own; `certify` it without --in-process, not on Windows"
+        text = "a driver is a process of its own; run it without --in-process, not on Windows"
         raise BackendError(f"backend '{name}': {text}")
     place, _, attribute = name.rpartition(":")
     if name in BUILT_IN:

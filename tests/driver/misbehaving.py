@@ -48,8 +48,22 @@ def split(
         begin += length
 
 
+def check(given: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+    """Refuse a call that breaks a rule other than that of the sum."""
+    shape, axis, parts = given["shape"], attributes["Axis"], attributes["OutputTensors"]
+    wanted = {"f": "FLOAT", "i": "INT", "u": "UINT"}[given["type"][0]] + given["type"][1:]
+    right = 0 < attributes["OutputCount"] == len(parts) and 0 <= axis < len(shape) <= 8
+    for part in parts:
+        sizes = part["Sizes"]
+        others = sizes[:axis] + sizes[axis + 1 :] == shape[:axis] + shape[axis + 1 :]
+        right = right and part["DataType"] == wanted and min(sizes) >= 0 and others
+    if not right:
+        raise ValueError("a call that breaks a rule")
+
+
 def answered(request: Mapping[str, Any], data: bytes) -> tuple[Answer, bytes]:
     (given,) = request["inputs"]
+    check(given, request["attributes"])
     sizes = [each["Sizes"] for each in request["attributes"]["OutputTensors"]]
     parts = [*split(given["shape"], data, sizes, request["attributes"]["Axis"])]
     outputs = [
