@@ -193,6 +193,15 @@ def test_it_prints(name: str, browser: Any, paths: dict[str, Path]) -> None:
     assert len(re.findall(rb"/Type /Page\b", pdf)) > 1
 
 
+@each_page
+def test_in_print_nothing_is_beyond_the_side_of_a_sheet(
+    name: str, browser: Any, paths: dict[str, Path]
+) -> None:
+    with opened(browser, paths[name], viewport={"width": 720, "height": 1000}) as found:
+        found.emulate_media(media="print")
+        assert found.evaluate("document.documentElement.scrollWidth") <= 720
+
+
 def test_in_print_every_failure_is_unfolded_and_folded_again_behind(page: Any) -> None:
     folded = page.locator("details.cause:not([open])").count()
     assert folded

@@ -1,0 +1,34 @@
+"""Makes the README's picture of a report again: `python -m tests.browser.picture`."""
+
+import tempfile
+from pathlib import Path
+
+from opcert.generator import certify
+from opcert.generator.report_files import PAGE, report_files
+from tests.browser.chromium import launched, opened
+from tests.shown import suite
+from tests.wrong_backends import ThroughFloat16
+
+PICTURE = Path(__file__).parents[2] / ".github" / "report.png"
+SIZE = {"width": 1100, "height": 1000}
+
+
+class Rounding(ThroughFloat16):
+    """Right but for f32."""
+
+    name = "rounding"
+
+
+def main() -> None:
+    """Write the upper part of the report of a backend that is wrong in one way."""
+    text = report_files(certify(Rounding(), suite()), suite())[PAGE]
+    PICTURE.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, launched() as browser:
+        path = Path(folder) / PAGE
+        path.write_bytes(text)
+        with opened(browser, path, viewport=SIZE, color_scheme="light") as page:
+            page.screenshot(path=PICTURE)
+
+
+if __name__ == "__main__":
+    main()
