@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, computed_field, model_validator
+from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
 from opcert.generator.claims import ClaimContent
 from opcert.generator.errors import did_you_mean
@@ -23,6 +23,15 @@ _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
 FILE_NAME = f"^{_PART}(/{_PART})*$"
 FileName = Annotated[str, Field(pattern=FILE_NAME)]
 Moment = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")]
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("printable text")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_printable)]
 
 
 class SuiteEntry(Record):
@@ -50,8 +59,8 @@ class BackendEntry(Record):
     the layouts of the cases, or `packed` in C order.
     """
 
-    name: str
-    version: str
+    name: Name
+    version: Name
     options: Mapping[str, JsonValue]
     support: Mapping[str, OperatorSupport] | None
     reuse: str | None
@@ -67,10 +76,16 @@ class Run(Record):
     """
 
     isolated: bool
-    timeout: float | None
-    memory: int | None
+    timeout: Annotated[float, Field(gt=0)] | None
+    memory: Annotated[int, Field(gt=0)] | None
     repeated: tuple[str, ...]
     resumed: tuple[Moment, ...]
+
+    @model_validator(mode="after")
+    def _has_limits_only_where_it_is_isolated(self) -> Self:
+        if not self.isolated and (self.timeout, self.memory) != (None, None):
+            raise ValueError("no limits, since calls were not isolated")
+        return self
 
 
 class ClaimEntry(Record):
@@ -92,10 +107,10 @@ class Platform(Record):
 
     date: Moment
     opcert: str
-    system: str
-    machine: str
-    python: str
-    numpy: str
+    system: Name
+    machine: Name
+    python: Name
+    numpy: Name
 
 
 class Certificate(Record):

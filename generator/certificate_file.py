@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -123,8 +124,8 @@ def _data(path: Path, text: str) -> Any:
     def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = _Repeating(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            found.key = next(key for key in keys if keys.count(key) > 1)
+            counts = Counter(key for key, _ in pairs)
+            found.key = next(key for key, count in counts.items() if count > 1)
             repeating.append(found)
         return found
 

@@ -22,7 +22,7 @@ from opcert.generator.entries import (
     this_platform,
     waivers_entry,
 )
-from opcert.generator.errors import OpcertError
+from opcert.generator.errors import Mistake, OpcertError, SpecError
 from opcert.generator.excerpts import Excerpt
 from opcert.generator.generation import generate
 from opcert.generator.resumption import going_on
@@ -35,6 +35,14 @@ from opcert.generator.yaml_source import Source
 
 # Told each verdict, its number and how many there will be.
 OnVerdict = Callable[[Verdict, int, int], None]
+
+
+class IdleWaiverError(SpecError):
+    """A run of which no failure is what a waiver speaks of, with its certificate."""
+
+    def __init__(self, mistakes: list[Mistake], certificate: Certificate) -> None:
+        super().__init__(mistakes)
+        self.certificate = certificate
 
 
 class Interrupted(KeyboardInterrupt):
@@ -130,14 +138,18 @@ def _concluded(
     # Once all have run, so that it is the same failures however often the run was interrupted.
     if all(verdict.status != "not-run" for verdict in chosen.values()) and not ended:
         chosen |= _confirmed(certification.backend, begin, chosen)
-    verdicts = _waived(list(chosen.values()), known, ended)
+    raw = list(chosen.values())
+    verdicts = tuple(raw if known is None else map(known.applied, raw))
     certificate = begun.replaced(
         run=begun.run.model_copy(update={"repeated": certification.repeated}),
         excerpts=_telling(verdicts, {**begun.excerpts, **certification.excerpts}, certification),
         verdicts=verdicts,
     )
     if ended:
+        # What it has not reached may be what a waiver is for.
         raise Interrupted(certificate)
+    if known is not None and (mistakes := known.idle(raw)):
+        raise IdleWaiverError(mistakes, certificate)
     return certificate
 
 
@@ -190,13 +202,6 @@ def _run(
             certification.backend.stop()
         return True
     return False
-
-
-def _waived(verdicts: Sequence[Verdict], known: Waivers | None, ended: bool) -> tuple[Verdict, ...]:
-    if known is None:
-        return tuple(verdicts)
-    # What a run that was ended has not reached may be what a waiver is for.
-    return tuple(map(known.applied, verdicts) if ended else known.settled(verdicts))
 
 
 def _claimed(

@@ -203,7 +203,7 @@ def _certified(
 ) -> int:
     """Certify one configuration, write its certificate, print it, and return its exit code."""
     from opcert.generator.certificate_file import NAME, read_certificate
-    from opcert.generator.certify_suite import Interrupted
+    from opcert.generator.certify_suite import IdleWaiverError, Interrupted
     from opcert.generator.report import console, progress, show
     from opcert.generator.submission import submission_path
 
@@ -220,6 +220,11 @@ def _certified(
             certificate = begin(options=configuration.options, resume=former, progress=on_verdict)
     except Interrupted as reached:
         certificate, interrupted = reached.certificate, True
+    except IdleWaiverError as error:
+        # The run is not lost, though its waivers have to be mended.
+        if target is not None:
+            write(error.certificate, target)
+        raise
     if target is not None:
         certificate = write(certificate, target)
     if as_json:

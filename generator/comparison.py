@@ -75,7 +75,7 @@ def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
 def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
     bits, wanted = bits_of(output), bits_of(expected)
     differing = bits != wanted
-    unequal = differing & ~_same_value(expected, output)
+    unequal = differing & ~same_value(expected, output)
     kind: Kind
     kind, shown = ("value", unequal) if unequal.any() else ("bits", differing)
     number = int(np.argmax(shown))
@@ -92,7 +92,7 @@ def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
     )
 
 
-def _same_value(expected: Array, output: Array) -> Any:
+def same_value(expected: Array, output: Array) -> Any:
     """Whether each pair of elements is equal, or both are NaN, which alone differs from itself."""
     with np.errstate(invalid="ignore"):
         nan, also_nan = expected != expected, output != output  # noqa: PLR0124

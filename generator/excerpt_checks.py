@@ -3,8 +3,11 @@
 from collections.abc import Iterator, Mapping
 from math import prod
 
+import numpy as np
+
 from opcert.generator.causes import causes
 from opcert.generator.certificate import Certificate
+from opcert.generator.comparison import same_value
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.excerpts import KEPT, Excerpt
 from opcert.generator.flaws import Flaw
@@ -18,11 +21,15 @@ def excerpt_flaws(
     """Yield what is wrong with each excerpt: of a case that has none, or not of golden outputs."""
     known = {name: case for name, (_, case) in cases.items()}
     failed = [each for each in certificate.verdicts if each.case in cases]
-    telling = {cause.smallest(known).case for cause in causes(failed)}
+    found = causes(failed)
+    telling = {cause.smallest(known).case for cause in found}
+    shown = {c.smallest(known).case: c.kind for c in found if c.kind in ("value", "bits")}
+    for name in shown.keys() - certificate.excerpts.keys():
+        yield Flaw(f"excerpts, {name}", "there is none; expected one of the smallest of its cause")
     for name, excerpt in certificate.excerpts.items():
         wrong = "of no failure, or not of the smallest of its cause"
         if name in telling:
-            wrong = _mistake(*cases[name], excerpt)
+            wrong = _mistake(*cases[name], excerpt) or _of_another(shown.get(name), excerpt)
         if wrong:
             yield Flaw(f"excerpts, {name}", wrong)
 
@@ -43,6 +50,18 @@ def _mistake(operator: OperatorSuite, case: IndexedCase, excerpt: Excerpt) -> st
     if not any(_is_part(parts[0], excerpt, arrays) for arrays in golden):
         return "what was expected is not what the suite expects there"
     return ""
+
+
+def _of_another(kind: str | None, excerpt: Excerpt) -> str:
+    """Say where an excerpt tells of values what the verdict tells of bits, or the other way."""
+    if kind is None:
+        return ""
+    dtype = ELEMENT_TYPES[excerpt.type]
+    expected, actual = (
+        np.frombuffer(bytes.fromhex(each), dtype) for each in (excerpt.expected, excerpt.actual)
+    )
+    found = "bits" if same_value(expected, actual).all() else "value"
+    return "" if found == kind else f"shows a difference of the kind {found}, the verdict is {kind}"
 
 
 def _is_part(expected: bytes, excerpt: Excerpt, golden: list[Array]) -> bool:

@@ -17,6 +17,9 @@ from opcert.generator.writing import files_in, replace_folder
 
 PAGE, JUNIT, OPERATORS = "report.html", "junit.xml", "operators"
 TOGETHER = "side-by-side.html"
+# What the files say near their beginning, so that they can be told from those of others.
+_MARKS = (b'content="opcert report"', b'content="opcert docs"', b'<testsuites name="opcert ')
+_HEAD = 400
 
 
 def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> Files:
@@ -39,6 +42,11 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
             f"the certificate has a verdict of {stranger.case} of {stranger.operator}, which the "
             "suite that it names does not have: it was changed; certify again"
         )
+    known = {case.id: operator.index.operator for operator, case in suite}
+    for verdict in certificate.verdicts:
+        if known.get(verdict.case) != verdict.operator:
+            text = f"has a verdict of {verdict.case}, and the suite no such case"
+            raise OpcertError(f"the certificate {text} of {verdict.operator}; see opcert verify")
     pages = {f"{OPERATORS}/{name}": text for name, text in _pages(certificate, suite, specs)}
     shown = ReportPage(certificate, suite)
     page = rendered("report.html.jinja", page=shown, marks=MARKS, pages=pages.keys())
@@ -66,15 +74,23 @@ def write_report(folder: Path, files: Files) -> None:
     Raises:
         OpcertError: the folder holds something else, or cannot be written; nothing has changed.
     """
-    known = (PAGE, JUNIT, TOGETHER)
     found = sorted(files_in(folder.resolve()))
-    strangers = [n for n in found if n not in known and not n.startswith(f"{OPERATORS}/")]
+    strangers = [name for name in found if not _is_ours(folder / name)]
     if strangers:
         raise OpcertError(
             f"{folder}: holds {', '.join(strangers[:5])}, no part of a report; expected an empty "
             "folder, or one with a report alone"
         )
     replace_folder(folder, files)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether opcert wrote a file, by what each of them says near its beginning."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return any(mark in head for mark in _MARKS)
 
 
 def side_by_side(certificates: Sequence[Certificate]) -> Files:

@@ -15,6 +15,8 @@ from opcert.generator.errors import OpcertError
 
 CLAIM, WAIVERS = "claim.yaml", "waivers.yaml"
 SIGNATURE = f"{NAME}.sig"
+# What every certificate has, and hardly another file of its name.
+_PARTS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
 # The most files that are looked at.
 MOST = 10_000
 
@@ -29,6 +31,9 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     """
     target = certificate_path(out, suite)
     former = _former(target.parent)
+    if former is None:
+        text = "is no certificate; move it away, or name another folder by --out"
+        raise OpcertError(f"{target}: {text}")
     for name in files_below(target.parent):
         path = target.parent / name
         if name in (NAME, SIGNATURE):
@@ -61,7 +66,7 @@ def write_submission(
     if sign is not None:
         parts[SIGNATURE] = sign(text)
     folder = target.parent
-    stale = [name for name in (*_former(folder), SIGNATURE) if name not in parts]
+    stale = [name for name in (*(_former(folder) or ()), SIGNATURE) if name not in parts]
     fresh: dict[Path, Path] = {}
     try:
         for name, data in parts.items():
@@ -92,14 +97,25 @@ def _remove(folder: Path, name: str) -> None:
         parent.rmdir()
 
 
-def _former(folder: Path) -> dict[str, str]:
-    """Return the files of the certificate in a folder, with their digests; none where none is."""
-    try:
-        with (folder / NAME).open("rb") as file:
-            found: Any = json.loads(file.read(LARGEST))["files"]
-        return {name: str(each) for name, each in found.items() if re.fullmatch(FILE_NAME, name)}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+def _former(folder: Path) -> dict[str, str] | None:
+    """Return the files of the certificate in a folder, with their digests: {} where none is.
+
+    None stands for something else of its name.
+    """
+    place = folder / NAME
+    if not place.is_symlink() and not place.exists():
         return {}
+    if place.is_symlink() or not place.is_file():
+        return None
+    try:
+        with place.open("rb") as file:
+            found: Any = json.loads(file.read(LARGEST))
+        if not found.keys() >= _PARTS:
+            return None
+        files = found["files"].items()
+        return {name: str(each) for name, each in files if re.fullmatch(FILE_NAME, name)}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def _digest(path: Path) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from opcert.generator.certificate import Certificate
+from opcert.generator.element_types import FLOATS
 from opcert.generator.flaws import Flaw
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import ENDINGS, Observed
@@ -46,6 +47,17 @@ _TABLE: Mapping[tuple[str, Observed], tuple[Said, ...]] = {
         _STATE,
     ),
     ("rejection", "unsupported"): (*_DECLINED, *_LATER),
+}
+# What the text of a failure of a kind has in it, whatever else it says.
+_SAYS = {
+    "bits": "(values are equal, bits are not)",
+    "value": "; first at [",
+    "count": " outputs; expected ",
+    "dtype": "; expected ",
+    "shape": "]; expected [",
+    "accepted": "was accepted",
+    "rejected": "a valid call was rejected",
+    "uncredited": "rejected, but the valid call ",
 }
 # The kinds that a valid call may have in the end beside a rejection that was credited to it: those
 # that are found later, and what never keeps it from being credited.
@@ -208,10 +220,21 @@ def _detail(judged: Judged) -> Iterator[str]:
     if judged.said[0] != "pass":
         if judged.said[0] == "fail" and not detail:
             yield f"found no detail of {_told(judged.said)}; expected why"
+        elif judged.said[0] == "fail" and _SAYS.get(judged.said[1] or "", "") not in detail:
+            yield f"found {_told(judged.said)}, with a detail that does not tell of it"
+        if judged.said == ("fail", "bits") and not _float_outputs(judged):
+            yield "found fail (bits), while of outputs of these types equal values have equal bits"
     elif judged.case.expects == "outputs" and detail:
         yield f"found pass, with the detail '{detail[:60]}'; expected none"
     elif judged.case.expects == "rejection" and not detail.startswith("rejected: "):
         yield f"found pass, with the detail '{detail[:60]}'; expected how it was rejected"
+
+
+def _float_outputs(judged: Judged) -> bool:
+    """Whether a call, or the valid one beside it, has outputs of which values hide bits."""
+    case = judged.case
+    called = case if case.twin is None or case.outputs else judged.operator.cases[case.twin]
+    return any(each.type in FLOATS for each in called.outputs)
 
 
 def _told(said: Said) -> str:

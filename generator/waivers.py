@@ -12,7 +12,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from opcert.generator.errors import SpecError, did_you_mean
+from opcert.generator.errors import Mistake, SpecError, did_you_mean
 from opcert.generator.model_mistakes import content_of
 from opcert.generator.run import ENDINGS
 from opcert.generator.suite import Suite
@@ -109,6 +109,12 @@ class Waivers:
         Raises:
             SpecError: a waiver speaks of cases of the run, and of no failure among them.
         """
+        if mistakes := self.idle(verdicts):
+            raise SpecError(mistakes)
+        return [self.applied(verdict) for verdict in verdicts]
+
+    def idle(self, verdicts: Sequence[Verdict]) -> list[Mistake]:
+        """Say which of them speak of cases of a run, and of no failure among its `verdicts`."""
         mistakes = []
         for number, waiver in self._here:
             about = [each for each in verdicts if waiver.matches(each.case, each.rules)]
@@ -116,9 +122,7 @@ class Waivers:
             if about and not any(each.status == "not-run" or waiver.waives(each) for each in about):
                 text = f"waives nothing: of {len(about)} cases none fails{_kind(waiver)}; remove it"
                 mistakes.append(self.source.mistake((number,), text))
-        if mistakes:
-            raise SpecError(mistakes)
-        return [self.applied(verdict) for verdict in verdicts]
+        return mistakes
 
 
 def why(waiver: Waiver) -> str:

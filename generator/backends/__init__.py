@@ -13,6 +13,8 @@ from opcert.generator.errors import BackendError, did_you_mean, said
 from opcert.generator.python_files import module_from_file
 
 GROUP = "opcert.backends"
+# How many characters a name or a version may have.
+_NAME = 1000
 # The value of an option that stands for each of its `configurations`.
 ALL = "all"
 # What a program in any language is named by, in front of the command that starts it.
@@ -151,8 +153,11 @@ def checked(backend: Any, name: str) -> Backend:
                 "version and run(operator, inputs, attributes)"
             )
         for part in (backend.name, backend.version):
-            if not isinstance(part, str) or not part.isprintable():
-                raise BackendError(f"'{name}' is no backend: name and version have to be text")
+            if not isinstance(part, str) or not part.isprintable() or not 0 < len(part) <= _NAME:
+                found_text = (
+                    f"found {part!r:.80}; expected printable text of up to {_NAME} characters"
+                )
+                raise BackendError(f"'{name}' is no backend: name or version: {found_text}")
     found: Backend = backend
     return found
 
