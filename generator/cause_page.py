@@ -8,6 +8,7 @@ from opcert.generator.causes import Cause
 from opcert.generator.certificate import Certificate
 from opcert.generator.excerpts import Shown, shown
 from opcert.generator.operator_suite import OperatorSuite
+from opcert.generator.rehearsal import INVERTED
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.verdict import Status
 
@@ -40,6 +41,7 @@ class CausePage:
     log: str
     excerpt: Sequence[Shown]
     excerpt_of: str
+    inverted: bool
     program: str
     alike: Sequence[str]
     more: int
@@ -70,6 +72,7 @@ def cause_page(
         log="\n".join(line.removeprefix("printed: ") for line in printed),
         excerpt=[] if excerpt is None else list(shown(excerpt)),
         excerpt_of="" if excerpt is None else excerpt.told,
+        inverted=verdict.detail.startswith(INVERTED),
         program=program_of(of, case) if stands_alone(case) else "",
         alike=others[:_NAMED],
         more=max(len(others) - _NAMED, 0),

@@ -13,6 +13,8 @@ from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.run import ENDINGS, Isolated, Outcome, Returned, run_once
 from opcert.generator.suite_format import IndexedCase
 
+# How a failure begins that shows with other data than that of the case.
+INVERTED = "with every bit of the data inverted"
 # How often one call of each operator is made.
 REPEATS = 300
 
@@ -189,5 +191,5 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
         return []
     if wrong.kind == "value" and compare(former, second.outputs) is None:
         return [Difference("state", "returned what the call before, with other data, gave")]
-    text = f"with every bit of the data inverted: {wrong.text}"
+    text = f"{INVERTED}: {wrong.text}"
     return [Difference(wrong.kind, text, wrong.excerpt)]

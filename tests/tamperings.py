@@ -103,10 +103,8 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         excerpt(lambda each: each.update(output=99)),
         "is not what the suite expects",
     ),
-    "a shorter excerpt": (
-        excerpt(lambda each: each.update(expected=each["expected"][:-2])),
-        "bytes; expected",
-    ),
+    "no excerpt": (lambda data: data["excerpts"].clear(), "there is none; expected one"),
+    "a failure taken for one of bits": (verdict(failing, kind="bits"), "does not tell of it"),
     "an excerpt of a pass": (with_an_excerpt_of_a_pass, "of no failure"),
     "a failure made a pass": (verdict(failing, status="pass", kind=None), "found pass, with the"),
     "without its detail": (

@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.generator import Certificate, certificate_file, certify
@@ -33,6 +33,7 @@ from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 from tests.made_certificate import DIGEST
 
+NAMES = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=5)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
@@ -54,13 +55,17 @@ CERTIFICATES = st.builds(
     made_certificate.certificate(()).replaced,
     backend=st.builds(
         BackendEntry,
+        name=NAMES,
+        version=NAMES,
         options=st.dictionaries(TEXTS, PLAIN, max_size=2),
         support=st.none()
         | st.dictionaries(TEXTS, st.builds(OperatorSupport, how=TEXTS), max_size=2),
     ),
     run=st.builds(
         Run,
+        isolated=st.just(True),
         timeout=st.none() | st.floats(1e-3, 1e9),
+        memory=st.none() | st.integers(1),
         resumed=st.lists(MOMENTS, max_size=2).map(tuple),
     ),
     claim=st.none() | st.builds(claim_entry, st.dictionaries(TEXTS, SCOPES, max_size=2)),
@@ -83,6 +88,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
+@settings(deadline=None)
 @given(certificate=CERTIFICATES)
 def test_what_is_written_is_read(
     certificate: Certificate, tmp_path_factory: pytest.TempPathFactory

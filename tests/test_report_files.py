@@ -1,5 +1,6 @@
 """The files that tell of a certificate: which they are, where they may go, what is refused."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,9 @@ from tests.made_certificate import DIGEST
 from tests.small_suite import contents
 from tests.suite_of_levels import write_specs
 
-FILES = {PAGE: b"a page", "operators/a.html": b"another"}
+PAGES = b'<meta name="generator" content="opcert docs">'
+REPORT = b'<meta name="generator" content="opcert report">'
+FILES = {PAGE: REPORT, "operators/a.html": PAGES}
 
 
 def test_they_are_a_page_junit_xml_and_a_page_for_each_operator_that_ran() -> None:
@@ -66,13 +69,15 @@ def test_a_small_suite_has_its_own_report(tmp_path: Path) -> None:
 
 
 def test_a_report_replaces_a_former_one(tmp_path: Path) -> None:
-    write_report(tmp_path / "out", {**FILES, TOGETHER: b"gone"})
+    write_report(tmp_path / "out", {**FILES, TOGETHER: REPORT})
     write_report(tmp_path / "out", FILES)
     assert contents(tmp_path / "out") == FILES
 
 
-def test_the_files_of_others_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "certificate.json").write_text("years of work")
-    with pytest.raises(OpcertError, match=r"holds certificate\.json, no part of a report"):
+@pytest.mark.parametrize("name", ["certificate.json", PAGE, JUNIT, "operators/thesis.txt"])
+def test_the_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("years of work")
+    with pytest.raises(OpcertError, match=f"holds {re.escape(name)}, no part of a report"):
         write_report(tmp_path, FILES)
-    assert contents(tmp_path) == {"certificate.json": b"years of work"}
+    assert contents(tmp_path) == {name: b"years of work"}

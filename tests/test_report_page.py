@@ -157,6 +157,8 @@ def test_every_cause_is_there_with_its_smallest_case_expected_and_got() -> None:
         smallest = cause.smallest(cases)
         assert smallest.case in part
         assert normal(smallest.detail.partition("\n")[0]) in part
+        inverted = smallest.detail.startswith("with every bit of the data inverted")
+        assert ("as soon as every bit of the data is inverted" in part) is inverted
         if smallest.case in certificate.excerpts:
             assert "whole" in part or "elements" in part
     assert len(certificate.excerpts) >= 2

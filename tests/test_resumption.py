@@ -244,7 +244,7 @@ def test_another_claim_and_other_waivers_are_refused(
         ("suite", {"digest": "0" * 64}),
         ("platform", {"opcert": "0.0.1"}),
         ("platform", {"numpy": "1.0"}),
-        ("run", {"memory": 1 << 30}),
+        ("run", {"isolated": True, "memory": 1 << 30}),
     ],
 )
 def test_a_certificate_of_elsewhere_is_refused(

@@ -24,10 +24,6 @@ def opcert(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
-# What stands in a folder whether or not there are claim, waivers and a key.
-UNASKED = {"certificate.json", "junit.xml", "operators", "report.html"}
-
-
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("submissions") / "original"
@@ -217,19 +213,23 @@ def test_files_beyond_number_are_not_looked_at(
     assert "holds 2 files or more; no others were looked at" in opcert("verify", folder).stdout
 
 
+# What the command leaves of a run that was finished.
+REPORTED = {"certificate.json", "report.html", "junit.xml", "operators"}
+
+
 def test_the_command_hands_in_the_very_files_that_it_was_given(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(f"# mine\n{GIVEN['claim.yaml']}")
     out = tmp_path / "out"
     result = opcert("certify", *CASES, "--claim", tmp_path / "mine.yaml", "--out", out)
     assert result.exit_code == 0
-    assert {each.name for each in out.iterdir()} == {*UNASKED, "claim.yaml"}
+    assert {each.name for each in out.iterdir()} == {"claim.yaml", *REPORTED}
     assert (out / "claim.yaml").read_bytes() == (tmp_path / "mine.yaml").read_bytes()
     assert opcert("verify", out).exit_code == 0
 
 
 def test_a_former_submission_is_replaced_with_all_its_files(folder: Path) -> None:
     assert opcert("certify", *CASES, "--out", folder).exit_code == 0
-    assert {each.name for each in folder.iterdir()} == UNASKED
+    assert {each.name for each in folder.iterdir()} == REPORTED
 
 
 def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> None:
@@ -266,11 +266,22 @@ def test_what_is_no_former_submission_is_left_alone(
 def test_what_names_files_outside_takes_none_of_them_away(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
     (tmp_path / "out").mkdir()
-    former = {"files": {"../mine": "0", "/etc/hosts": "0"}}
+    former = {**handed_in.certificate().content(), "files": {"../mine": "0", "/etc/hosts": "0"}}
     (tmp_path / "out" / "certificate.json").write_text(json.dumps(former))
     target = submission_path(tmp_path / "out", None)
     write_submission(handed_in.certificate(), target, {})
     assert (tmp_path / "mine").read_text() == "x"
+
+
+@pytest.mark.parametrize("text", ['{"files": {"mine": "0"}}', "my own", "[]"])
+def test_something_else_of_its_name_is_left_alone(tmp_path: Path, text: str) -> None:
+    (tmp_path / "certificate.json").write_text(text)
+    result = opcert("certify", *CASES, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "is no certificate; move it away" in result.stderr
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
+        ("certificate.json", text)
+    ]
 
 
 def test_a_folder_that_cannot_be_written_keeps_the_former_submission(folder: Path) -> None:

@@ -154,10 +154,8 @@ def checked(backend: Any, name: str) -> Backend:
             )
         for part in (backend.name, backend.version):
             if not isinstance(part, str) or not part.isprintable() or not 0 < len(part) <= _NAME:
-                found_text = (
-                    f"found {part!r:.80}; expected printable text of up to {_NAME} characters"
-                )
-                raise BackendError(f"'{name}' is no backend: name or version: {found_text}")
+                text = f"found {part!r:.80}; expected printable text, {_NAME} characters at most"
+                raise BackendError(f"'{name}' is no backend: name or version: {text}")
     found: Backend = backend
     return found
 

@@ -1,4 +1,4 @@
-"""Makes the README's picture of a report again: `python -m tests.browser.picture`."""
+"""Makes the README's picture of a report again: `python -m tests.browser`."""
 
 import tempfile
 from pathlib import Path
