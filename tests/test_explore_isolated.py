@@ -85,7 +85,7 @@ def test_a_crash_is_found_made_small_and_shown(
 
 def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
     backend = f"{MISBEHAVING}Misbehaves"
-    finding = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.15)
+    finding = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.08)
     assert finding.difference.kind == "hang"
     assert "no answer within 1 s" in finding.difference.text
     assert finding.steps[-1].inputs["InputTensor"].ndim == 3
@@ -116,7 +116,7 @@ def test_a_driver_that_misbehaves_is_found_and_shown(
 
 
 def test_a_driver_that_hangs_is_found() -> None:
-    assert found(driver("sleep"), timeout=1, minutes=0.15).difference.kind == "hang"
+    assert found(driver("sleep"), timeout=1, minutes=0.08).difference.kind == "hang"
 
 
 def test_nothing_is_found_of_a_driver_that_behaves() -> None:
@@ -156,7 +156,7 @@ def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
 def test_the_other_operators_are_explored_behind_a_hang() -> None:
     options = {"how": "sleep"}
     first, second = explore(
-        f"{MISBEHAVING}Misbehaves", options=options, operator="*[BV]*", minutes=0.1, timeout=3
+        f"{MISBEHAVING}Misbehaves", options=options, operator="*[BV]*", minutes=0.05, timeout=3
     )
     assert first.finding is not None
     assert second.tried
