@@ -38,11 +38,6 @@ class Tally:
         return sum(self.counts.values())
 
     @property
-    def passed(self) -> int:
-        """How many passed."""
-        return self.counts.get("pass", 0)
-
-    @property
     def status(self) -> Status:
         """The gravest status among them."""
         return next((each for each in _GRAVITY if self.counts.get(each)), "not-run")
@@ -51,6 +46,11 @@ class Tally:
     def count(self) -> int:
         """How many have it."""
         return self.counts.get(self.status, 0)
+
+    @property
+    def others(self) -> Mapping[Status, int]:
+        """How many have each of the other statuses."""
+        return {s: n for s in STATUSES if (n := self.counts.get(s)) and s != self.status}
 
     @property
     def told(self) -> str:

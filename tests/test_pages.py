@@ -18,7 +18,7 @@ from opcert.generator.suite import Suite
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs
 
-VOID = {"meta", "br", "input"}
+VOID = {"meta", "br", "input", "wbr"}
 
 
 @cache
