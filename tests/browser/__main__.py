@@ -10,7 +10,7 @@ from tests.shown import suite
 from tests.wrong_backends import ThroughFloat16
 
 PICTURE = Path(__file__).parents[2] / ".github" / "report.png"
-SIZE = {"width": 1100, "height": 1000}
+SIZE = {"width": 1280, "height": 1000}
 
 
 class Rounding(ThroughFloat16):
