@@ -47,6 +47,13 @@ def test_options_reach_the_constructor(tmp_path: Path) -> None:
         load(f"{tmp_path / 'optioned.py'}:instance", device="GPU")
 
 
+def test_an_unknown_attribute_is_told_with_those_that_run_something(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import json\nLIMIT = 3\nclass Mine:\n    def run(self): pass\n")
+    with pytest.raises(BackendError, match=r"has no 'Backend'; expected one of Mine$"):
+        load(f"{file}:Backend")
+
+
 def test_an_entry_point_loads(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("vendor", "tests.wrong_backends:Right", backends.GROUP)
     monkeypatch.setattr(backends, "entry_points", lambda **_: [point])

@@ -217,7 +217,9 @@ def _find(name: str) -> Any:
         else:
             module = importlib.import_module(place)
     if not hasattr(module, attribute):
-        near = did_you_mean(attribute, [each for each in vars(module) if each[0] != "_"])
+        near = did_you_mean(
+            attribute, [n for n, each in vars(module).items() if hasattr(each, "run")]
+        )
         raise BackendError(f"backend '{name}': {place} has no '{attribute}'{near}")
     return getattr(module, attribute)
 
