@@ -214,11 +214,15 @@ def parse(text: str) -> Expression:
     return Expression(text, tree, frozenset(free))
 
 
+# What needs no look, nor do its elements: names and functions are ours, and hold plain values.
+_PLAIN = frozenset((bool, int, float, str, tuple, list, type(None)))
+
+
 class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]
-    """Looks at no element of a tuple: names and functions are ours, and hold plain values."""
+    """Looks at no value of a plain type, as nearly all are."""
 
     def _check_disallowed_items(self, item: object) -> None:
-        if not isinstance(item, tuple | list):
+        if type(item) not in _PLAIN:
             super()._check_disallowed_items(item)
 
 

@@ -40,16 +40,17 @@ def laid_out(array: Array, layout: Layout) -> Array:
     along one. `gapped` has other elements between its own, `pitched` only behind each row.
     Dimensions of 1 count for nothing.
     """
-    array = array.copy(order="C")
-    long_axes = [axis for axis, extent in enumerate(array.shape) if extent > 1]
     if layout == "fortran":
         return array.copy(order="F")
-    if not array.size or len(long_axes) < NEEDED[layout] or layout == "c":
-        return array
+    if layout == "c":
+        return array.copy(order="C")
+    long_axes = [axis for axis, extent in enumerate(array.shape) if extent > 1]
+    if not array.size or len(long_axes) < NEEDED[layout]:
+        return array.copy(order="C")
     if layout == "permuted":
         return array.swapaxes(*long_axes[-2:]).copy(order="C").swapaxes(*long_axes[-2:])
     if layout in ("gapped", "pitched"):
-        return _with_gaps(array, long_axes[-1], every=layout == "gapped")
+        return _with_gaps(np.asarray(array, order="C"), long_axes[-1], every=layout == "gapped")
     turned = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
     backwards = tuple(
         slice(None, None, -1 if axis in turned.get(layout, long_axes) else None)

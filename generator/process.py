@@ -49,7 +49,7 @@ class Process:
         self._memory = memory
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._logged = 0
-        self._rest = b""
+        self._rest = bytearray()
         self._timeout, self._deadline = START, time.monotonic() + START
         theirs, self._requests = os.pipe()
         self._replies, answers = os.pipe()
@@ -103,13 +103,15 @@ class Process:
                 raise self._ended() from None
 
     def _line(self) -> bytes:
-        while b"\n" not in self._rest:
-            if len(self._rest) > _LONGEST_LINE:
+        searched = 0
+        while b"\n" not in self._rest[searched:]:
+            searched = len(self._rest)
+            if searched > _LONGEST_LINE:
                 text = f"{_shown(self._rest)} and on for {_LONGEST_LINE} bytes without a newline"
                 raise EndedError("protocol", text)
             self._receive()
         found, _, self._rest = self._rest.partition(b"\n")
-        return found
+        return bytes(found)
 
     def read(self, size: int) -> Array:
         """Return the `size` bytes that follow an answer.
@@ -225,10 +227,10 @@ class Process:
         self._log.close()
 
 
-def _shown(text: bytes) -> str:
+def _shown(text: bytes | bytearray) -> str:
     """Return the beginning of `text` as Python writes it."""
     more = f" and {len(text) - _SHOWN} bytes more" if len(text) > _SHOWN else ""
-    return f"{text[:_SHOWN]!r}{more}"
+    return f"{bytes(text[:_SHOWN])!r}{more}"
 
 
 def _signal(number: int) -> str:

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
@@ -100,7 +99,7 @@ def run_once(
     if isinstance(backend, Isolated):
         return backend.outcome(operator, inputs, attributes)
     try:
-        outputs = _plain(backend.run(operator, dict(inputs), deepcopy(dict(attributes))))
+        outputs = _plain(backend.run(operator, dict(inputs), _copied(dict(attributes))))
     except NotImplementedError as error:
         return Outcome("unsupported", reason=said(error))
     except KeyboardInterrupt:
@@ -108,6 +107,15 @@ def run_once(
     except BaseException as error:
         return Outcome("rejected", reason=said(error))
     return Outcome("outputs", outputs)
+
+
+def _copied(attribute: Any) -> Any:
+    """Return a copy of plain attributes, or of a part of them."""
+    if isinstance(attribute, dict):
+        return {name: _copied(each) for name, each in attribute.items()}
+    if isinstance(attribute, list):
+        return [_copied(each) for each in attribute]
+    return attribute
 
 
 def _plain(returned: Any) -> Any:

@@ -19,10 +19,9 @@ from opcert.generator.suite_format import (
     IndexedCase,
     Manifest,
     OperatorEntry,
-    Record,
 )
 
-Model = TypeVar("Model", bound=Record)
+Model = TypeVar("Model", Index, Manifest)
 
 
 def default_folder() -> Path:
@@ -140,18 +139,28 @@ def _bytes(path: Path) -> bytes:
 
 def _model(path: Path, text: bytes, model: type[Model]) -> Model:
     try:
+        found = model.model_validate_json(text)
+    except ValidationError as error:
+        # What of the form is wrong tells nothing where the format is another one.
+        _check_format(path, _format(path, text))
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise contradiction(path, f"{where}: {first['msg']}") from None
+    _check_format(path, found.format)
+    return found
+
+
+def _format(path: Path, text: bytes) -> Any:
+    try:
         found: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise contradiction(path, f"not JSON: {error}") from None
-    version = found.get("format") if isinstance(found, dict) else None
+    return found.get("format") if isinstance(found, dict) else None
+
+
+def _check_format(path: Path, version: Any) -> None:
     if version != FORMAT:
         raise SuiteError(
             f"{path}: format {version}; this opcert reads format {FORMAT}: generate the suite "
             "again, or use the opcert that wrote it"
         )
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise contradiction(path, f"{where}: {first['msg']}") from None

@@ -5,9 +5,9 @@ from math import prod
 import pytest
 
 from opcert.generator.accounts import SHOWN, CaseAccount, Change, account_of
-from opcert.generator.suite import Suite
+from tests.faults.finding import core_suite
 
-SUITE = Suite()
+SUITE = core_suite()
 CASES = {case.id: (operator, case) for operator, case in SUITE}
 
 

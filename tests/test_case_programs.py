@@ -15,10 +15,10 @@ from opcert.generator.case_programs import program_of
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.layouts import LAYOUTS
 from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.suite import Suite
 from opcert.generator.suite_format import DigestedArray, IndexedCase, MadeArray, StoredArray
+from tests.faults.finding import core_suite
 
-SUITE = Suite()
+SUITE = core_suite()
 WRONG = f"{Path(__file__).with_name('wrong_backends.py')}"
 
 

@@ -15,6 +15,7 @@ from opcert.generator.coverage import Coverage, Covered, coverage_of
 from opcert.generator.report import show_coverage
 from opcert.generator.spec_files import read_spec, specs_in
 from opcert.generator.suite import Suite
+from tests.faults.finding import core_suite
 from tests.small_suite import MANIFEST, edit
 from tests.suite_of_levels import (
     LEVELS,
@@ -66,7 +67,7 @@ def missing(found: Coverage) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("operator", SHIPPED)
 def test_the_core_suite_misses_nothing(operator: str) -> None:
-    (found,) = coverage_of(Suite(), {operator: SHIPPED[operator]})
+    (found,) = coverage_of(core_suite(), {operator: SHIPPED[operator]})
     assert missing(found) == {}
     assert found.share == 1
     assert [each.dimension for each in found.covered] == [

@@ -4,12 +4,14 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner, Result
 
+from opcert.generator.cli import app
+from opcert.generator.explore import explore
 from opcert.generator.messages import line_of, packed
 
 SOURCE = Path(__file__).parent / "driver" / "driver.cpp"
@@ -26,14 +28,13 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def opcert(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "opcert.generator.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def opcert(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
 
 
 def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
     done = opcert("certify", "--backend", f"driver:'{driver}'", "--out", str(tmp_path))
-    assert done.returncode == 0, done.stdout
+    assert done.exit_code == 0, done.stdout
     found = json.loads((tmp_path / "certificate.json").read_text())
     assert (found["conformant"], found["grade"]) == (True, "bit-exact")
     backend = found["backend"]
@@ -49,9 +50,16 @@ def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
 
 def test_it_speaks_well(driver: Path) -> None:
     done = opcert("driver-check", f"'{driver}'")
-    assert done.returncode == 0, done.stdout
+    assert done.exit_code == 0, done.stdout
     assert "16 MB, both ways" in done.stdout
     assert "not tried" not in done.stdout
+
+
+def test_nothing_is_found_by_exploring_it(driver: Path) -> None:
+    explored = list(explore(f"driver:'{driver}'", operator="*[VG]*", minutes=0.05))
+    assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
+    assert [each.finding for each in explored] == [None, None]
+    assert all(each.tried > each.declined for each in explored)
 
 
 def test_the_readmes_conversation_is_what_is_said(driver: Path) -> None:
@@ -81,7 +89,7 @@ def test_the_readmes_conversation_is_what_is_said(driver: Path) -> None:
 def test_it_refuses_an_option_that_it_does_not_have(driver: Path) -> None:
     arguments = ["--backend", f"driver:'{driver}'", "--backend-option", 'a "b"=c']
     done = opcert("certify", *arguments)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "refuses: there is no option 'a \"b\"'" in done.stderr
 
 

@@ -18,15 +18,15 @@ from opcert.generator.certificate import Certificate
 from opcert.generator.driver_process import Driver
 from opcert.generator.errors import BackendError
 from opcert.generator.process import EndedError
-from opcert.generator.suite import Suite
 from opcert.generator.supervised import Supervised, hosted
 from opcert.generator.verdict import Verdict
+from tests.faults.finding import core_suite
 
 MISBEHAVING = Path(__file__).parent / "driver" / "misbehaving.py"
 SLEEPS = "import time; time.sleep(600)"
 # A few valid calls, of ranks 2 to 4.
 CASES = "dml-split/valid-f32-[234]-*"
-SUITE = Suite()
+SUITE = core_suite()
 
 
 def driver(how: str) -> str:
@@ -66,12 +66,12 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ("sleep", "no answer within 2 s"),
-        ("gives-less", "no answer within 2 s; 15 of 16 bytes of outputs had come"),
+        ("sleep", "no answer within 1 s"),
+        ("gives-less", "no answer within 1 s; 15 of 16 bytes of outputs had come"),
     ],
 )
 def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
-    found = of_rank_3(certified(how, timeout=2))
+    found = of_rank_3(certified(how, timeout=1))
     assert {each.status for each in found} == {"hang"}
     assert any(reason.partition("; ")[0] in each.detail for each in found)
     assert all(reason.partition(" of ")[2][2:] in each.detail for each in found)
@@ -133,7 +133,7 @@ def test_a_bool_is_a_zero_or_a_one() -> None:
 @pytest.mark.parametrize("how", ["child", "stays", "sleep", "abort"])
 def test_no_process_is_left_behind(how: str) -> None:
     before = set(psutil.Process().children(recursive=True))
-    certified(how, timeout=2)
+    certified(how, timeout=0.5)
     assert set(psutil.Process().children(recursive=True)) <= before
     # One that is no child of this process is gone a moment after it was killed.
     deadline = time.monotonic() + 10
@@ -148,15 +148,15 @@ def _started_by_the_driver() -> list[list[str]]:
 
 
 def test_a_driver_that_never_reads_hangs_also_where_a_call_is_large() -> None:
-    backend = Supervised(driver("never-reads"), timeout=2)
+    backend = Supervised(driver("never-reads"), timeout=0.5)
     outcome = backend.outcome("vendor/Any-1", {"data": np.zeros(1 << 22)}, {})
     backend.close()
-    assert (outcome.observed, outcome.reason) == ("hang", "no answer within 2 s")
+    assert (outcome.observed, outcome.reason) == ("hang", "no answer within 0.5 s")
 
 
 def test_what_it_writes_between_calls_is_told() -> None:
     found = Driver(driver("right").removeprefix("driver:"), {}, 0)
-    found.process._rest = b"late\n"
+    found.process._rest += b"late\n"
     told = r"it wrote between calls: b'late\\n'; stdout is for answers alone"
     with pytest.raises(EndedError, match=told):
         found.call("vendor/Any-1", {}, {}, 2)

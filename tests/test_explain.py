@@ -5,9 +5,9 @@ import pytest
 from opcert.generator.accounts import account_of
 from opcert.generator.errors import OpcertError
 from opcert.generator.explain import found_case, told
-from opcert.generator.suite import Suite
+from tests.faults.finding import core_suite
 
-SUITE = Suite()
+SUITE = core_suite()
 
 
 def shown(name: str) -> str:

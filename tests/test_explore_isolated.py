@@ -1,7 +1,6 @@
 """Exploring a backend in a process of its own: what ends that process is found and shown."""
 
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -32,7 +31,7 @@ def driver(how: str) -> str:
 
 
 def alone(backend: str, **more: Any) -> Explored:
-    given = {"operator": DML, "minutes": 0.1, "timeout": 20, **more}
+    given = {"operator": DML, "minutes": 0.06, "timeout": 20, **more}
     (found,) = explore(backend, **given)
     return found
 
@@ -73,7 +72,7 @@ def test_a_crash_is_found_made_small_and_shown(
     how: str, text: str, code: int, tmp_path: Path
 ) -> None:
     backend = f"{MISBEHAVING}Misbehaves"
-    finding = found(backend, options={"how": how}, minutes=0.25)
+    finding = found(backend, options={"how": how}, minutes=0.1)
     assert finding.difference.kind == "crash"
     assert text in finding.difference.text
     (step,) = finding.steps
@@ -85,12 +84,12 @@ def test_a_crash_is_found_made_small_and_shown(
 
 def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
     backend = f"{MISBEHAVING}Misbehaves"
-    finding = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.08)
+    finding = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.05)
     assert finding.difference.kind == "hang"
     assert "no answer within 1 s" in finding.difference.text
     assert finding.steps[-1].inputs["InputTensor"].ndim == 3
     with pytest.raises(subprocess.TimeoutExpired):
-        run(program(finding, backend, tmp_path, how="sleep"), seconds=5)
+        run(program(finding, backend, tmp_path, how="sleep"), seconds=3)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
 def test_a_driver_that_misbehaves_is_found_and_shown(
     how: str, kind: str, text: str, tmp_path: Path
 ) -> None:
-    finding = found(driver(how), minutes=0.25)
+    finding = found(driver(how), minutes=0.1)
     assert finding.difference.kind == kind
     assert text in finding.difference.text
     done = run(program(finding, driver(how), tmp_path))
@@ -116,21 +115,11 @@ def test_a_driver_that_misbehaves_is_found_and_shown(
 
 
 def test_a_driver_that_hangs_is_found() -> None:
-    assert found(driver("sleep"), timeout=1, minutes=0.08).difference.kind == "hang"
+    assert found(driver("sleep"), timeout=1, minutes=0.05).difference.kind == "hang"
 
 
 def test_nothing_is_found_of_a_driver_that_behaves() -> None:
     assert alone(driver("right"), minutes=0.05).finding is None
-
-
-@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
-def test_nothing_is_found_of_the_driver_in_cpp(tmp_path: Path) -> None:
-    target, source = tmp_path / "driver", HERE / "driver" / "driver.cpp"
-    subprocess.run(["c++", "-std=c++17", "-O1", "-o", str(target), str(source)], check=True)
-    explored = list(explore(f"driver:{shlex.quote(str(target))}", operator="*[VG]*", minutes=0.08))
-    assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
-    assert [each.finding for each in explored] == [None, None]
-    assert all(each.tried > each.declined for each in explored)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +145,7 @@ def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
 def test_the_other_operators_are_explored_behind_a_hang() -> None:
     options = {"how": "sleep"}
     first, second = explore(
-        f"{MISBEHAVING}Misbehaves", options=options, operator="*[BV]*", minutes=0.05, timeout=3
+        f"{MISBEHAVING}Misbehaves", options=options, operator="*[BV]*", minutes=0.05, timeout=1
     )
     assert first.finding is not None
     assert second.tried

@@ -29,10 +29,10 @@ def suite(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def specs(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two specs, the second of which comes first as a path."""
-    folder = tmp_path / "specs"
+    folder = tmp_path_factory.mktemp("two")
     text = SPEC.read_text(encoding="utf-8")
     other = text.replace("DML_OPERATOR_SPLIT", "A_COPY").replace("slug: dml-split", "slug: a-copy")
     other = other.replace("opcert.reference.dml_split:dml_split", "copied.py:copied")
@@ -42,6 +42,24 @@ def specs(tmp_path: Path) -> Path:
         path.write_text(spec, encoding="utf-8")
     (folder / "a" / "copied.py").write_text(COPIED, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def specs(two: Path, tmp_path: Path) -> Path:
+    """A copy of them, to be changed."""
+    return Path(shutil.copytree(two, tmp_path / "specs"))
+
+
+@pytest.fixture(scope="module")
+def told() -> list[str]:
+    """The operators that are told as finished while `together` is generated."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def together(two: Path, told: list[str]) -> Files:
+    """The suite of both."""
+    return suite_of(specs_in(two), done=told.append)
 
 
 COPIED = """\
@@ -73,23 +91,23 @@ def test_generating_again_gives_the_same_bytes() -> None:
     assert suite_of(specs_in(None, GLOB)) == files()
 
 
-def test_two_workers_give_the_bytes_of_one(specs: Path, tmp_path: Path) -> None:
-    for jobs in (1, 2):
-        generate(tmp_path / str(jobs), specs, jobs=jobs)
-    assert contents(tmp_path / "1") == contents(tmp_path / "2")
-    assert len(Suite(tmp_path / "1").manifest.operators) == 2
+def test_two_workers_give_the_bytes_of_one(two: Path, together: Files, tmp_path: Path) -> None:
+    generate(tmp_path / "suite", two, jobs=2)
+    assert contents(tmp_path / "suite") == dict(together)
+    assert len(Suite(tmp_path / "suite").manifest.operators) == 2
 
 
-def test_the_order_of_spec_files_does_not_matter(specs: Path, tmp_path: Path) -> None:
+def test_the_order_of_spec_files_does_not_matter(
+    two: Path, together: Files, tmp_path: Path
+) -> None:
     turned = tmp_path / "turned"
-    shutil.copytree(specs / "a", turned / "z")
-    shutil.copytree(specs / "b", turned / "b")
-    assert suite_of(specs_in(turned)) == suite_of(specs_in(specs))
+    shutil.copytree(two / "a", turned / "z")
+    shutil.copytree(two / "b", turned / "b")
+    assert suite_of(specs_in(turned)) == together
 
 
-def test_an_operator_has_the_same_bytes_beside_others(specs: Path) -> None:
-    together = suite_of(specs_in(specs))
-    alone = suite_of(specs_in(specs, "*/A_COPY"))
+def test_an_operator_has_the_same_bytes_beside_others(two: Path, together: Files) -> None:
+    alone = suite_of(specs_in(two, "*/A_COPY"))
     mine = {name for name in alone if "a-copy" in name or "a_copy" in name}
     assert len(mine) == 3
     assert {name: together[name] for name in mine} == {name: alone[name] for name in mine}
@@ -117,9 +135,8 @@ def test_another_seed_gives_other_bytes_under_the_same_drawn_ids() -> None:
     assert json.loads(other_files()["manifest.json"])["seed"] == 1
 
 
-def test_each_finished_operator_is_told(specs: Path) -> None:
-    told: list[str] = []
-    suite_of(specs_in(specs), done=told.append)
+@pytest.mark.usefixtures("together")
+def test_each_finished_operator_is_told(told: list[str]) -> None:
     assert told == ["directml/A_COPY", "directml/DML_OPERATOR_SPLIT"]
 
 

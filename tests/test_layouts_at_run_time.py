@@ -13,11 +13,11 @@ from opcert.generator.layouts import LAYOUTS
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.rehearsal import run_vector
 from opcert.generator.run import Outcome
-from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
+from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs, Right
 
-SUITE = Suite()
+SUITE = core_suite()
 each_operator = pytest.mark.parametrize("name", SUITE.manifest.operators)
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 odd_layouts = pytest.mark.parametrize("layout", [each for each in LAYOUTS if each != "c"])

@@ -8,11 +8,11 @@ import pytest
 from opcert.generator.errors import OpcertError
 from opcert.generator.operator_page import OperatorPage, operator_page
 from opcert.generator.spec_files import read_spec, specs_in
-from opcert.generator.suite import Suite
+from tests.faults.finding import core_suite
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs
 
-SUITE = Suite()
+SUITE = core_suite()
 
 
 def page_of(name: str) -> OperatorPage:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from opcert.generator.calls import Tensor, listed
 from opcert.generator.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, Array, bits_of, name_of
 from opcert.generator.patterns import array_of, filled_array, special_bits, with_specials
-from opcert.generator.suite import Suite
+from tests.faults.finding import core_suite
 
 MANY = settings(max_examples=200, deadline=None, derandomize=True)
 TYPES = st.sampled_from(tuple(ELEMENT_TYPES))
@@ -261,7 +261,7 @@ def test_special_values_leave_the_given_array_as_it_was(
 def golden_bits() -> dict[str, set[int]]:
     """Every element of the shipped suite's golden outputs, as bits by type."""
     found: dict[str, set[int]] = {name: set() for name in ELEMENT_TYPES}
-    for operator, case in Suite():
+    for operator, case in core_suite():
         for output in operator.outputs(case):
             found[name_of(output.dtype)].update(bits_of(output).ravel().tolist())
     return found

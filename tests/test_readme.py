@@ -17,8 +17,8 @@ from opcert.generator.arrays import ARRAYS
 from opcert.generator.calls import BUILDERS, CHANGES
 from opcert.generator.expressions import FUNCTIONS
 from opcert.generator.samplers import SAMPLERS
-from opcert.generator.suite import Suite
 from opcert.generator.support import support_of
+from tests.faults.finding import core_suite
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -109,7 +109,7 @@ def test_the_commands_of_keys_sign_and_verify(folder: Path) -> None:
 @pytest.mark.usefixtures("printed")
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 def test_the_cpp_reader_prints_a_golden_output_and_makes_what_has_a_seed(folder: Path) -> None:
-    operator = Suite().operators["openvino/Gather-8"]
+    operator = core_suite().operators["openvino/Gather-8"]
     data = operator.inputs(operator.cases["gather-8/layer-example"])["data"]
     made = "".join(f"0x{bits:08x}\n" for bits in data.ravel()[:2].view(np.uint32))
     assert "".join(run(command, folder) for command in CPP) == f"4\n0\n0\n{made}"
@@ -139,7 +139,7 @@ def test_the_shown_declaration_is_right() -> None:
     block = next(b for b in BLOCKS if b.language == "python" and not b.file)
     shown: dict[str, object] = {}
     exec(block.text, shown)  # noqa: S102 -- the README's own
-    declared = support_of(SimpleNamespace(support=shown["support"]), Suite()).declared
+    declared = support_of(SimpleNamespace(support=shown["support"]), core_suite()).declared
     assert declared is not None
     assert declared["openvino/Broadcast-1"].excluded == ["broadcast-1/explicit-mode"]
 
@@ -162,4 +162,4 @@ def test_the_table_of_faults_is_marked_and_has_each_operator() -> None:
     table = re.search(r"--markdown: begin -->\n(.+?)<!-- end -->", README, re.DOTALL)
     assert table is not None
     operators = re.findall(r"^\| (\w+/\S+) \|", table[1], re.MULTILINE)
-    assert operators == [*Suite().operators]
+    assert operators == [*core_suite().operators]

@@ -11,12 +11,12 @@ import pytest
 from opcert.generator.certification import Certification
 from opcert.generator.element_types import Array
 from opcert.generator.spec_files import specs_in
-from opcert.generator.suite import Suite
 from opcert.reference import RuleBroken
+from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 
 REFERENCE = Path(__file__).parent.parent / "reference"
-SUITE = Suite()
+SUITE = core_suite()
 HOMES = {spec.spec.operator: spec.spec.reference.rpartition(":")[::2] for spec in specs_in(None)}
 
 

@@ -13,14 +13,14 @@ from opcert.generator.element_types import Array, bits_of
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.rehearsal import run_vector
 from opcert.generator.run import Outcome
-from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
+from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 
 
 @pytest.fixture(scope="module")
 def operator() -> OperatorSuite:
-    return Suite().operators["directml/DML_OPERATOR_SPLIT"]
+    return core_suite().operators["directml/DML_OPERATOR_SPLIT"]
 
 
 def a_case(operator: OperatorSuite, layout: str = "c") -> IndexedCase:
@@ -132,7 +132,7 @@ class NeverWrites(Right):
 def test_an_output_that_is_never_written_to_shows_where_it_has_to_be_zero(
     monkeypatch: pytest.MonkeyPatch, dirtied: bool, told: str | None
 ) -> None:
-    gather = Suite().operators["openvino/Gather-8"]
+    gather = core_suite().operators["openvino/Gather-8"]
     case = next(case for case in gather.index.cases if all_zero(gather, case))
     if not dirtied:
         monkeypatch.setattr(rehearsal, "dirty", lambda _: None)
@@ -213,7 +213,7 @@ def test_a_subclass_does_not_decide_its_own_comparison(operator: OperatorSuite) 
 def test_other_goldens_are_stored_where_they_are_not_the_inverted_ones() -> None:
     stored = [
         case
-        for operator in Suite().operators.values()
+        for operator in core_suite().operators.values()
         for case in operator.index.cases
         if case.other
     ]

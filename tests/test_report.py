@@ -12,6 +12,7 @@ from opcert.generator import Certificate, certify
 from opcert.generator.report import SHOWN, Rate, answer, progress, show, show_side_by_side
 from opcert.generator.verdict import Verdict
 from tests import wrong_backends
+from tests.faults.finding import core_suite
 
 
 def console(terminal: bool = False) -> Console:
@@ -25,7 +26,7 @@ def text(of: Console) -> str:
 
 @pytest.fixture(scope="module")
 def wrong() -> Certificate:
-    return certify(wrong_backends.AcceptsEverything())
+    return certify(wrong_backends.AcceptsEverything(), core_suite())
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -59,7 +60,7 @@ def test_names_are_no_markup_of_the_terminal(wrong: Certificate) -> None:
 
 def test_side_by_side_says_what_regressed(wrong: Certificate) -> None:
     shown = console()
-    show_side_by_side([certify(wrong_backends.Right()), wrong], shown)
+    show_side_by_side([certify(wrong_backends.Right(), core_suite()), wrong], shown)
     since = next(line for line in text(shown).splitlines() if line.startswith("right 1 since 1:"))
     regressed = int(since.removeprefix("right 1 since 1: ").partition(" ")[0])
     assert regressed > SHOWN

@@ -3,10 +3,10 @@
 import pytest
 
 from opcert.generator.rule_cases import rule_cases, valid_calls
-from opcert.generator.suite import Suite
+from tests.faults.finding import core_suite
 from tests.shipped import cases, each_spec, spec
 
-SUITE = Suite()
+SUITE = core_suite()
 
 
 @each_spec

@@ -6,9 +6,9 @@ from opcert.generator.calls import Call, Tensor, filled, laid_out, listed, scala
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.patterns import STORED
 from opcert.generator.siblings import with_other_data, with_other_values
-from opcert.generator.suite import Suite
+from tests.faults.finding import core_suite
 
-SUITE = Suite()
+SUITE = core_suite()
 DATA = filled("f32", (8, 9))
 
 

@@ -14,10 +14,10 @@ from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.sight import Sight, Sights
 from opcert.generator.spec import Spec
 from opcert.generator.spec_files import specs_in
-from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
+from tests.faults.finding import core_suite
 
-SUITE = Suite()
+SUITE = core_suite()
 SPECS = {each.spec.operator: each for each in specs_in(None)}
 each_spec = pytest.mark.parametrize("name", SPECS)
 

@@ -16,10 +16,10 @@ from opcert.generator import certify
 from opcert.generator.certificate import Certificate
 from opcert.generator.errors import BackendError, OpcertError
 from opcert.generator.freed_memory import FILL
-from opcert.generator.suite import Suite
 from opcert.generator.supervised import Supervised
 from opcert.generator.verdict import Verdict
 from tests import wrong_backends
+from tests.faults.finding import core_suite
 
 HERE = Path(__file__).parent
 MISBEHAVING = HERE / "misbehaving.py"
@@ -27,7 +27,7 @@ WRONG = HERE / "wrong_backends.py"
 SLEEPS = "import time; time.sleep(600)"
 # A few valid calls, of ranks 2 to 4.
 CASES = "dml-split/valid-f32-[234]-*"
-SUITE = Suite()
+SUITE = core_suite()
 DML = "directml/*"
 
 
@@ -68,10 +68,10 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
 
 @pytest.mark.parametrize("how", ["loop", "sleep"])
 def test_a_call_that_does_not_end_hangs(how: str) -> None:
-    found = isolated(how, timeout=2)
+    found = isolated(how, timeout=1)
     assert_others_pass(found)
     assert {each.status for each in of_rank_3(found)} == {"hang"}
-    assert all("no answer within 2 s" in each.detail for each in of_rank_3(found))
+    assert all("no answer within 1 s" in each.detail for each in of_rank_3(found))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_no_matter_of_the_call_changes_no_verdict(how: str) -> None:
 @pytest.mark.parametrize("how", ["process", "fork", "thread", "sleep"])
 def test_no_process_is_left_behind(how: str) -> None:
     before = set(psutil.Process().children(recursive=True))
-    isolated(how, timeout=2)
+    isolated(how, timeout=0.5)
     assert set(psutil.Process().children(recursive=True)) <= before
     # One that is no child of this process is gone a moment after it was killed.
     deadline = time.monotonic() + 10

@@ -4,7 +4,7 @@ import pytest
 
 from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.fault import OPERATORS, the_right_one
-from tests.faults.finding import first_failure
+from tests.faults.finding import first_failure, found
 from tests.faults.standing import broken_by, conditions, open_in
 from tests.faults.witness import shown
 
@@ -18,12 +18,12 @@ def test_its_witness_shows_the_fault(name: str) -> None:
 
 @_EACH
 def test_the_core_suite_finds_the_fault(name: str) -> None:
-    assert first_failure(FAULTS[name]) is not None, FAULTS[name].text
+    assert found(name) is not None, FAULTS[name].text
 
 
 def test_no_witness_touches_what_its_document_leaves_open() -> None:
-    found = {name: open_in(fault) for name, fault in FAULTS.items()}
-    assert {name: ambiguities for name, ambiguities in found.items() if ambiguities} == {}
+    touched = {name: open_in(fault) for name, fault in FAULTS.items()}
+    assert {name: ambiguities for name, ambiguities in touched.items() if ambiguities} == {}
 
 
 def test_the_witness_of_an_unchecked_rule_breaks_that_rule_alone() -> None:
@@ -38,8 +38,8 @@ def test_the_reference_has_no_fault(operator: str) -> None:
 
 
 def test_each_mechanism_is_there_for_every_operator_to_which_it_applies() -> None:
-    found = {(fault.mechanism, fault.operator) for fault in FAULTS.values()}
-    assert found == {(name, each) for name, operators in MECHANISMS.items() for each in operators}
+    there = {(fault.mechanism, fault.operator) for fault in FAULTS.values()}
+    assert there == {(name, each) for name, operators in MECHANISMS.items() for each in operators}
 
 
 def test_each_requirement_goes_unchecked_in_a_fault() -> None:

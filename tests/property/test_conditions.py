@@ -16,8 +16,8 @@ from opcert.generator.conditions import Conditions
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.spec_files import SpecFile, specs_in
-from opcert.generator.suite import Suite
 from opcert.reference import RuleBroken
+from tests.faults.finding import core_suite
 
 OPERATORS = [each.spec.operator for each in specs_in(None)]
 
@@ -33,7 +33,7 @@ class Judges:
 @cache
 def judges(operator: str) -> Judges:
     (spec_file,) = specs_in(None, operator)
-    return Judges(spec_file, Suite().operators[operator])
+    return Judges(spec_file, core_suite().operators[operator])
 
 
 def rule_named(judge: Judges, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> str:
