@@ -72,7 +72,7 @@ LAYERS = [
     ["cause_page", "junit", "side_by_side"],
     ["report_page"],
     ["report_files"],
-    ["claim_draft", "report"],
+    ["claim_draft", "report", "report_checks"],
     ["cli_options"],
     ["cli_certify", "cli_driver", "cli_pages", "cli_verify"],
     ["cli"],
