@@ -90,6 +90,19 @@ def claim(**parts: object) -> Change:
     return lambda data: data["claim"]["content"]["operators"][SPLIT].update(parts)
 
 
+def repeated(of: Callable[[Any], str]) -> Change:
+    """Return what names another case as the one that was called very often."""
+    return lambda data: data["run"].update(repeated=[of(data)])
+
+
+def failed_before_all(data: Any) -> str:
+    """Let the first case fail at its first call."""
+    wrong = first(data, failing)
+    case = data["verdicts"][0]
+    case.update(status="fail", kind="value", detail=wrong["detail"])
+    return str(case["case"])
+
+
 YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
 FUTURE = (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="seconds")
 # With what `opcert verify` has to say of it. Counts and conclusion fit.
@@ -228,6 +241,30 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "resumed before it began": (
         part("run", "resumed", value=["2020-01-01T00:00:00+00:00"]),
         r"run\.resumed\.0: found 2020-01-01T00:00:00\+00:00; expected .* or later",
+    ),
+    "a run before there was opcert": (
+        part("platform", "date", value="2001-01-01T00:00:00+00:00"),
+        r"platform\.date: found 2001.*; expected 2026-01-01T00:00:00\+00:00 or later",
+    ),
+    "repeated nothing": (
+        part("run", "repeated", value=[]),
+        "run.repeated: found none of directml/DML_OPERATOR_SPLIT; expected dml-split/example-1",
+    ),
+    "repeated another": (
+        repeated(lambda data: [each["case"] for each in data["verdicts"] if valid(each)][1]),
+        "run.repeated: found .*; expected dml-split/example-1, the first that passed",
+    ),
+    "repeated a failure": (
+        repeated(failed_before_all),
+        "run.repeated: found dml-split/example-1; expected .*, the first that passed",
+    ),
+    "repeated a call of another operator": (
+        lambda data: data["run"]["repeated"].append("slice-8/example-1"),
+        "run.repeated: found slice-8/example-1; expected none, or a case that was run",
+    ),
+    "repeated a rejection": (
+        repeated(lambda data: first(data, rejected)["case"]),
+        "expected valid calls of the suite that move a few elements",
     ),
     "repeated what there is not": (part("run", "repeated", value=["none"]), "run.repeated: found"),
     "repeated two of an operator": (
