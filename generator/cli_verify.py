@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from opcert.generator.cli_options import BackendOptions, SpecsOption, SuiteOption, reports_errors
+from opcert.generator.cli_options import (
+    BackendOptions,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+    tell_strangers,
+)
 from opcert.generator.errors import OpcertError
 
 if TYPE_CHECKING:
@@ -63,6 +69,7 @@ def verify(
         flaws, unchecked = flaws + unmade, unchecked + left_out
     if backend is not None:
         flaws += _again(certificate, opened, rerun, seed, backend, backend_option or [], specs)
+    tell_strangers(certificate, opened)
     for flaw in flaws:
         typer.echo(str(flaw))
     left = f"; not checked: {', '.join(unchecked)}" if unchecked else ""

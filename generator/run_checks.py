@@ -3,12 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 from opcert.generator.certificate import Certificate, Run
 from opcert.generator.certification import may_be_repeated
+from opcert.generator.claims import claim_mistakes
+from opcert.generator.errors import BackendError
 from opcert.generator.flaws import Flaw
 from opcert.generator.run import ENDINGS
 from opcert.generator.suite import Suite
+from opcert.generator.support import Support, support_of
 from opcert.generator.verdict_checks import Judged
 
 # Before this year there was no opcert.
@@ -37,6 +41,19 @@ def date_flaws(certificate: Certificate, now: datetime) -> Iterator[Flaw]:
         if moment < former:
             yield Flaw(place, f"found {moment}; expected {former} or later")
         former = moment
+
+
+def declaration_flaws(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
+    """Yield what declaration and claim name that there is not, so that a run would not begin."""
+    declared = Support(certificate.backend.support).described()
+    try:
+        support_of(SimpleNamespace(support=declared), suite)
+    except BackendError as error:
+        yield Flaw("backend.support", str(error).removeprefix("support: "))
+    if certificate.claim is not None:
+        content, chosen = certificate.claim.content, certificate.selection.operator
+        for place, text in claim_mistakes(content, suite, chosen):
+            yield Flaw(".".join(("claim.content", *map(str, place))), text)
 
 
 def repeated_flaws(run: Run, suite: Suite, judged: Sequence[Judged]) -> Iterator[Flaw]:

@@ -14,7 +14,7 @@ from opcert.generator.excerpt_checks import excerpt_flaws
 from opcert.generator.flaws import Flaw
 from opcert.generator.generation import suite_of
 from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.run_checks import date_flaws, repeated_flaws
+from opcert.generator.run_checks import date_flaws, declaration_flaws, repeated_flaws
 from opcert.generator.spec_files import specs_in
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
@@ -44,6 +44,7 @@ def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iter
         for verdict in certificate.verdicts
         if verdict.case in cases
     ]
+    yield from declaration_flaws(certificate, suite)
     yield from _feature_level(certificate, suite)
     yield from repeated_flaws(certificate.run, suite, judged)
     yield from _chosen(certificate, cases)

@@ -223,6 +223,22 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         part("backend", "support", SPLIT, "ranks", value=[1, 2, 3, 4, 5]),
         "while it is in scope",
     ),
+    "a declaration of what there is not": (
+        lambda data: data["backend"]["support"].update({"openvino/Slcie-8": {"how": "native"}}),
+        r"backend\.support: unknown operator 'openvino/Slcie-8'; did you mean 'openvino/Slice-8'",
+    ),
+    "a declaration of types that there are not": (
+        part("backend", "support", SPLIT, "index_types", value=["f23"]),
+        r"backend\.support: unknown type of .* 'f23'; did you mean 'f32'",
+    ),
+    "a claim of what there is not": (
+        lambda data: data["claim"]["content"]["operators"].update({"openvino/Slcie-8": {}}),
+        r"claim\.content\.operators\.openvino/Slcie-8: unknown operator 'openvino/Slcie-8'; did",
+    ),
+    "a claim without a rule that there is not": (
+        claim(excluded=["dml-split/odd"]),
+        r"claim\.content\.operators\..*\.excluded\.0: unknown rule or level",
+    ),
     "more operators chosen": (part("selection", "operator", value="*"), "slice-8/.* has none"),
     "fewer cases chosen": (part("selection", "case", value="*f16*"), "which was not chosen"),
     "another suite": (part("suite", "digest", value="0" * 64), "suite.digest: found"),
