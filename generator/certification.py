@@ -90,8 +90,8 @@ class Certification:
         if verdict.status in FAILURES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt
-            about = _about(operator, case) + _printed(outcome)
-            verdict = replace(verdict, detail=f"{verdict.detail}\n    {about}")
+            told = f"{verdict.detail}\n    {about(operator, case)}{_printed(outcome)}"
+            verdict = replace(verdict, detail=told)
         return verdict, outcome.returned
 
     def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
@@ -172,7 +172,7 @@ def _check_feature_level(suite: Suite, level: str | None) -> None:
         raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")
 
 
-def _about(operator: OperatorSuite, case: IndexedCase) -> str:
+def about(operator: OperatorSuite, case: IndexedCase) -> str:
     """Say what a failed case calls, and for a must-reject one what the broken rule says."""
     if case.rule is None:
         return f"in {operator.call(case)}"

@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
+from pydantic import JsonValue
+
+from opcert.generator.anonymous import names_a_folder
 from opcert.generator.certificate import Certificate, Run
 from opcert.generator.certification import may_be_repeated
 from opcert.generator.claims import claim_mistakes
@@ -41,6 +44,26 @@ def date_flaws(certificate: Certificate, now: datetime) -> Iterator[Flaw]:
         if moment < former:
             yield Flaw(place, f"found {moment}; expected {former} or later")
         former = moment
+
+
+def backend_flaws(certificate: Certificate) -> Iterator[Flaw]:
+    """Yield what is said of a backend that opcert would not have written."""
+    backend = certificate.backend
+    if backend.delivery == "packed" and not certificate.run.isolated:
+        text = "found packed, of a run in opcert's process; expected as drawn"
+        yield Flaw("backend.delivery", text)
+    said = {f"options.{key}": value for key, value in backend.options.items()}
+    for place, value in {**said, "reuse": backend.reuse}.items():
+        if any(map(names_a_folder, _texts(value))):
+            yield Flaw(f"backend.{place}", "names a folder of a machine; expected a mark for it")
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def declaration_flaws(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:

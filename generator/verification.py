@@ -10,11 +10,12 @@ from pathlib import Path
 
 from opcert.generator.certificate import Certificate, SuiteEntry
 from opcert.generator.certificate_file import differences
+from opcert.generator.confirmation_checks import confirmation_flaws
 from opcert.generator.excerpt_checks import excerpt_flaws
 from opcert.generator.flaws import Flaw
 from opcert.generator.generation import suite_of
 from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.run_checks import date_flaws, declaration_flaws, repeated_flaws
+from opcert.generator.run_checks import backend_flaws, date_flaws, declaration_flaws, repeated_flaws
 from opcert.generator.spec_files import specs_in
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
@@ -44,12 +45,14 @@ def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iter
         for verdict in certificate.verdicts
         if verdict.case in cases
     ]
+    yield from backend_flaws(certificate)
     yield from declaration_flaws(certificate, suite)
     yield from _feature_level(certificate, suite)
     yield from repeated_flaws(certificate.run, suite, judged)
     yield from _chosen(certificate, cases)
     yield from _after_the_end(certificate.verdicts)
     yield from VerdictChecks(certificate, judged).flaws()
+    yield from confirmation_flaws(certificate, judged)
     yield from excerpt_flaws(certificate, cases)
     yield from waiver_flaws(certificate, suite, judged, today)
 

@@ -65,7 +65,7 @@ LAYERS = [
     ["certificate", "pytest_suite"],
     ["certificate_file", "entries"],
     ["resumption", "submission", "verdict_checks"],
-    ["excerpt_checks", "run_checks", "submission_checks", "waiver_checks"],
+    ["confirmation_checks", "excerpt_checks", "run_checks", "submission_checks", "waiver_checks"],
     ["rerun", "verification"],
     ["certify_suite", "coverage"],
     ["tallies"],

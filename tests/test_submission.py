@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from opcert.generator import read_certificate, submission, submission_checks
 from opcert.generator.cli import app
+from opcert.generator.entries import this_platform
 from opcert.generator.errors import OpcertError
 from opcert.generator.submission import submission_path, write_submission
 from tests import handed_in
@@ -100,6 +101,7 @@ def claimed_otherwise(folder: Path) -> None:
 
 
 DIGEST = "0123456789abcdef" * 4
+PLATFORM = this_platform().model_dump()
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a file more": (replaced("notes.txt", "x"), r"notes\.txt: is not among the files"),
     "a hidden file": (replaced(".notes", "x"), r"\.notes: is not among the files"),
@@ -161,6 +163,14 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut short": (
         lambda folder: os.truncate(folder / "certificate.json", 1000),
         "not JSON",
+    ),
+    "a platform with a folder": (
+        lambda folder: rewritten(folder, platform={**PLATFORM, "system": "Linux, /home/jane"}),
+        'platform.system: found "Linux, /home/jane"',
+    ),
+    "a version that is none": (
+        lambda folder: rewritten(folder, platform={**PLATFORM, "opcert": "0.1.0\nsound"}),
+        "platform.opcert: found",
     ),
     "a link": (linked("certificate.json", "/etc/passwd"), "a link, which is not followed"),
     "no certificate": (without("certificate.json"), "No such file or directory; expected a"),
