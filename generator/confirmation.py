@@ -16,6 +16,7 @@ BEFORE = 20
 # What is said of a failure that was not tried alone, and of one that was and is no other there.
 NOT_CONFIRMED = "not confirmed"
 CONFIRMED = "confirmed: it fails alone in a process made afresh"
+PASSES_ALONE = "but it passes alone and"
 # Kinds that tell of more than one call, or of none: they cannot show in one case alone.
 _OF_MORE = ("aliased-output", "mutated-input", "uncredited", "undeclared", "unstable", "state")
 
@@ -69,7 +70,7 @@ def _confirmed(
 
 def passing_alone(verdict: Verdict, before: Sequence[str]) -> tuple[str, str]:
     """Return what is said of a failure that passes alone: it shows behind others, or not again."""
-    said = f"{verdict.kind or verdict.status}, but it passes alone and"
+    said = f"{verdict.kind or verdict.status}, {PASSES_ALONE}"
     return f"{said} fails behind the {len(before)} cases before it", f"{said} was not seen again"
 
 

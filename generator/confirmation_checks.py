@@ -7,6 +7,7 @@ from opcert.generator.certificate import Certificate
 from opcert.generator.confirmation import (
     CONFIRMED,
     NOT_CONFIRMED,
+    PASSES_ALONE,
     in_front,
     passing_alone,
     tried_alone,
@@ -24,49 +25,39 @@ def confirmation_flaws(certificate: Certificate, judged: Sequence[Judged]) -> It
     """
     order = [each.case.id for each in judged]
     failed = [each.raw for each in judged if each.raw.status in FAILURES]
-    former = {each.case: _before(each, order) for each in failed}
-    said = {each.case: _said(each, former[each.case], order) for each in failed}
-    confirms = certificate.run.isolated and not certificate.counts["not-run"]
-    cases = {each.case.id: each.case for each in judged}
-    tried = {each.case for each in tried_alone([*former.values()], cases)} if confirms else set()
-    none_was = not any(said.values())
-    for case, text in said.items():
-        place = f"verdicts, {case}"
-        if not confirms and text:
-            yield Flaw(place, f"found '{text}' in a run that confirms no failure")
-        elif confirms and not none_was and not text:
-            yield Flaw(place, "does not say whether it was confirmed, as others do")
-        elif text == NOT_CONFIRMED and case in tried:
-            yield Flaw(
-                place,
-                f"found '{text}'; expected what became of it alone: it is the "
-                "smallest of its cause",
-            )
-        elif text not in ("", NOT_CONFIRMED) and confirms and case not in tried:
-            yield Flaw(
-                place,
-                f"found '{text}'; expected '{NOT_CONFIRMED}': it is not the smallest of its cause",
-            )
+    found = {each.case: _parted(each, order) for each in failed}
+    if not certificate.run.isolated or certificate.counts["not-run"]:
+        for case, (_, said) in found.items():
+            if said:
+                yield Flaw(f"verdicts, {case}", f"found '{said}' in a run that confirms no failure")
+    elif any(said for _, said in found.values()):
+        cases = {each.case.id: each.case for each in judged}
+        alone = {each.case for each in tried_alone([former for former, _ in found.values()], cases)}
+        for case, (_, said) in found.items():
+            if wrong := _wrong(said, case in alone):
+                yield Flaw(f"verdicts, {case}", wrong)
 
 
-def _said(verdict: Verdict, former: Verdict, order: Sequence[str]) -> str:
-    """Return what a failure says of its confirmation, at its end, or nothing."""
-    known = (NOT_CONFIRMED, CONFIRMED, *passing_alone(former, in_front(verdict.case, order)))
-    last = _last(verdict)
-    return last if last in known else ""
+def _wrong(said: str, alone: bool) -> str:
+    """Say where other words are expected of a failure that was tried `alone`, or was not."""
+    if not said:
+        return "does not say whether it was confirmed, as others do"
+    if alone and said == NOT_CONFIRMED:
+        return f"found '{said}' of the smallest of its cause; expected what became of it alone"
+    if not alone and said != NOT_CONFIRMED:
+        return f"found '{said}'; expected '{NOT_CONFIRMED}': it is not the smallest of its cause"
+    return ""
 
 
-def _before(verdict: Verdict, order: Sequence[str]) -> Verdict:
-    """Return a failure as it was before it was confirmed."""
-    if verdict.kind != "state":
-        return verdict
-    ending = verdict.status in ENDINGS
-    kinds = (None,) if ending else KINDS
-    formers = (replace(verdict, kind=kind) for kind in kinds)
-    before = in_front(verdict.case, order)
-    return next((f for f in formers if _last(verdict) in passing_alone(f, before)), verdict)
-
-
-def _last(verdict: Verdict) -> str:
+def _parted(verdict: Verdict, order: Sequence[str]) -> tuple[Verdict, str]:
+    """Return a failure as it was before it was confirmed, and what it says of that, or nothing."""
     _, _, last = verdict.detail.rpartition("\n    ")
-    return last
+    if last in (NOT_CONFIRMED, CONFIRMED):
+        return verdict, last
+    if verdict.kind == "state" and PASSES_ALONE in last:
+        before = in_front(verdict.case, order)
+        for kind in (None,) if verdict.status in ENDINGS else KINDS:
+            former = replace(verdict, kind=kind)
+            if last in passing_alone(former, before):
+                return former, last
+    return verdict, ""
