@@ -32,6 +32,8 @@ def _printable(text: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_printable)]
+# What has no room for a folder, a sentence or two names.
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+!-]{1,100}$")]
 
 
 class SuiteEntry(Record):
@@ -106,11 +108,11 @@ class Platform(Record):
     """Where the run took place, and when it began."""
 
     date: Moment
-    opcert: str
-    system: Name
-    machine: Name
-    python: Name
-    numpy: Name
+    opcert: Word
+    system: Word
+    machine: Word
+    python: Word
+    numpy: Word
 
 
 class Certificate(Record):

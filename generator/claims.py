@@ -1,6 +1,6 @@
 """What a vendor claims that a backend supports: inside it all has to work, outside none counts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -8,10 +8,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from opcert.generator.element_types import ELEMENT_TYPES
-from opcert.generator.errors import Mistake, SpecError, did_you_mean
+from opcert.generator.errors import SpecError, did_you_mean
 from opcert.generator.model_mistakes import content_of
 from opcert.generator.suite import Suite, default_folder, read_manifest
-from opcert.generator.support import About, OperatorScope
+from opcert.generator.support import About, OperatorScope, misspelt, unknown_operators
 from opcert.generator.yaml_source import Source, SpecPath
 
 
@@ -60,33 +60,37 @@ def read_claim(path: Path | Source, suite: Suite, operator: str = "*") -> Claim:
     """
     source = path if isinstance(path, Source) else Source(path)
     claim = Claim(content_of(source, TypeAdapter(ClaimContent), ClaimContent), source)
-    mistakes = _level_mistakes(claim, suite)
-    # A part of a suite may go with a claim of more.
-    known = sorted({*suite.operators, *read_manifest(default_folder()).operators})
-    for name, scope in claim.content.operators.items():
-        place: SpecPath = ("operators", name)
-        if name not in known and fnmatchcase(name, operator):
-            text = f"unknown operator '{name}'{did_you_mean(name, known)}"
-            mistakes.append(source.mistake(place, text))
-        mistakes += _scope_mistakes(source, place, scope, suite)
-    if mistakes:
+    found = claim_mistakes(claim.content, suite, operator)
+    if mistakes := [source.mistake(place, text) for place, text in found]:
         raise SpecError(mistakes)
     return claim
 
 
-def _level_mistakes(claim: Claim, suite: Suite) -> list[Mistake]:
-    level, known = claim.content.feature_level, suite.feature_levels
-    if level is None or level in known:
-        return []
-    text = f"no operator has feature level '{level}'{did_you_mean(level, known)}"
-    return [claim.source.mistake(("feature_level",), text)]
+def claim_mistakes(
+    claim: ClaimContent, suite: Suite, operator: str = "*"
+) -> Iterator[tuple[SpecPath, str]]:
+    """Yield what a claim names that there is not, for the operators that match a glob, and where.
+
+    A part of a suite may go with a claim of more.
+    """
+    level, levels = claim.feature_level, suite.feature_levels
+    if level is not None and level not in levels:
+        text = f"no operator has feature level '{level}'{did_you_mean(level, levels)}"
+        yield ("feature_level",), text
+    strangers, slips = unknown_operators(claim.operators, suite), misspelt(claim.operators, suite)
+    for name, scope in claim.operators.items():
+        place: SpecPath = ("operators", name)
+        if name in slips or (name in strangers and fnmatchcase(name, operator)):
+            known = sorted({*suite.operators, *read_manifest(default_folder()).operators})
+            yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
+        for part, text in _scope_mistakes(name, scope, suite):
+            yield (*place, *part), text
 
 
 def _scope_mistakes(
-    source: Source, place: SpecPath, scope: OperatorScope, suite: Suite
-) -> list[Mistake]:
-    """Return what a scope names that there is not."""
-    name = str(place[-1])
+    name: str, scope: OperatorScope, suite: Suite
+) -> Iterator[tuple[SpecPath, str]]:
+    """Yield what the scope of an operator names that there is not, and where."""
     types = list(ELEMENT_TYPES)
     parts = [
         ("types", "type", scope.types or [], types),
@@ -95,9 +99,7 @@ def _scope_mistakes(
     if name in suite.operators:
         known = sorted(suite.operators[name].exclusions)
         parts.append(("excluded", f"rule or level of {name}", scope.excluded, known))
-    return [
-        source.mistake((*place, key, i), f"unknown {what} '{each}'{did_you_mean(each, known)}")
-        for key, what, found, known in parts
-        for i, each in enumerate(found)
-        if each not in known
-    ]
+    for key, what, found, known in parts:
+        for i, each in enumerate(found):
+            if each not in known:
+                yield (key, i), f"unknown {what} '{each}'{did_you_mean(each, known)}"

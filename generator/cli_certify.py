@@ -21,6 +21,7 @@ from opcert.generator.cli_options import (
     TimeoutOption,
     reports_errors,
     tell,
+    tell_strangers,
 )
 from opcert.generator.errors import OpcertError
 
@@ -119,7 +120,7 @@ def certify(
     files = partial(_files, opened, specs, copies)
     write = partial(_written, files=files, sign=signs)
     resumed = _resumed(place, found) if resume else ()
-    certified = partial(_certified, begin, write, place, suite, resumed, as_json)
+    certified = partial(_certified, begin, write, place, suite, resumed, as_json, opened)
     raise typer.Exit(certified(found[0]) if len(found) == 1 else _each(certified, found))
 
 
@@ -199,6 +200,7 @@ def _certified(
     suite: Path | None,
     resumed: "Sequence[Configuration]",
     as_json: bool,
+    opened: "Suite",
     configuration: "Configuration",
 ) -> int:
     """Certify one configuration, write its certificate, print it, and return its exit code."""
@@ -225,6 +227,7 @@ def _certified(
         if target is not None:
             write(error.certificate, target)
         raise
+    tell_strangers(certificate, opened)
     if target is not None:
         certificate = write(certificate, target)
     if as_json:

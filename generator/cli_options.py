@@ -4,11 +4,15 @@ from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import TYPE_CHECKING, Annotated, ParamSpec
 
 import typer
 
 from opcert.generator.errors import OpcertError, SpecError
+
+if TYPE_CHECKING:
+    from opcert.generator.certificate import Certificate
+    from opcert.generator.suite import Suite
 
 CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
 NOTHING_FOUND, FOUND = 0, 1
@@ -55,6 +59,16 @@ FeatureLevelOption = Annotated[
     str | None, typer.Option(help="Where operators have feature levels: the one to certify.")
 ]
 OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
+
+
+def tell_strangers(certificate: "Certificate", suite: "Suite") -> None:
+    """Name on stderr the operators that a backend declares and no suite at hand has."""
+    from opcert.generator.flaws import one_line
+    from opcert.generator.support import unknown_operators
+
+    if names := unknown_operators(certificate.backend.support or {}, suite):
+        text = f"the backend declares what neither this suite nor opcert's has: {', '.join(names)}"
+        typer.echo(one_line(f"opcert: {text}"), err=True)
 
 
 def tell(error: OpcertError) -> None:

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from opcert.generator.cli_options import BackendOptions, SpecsOption, SuiteOption, reports_errors
+from opcert.generator.cli_options import (
+    BackendOptions,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+    tell_strangers,
+)
 from opcert.generator.errors import OpcertError
 
 if TYPE_CHECKING:
@@ -56,16 +62,49 @@ def verify(
     elif certificate.files:
         unchecked.append("the files beside it (name the folder)")
     opened = _opened(certificate, suite, specs)
-    flaws += flaws_of(certificate, opened)
+    found = flaws_of(certificate, opened)
+    flaws += found
+    if path.is_dir():
+        unmade, left_out = _report_flaws(certificate, opened, specs, sound=not found)
+        flaws, unchecked = flaws + unmade, unchecked + left_out
     if backend is not None:
         flaws += _again(certificate, opened, rerun, seed, backend, backend_option or [], specs)
+    tell_strangers(certificate, opened)
     for flaw in flaws:
         typer.echo(str(flaw))
     left = f"; not checked: {', '.join(unchecked)}" if unchecked else ""
+    left = _made_by(certificate) + left
     if flaws:
-        typer.echo(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
+        typer.echo(one_line(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}"))
         raise typer.Exit(FLAWED)
     typer.echo(one_line(f"sound: {answer(certificate)}{left}"))
+
+
+def _made_by(certificate: "Certificate") -> str:
+    """Say that another opcert made a certificate, where it did."""
+    from importlib.metadata import version
+
+    from opcert.generator.report_checks import is_ours
+
+    if is_ours(certificate):
+        return ""
+    made = certificate.platform.opcert
+    return f"; made by opcert {made}, checked with the rules of {version('opcert')}"
+
+
+def _report_flaws(
+    certificate: "Certificate", suite: "Suite", specs: Path | None, *, sound: bool
+) -> "tuple[list[Flaw], list[str]]":
+    """Return what is wrong with the files beside a certificate, and which cannot be compared."""
+    from opcert.generator.report_checks import is_ours, name_flaws, report_flaws
+
+    if not is_ours(certificate):
+        return [], ["the report (another opcert made it)"]
+    wrong = list(name_flaws(certificate))
+    if not sound:
+        return wrong, ["the report (the certificate has flaws)"]
+    differing, unmade = report_flaws(certificate, suite, specs)
+    return wrong + differing, [f"{name} (name its --specs)" for name in unmade]
 
 
 def _signature_flaws(target: Path, key: Path | None) -> "tuple[list[Flaw], list[str]]":

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
 from opcert.generator.element_types import Array, bits_dtype, bits_of, name_of
-from opcert.generator.excerpts import Excerpt, excerpt
+from opcert.generator.excerpts import Excerpt, excerpt, shown
 
 # What can be wrong where a case fails.
 Kind = Literal[
@@ -73,23 +74,16 @@ def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
 
 
 def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
-    bits, wanted = bits_of(output), bits_of(expected)
-    differing = bits != wanted
+    differing = bits_of(output) != bits_of(expected)
     unequal = differing & ~same_value(expected, output)
     kind: Kind
-    kind, shown = ("value", unequal) if unequal.any() else ("bits", differing)
-    number = int(np.argmax(shown))
-    first = np.unravel_index(number, shown.shape)
-    where = [int(each) for each in first]
-    digits = 2 * expected.itemsize
+    kind, wrong = ("value", unequal) if unequal.any() else ("bits", differing)
+    number = int(np.argmax(wrong))
+    part = excerpt(i, expected, output, number)
+    first = next(islice(shown(part), number - part.start, None))
     equal = " (values are equal, bits are not)" if kind == "bits" else ""
-    return Difference(
-        kind,
-        f"output {i} differs in {int(shown.sum())} of {expected.size} elements{equal}; first at "
-        f"{where}: {output[first]} (0x{int(bits[first]):0{digits}x}), "
-        f"expected {expected[first]} (0x{int(wanted[first]):0{digits}x})",
-        excerpt(i, expected, output, number),
-    )
+    text = f"output {i} differs in {int(wrong.sum())} of {expected.size} elements{equal}"
+    return Difference(kind, f"{text}; first at {first.told}", part)
 
 
 def same_value(expected: Array, output: Array) -> Any:

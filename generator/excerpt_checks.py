@@ -9,7 +9,7 @@ from opcert.generator.causes import causes
 from opcert.generator.certificate import Certificate
 from opcert.generator.comparison import same_value
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.generator.excerpts import KEPT, Excerpt
+from opcert.generator.excerpts import KEPT, Excerpt, shown, window
 from opcert.generator.flaws import Flaw
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite_format import IndexedCase
@@ -23,13 +23,16 @@ def excerpt_flaws(
     failed = [each for each in certificate.verdicts if each.case in cases]
     found = causes(failed)
     telling = {cause.smallest(known).case for cause in found}
-    shown = {c.smallest(known).case: c.kind for c in found if c.kind in ("value", "bits")}
-    for name in shown.keys() - certificate.excerpts.keys():
+    of_elements = {c.smallest(known).case: c.kind for c in found if c.kind in ("value", "bits")}
+    details = {each.case: each.detail for each in failed}
+    for name in of_elements.keys() - certificate.excerpts.keys():
         yield Flaw(f"excerpts, {name}", "there is none; expected one of the smallest of its cause")
     for name, excerpt in certificate.excerpts.items():
         wrong = "of no failure, or not of the smallest of its cause"
         if name in telling:
-            wrong = _mistake(*cases[name], excerpt) or _of_another(shown.get(name), excerpt)
+            wrong = _mistake(*cases[name], excerpt)
+            if not wrong and name in of_elements:
+                wrong = _of_another(of_elements[name], excerpt, details[name])
         if wrong:
             yield Flaw(f"excerpts, {name}", wrong)
 
@@ -52,16 +55,27 @@ def _mistake(operator: OperatorSuite, case: IndexedCase, excerpt: Excerpt) -> st
     return ""
 
 
-def _of_another(kind: str | None, excerpt: Excerpt) -> str:
-    """Say where an excerpt tells of values what the verdict tells of bits, or the other way."""
-    if kind is None:
-        return ""
+def _of_another(kind: str, excerpt: Excerpt, detail: str) -> str:
+    """Say where an excerpt shows another difference than a verdict of values or of bits tells."""
     dtype = ELEMENT_TYPES[excerpt.type]
     expected, actual = (
         np.frombuffer(bytes.fromhex(each), dtype) for each in (excerpt.expected, excerpt.actual)
     )
-    found = "bits" if same_value(expected, actual).all() else "value"
-    return "" if found == kind else f"shows a difference of the kind {found}, the verdict is {kind}"
+    unequal = ~same_value(expected, actual)
+    found = "value" if unequal.any() else "bits"
+    if found != kind:
+        return f"shows a difference of the kind {found}, the verdict is {kind}"
+    elements = [*shown(excerpt)]
+    differing = unequal if kind == "value" else [each.differs for each in elements]
+    number = int(np.argmax(differing))
+    size, first = prod(excerpt.shape), elements[number].told
+    if (start := window(excerpt.start + number, size)[0]) != excerpt.start:
+        return f"begins at {excerpt.start}; expected {start}, by the first element that differs"
+    # How many differ is seen only where all are shown.
+    count = f"{int(np.sum(differing))} " if len(elements) == size else ""
+    told = f"output {excerpt.output} differs in {count}", f"of {size} elements", f"first at {first}"
+    wrong = not all(each in detail for each in told)
+    return f"shows another first one, or other numbers: {first}" if wrong else ""
 
 
 def _is_part(expected: bytes, excerpt: Excerpt, golden: list[Array]) -> bool:

@@ -47,10 +47,15 @@ class Excerpt(Record):
         return f"Output {self.output}, {self.type}{list(self.shape)}, {which}."
 
 
+def window(first: int, size: int) -> tuple[int, int]:
+    """Return where the excerpt around the element at `first` of `size` begins and ends."""
+    last = min(max(first - _BEFORE, 0) + KEPT, size)
+    return max(last - KEPT, 0), last
+
+
 def excerpt(output: int, expected: Array, actual: Array, first: int) -> Excerpt:
     """Return what is around the element at `first` in C order, of arrays of one type and shape."""
-    last = min(max(first - _BEFORE, 0) + KEPT, expected.size)
-    start = max(last - KEPT, 0)
+    start, last = window(first, expected.size)
     return Excerpt(
         output=output,
         type=name_of(expected.dtype),
@@ -70,6 +75,12 @@ class Shown:
     actual: str
     expected_bits: str
     actual_bits: str
+
+    @property
+    def told(self) -> str:
+        """Say what was got and expected at which place."""
+        got = f"{self.actual} ({self.actual_bits})"
+        return f"{self.position}: {got}, expected {self.expected} ({self.expected_bits})"
 
     @property
     def differs(self) -> bool:

@@ -1,6 +1,6 @@
 """Certificate + suite -> the files that tell of it: a page, JUnit XML, the operators' pages."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from opcert.generator.certificate import Certificate
@@ -42,16 +42,24 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
             f"the certificate has a verdict of {stranger.case} of {stranger.operator}, which the "
             "suite that it names does not have: it was changed; certify again"
         )
-    pages = {f"{OPERATORS}/{name}": text for name, text in _pages(certificate, suite, specs)}
+    pages = operator_pages(certificate, suite, specs)
+    return {**report_of(certificate, suite, pages), **pages}
+
+
+def report_of(certificate: Certificate, suite: Suite, pages: Collection[str]) -> Files:
+    """Return the report, with links to those `pages` of operators that there are, and JUnit XML."""
     shown = ReportPage(certificate, suite)
-    page = rendered("report.html.jinja", page=shown, marks=MARKS, pages=pages.keys())
-    return {PAGE: page, JUNIT: junit_of(certificate), **pages}
+    page = rendered("report.html.jinja", page=shown, marks=MARKS, pages=pages)
+    return {PAGE: page, JUNIT: junit_of(certificate)}
 
 
-def _pages(
-    certificate: Certificate, suite: Suite, specs: Path | None
-) -> Sequence[tuple[str, bytes]]:
-    """Return the name and the text of the pages of the operators that there are verdicts of."""
+def operator_file(operator: str) -> str:
+    """Return the name of an operator's page beside the report."""
+    return f"{OPERATORS}/{page_name(operator)}"
+
+
+def operator_pages(certificate: Certificate, suite: Suite, specs: Path | None = None) -> Files:
+    """Return the pages of the operators that there are verdicts of, and specs of the suite."""
     entries = suite.manifest.operators
     found = [
         each
@@ -60,7 +68,8 @@ def _pages(
         and entries[each.spec.operator].spec_sha256 == each.digest
     ]
     pages = pages_of(found, suite)
-    return [(name, pages[name]) for name in (page_name(each.spec.operator) for each in found)]
+    names = [each.spec.operator for each in found]
+    return {operator_file(name): pages[page_name(name)] for name in names}
 
 
 def write_report(folder: Path, files: Files) -> None:

@@ -1,6 +1,7 @@
 """What a backend declares: which cases it says beforehand that it does not support."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Protocol
@@ -9,7 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import BackendError, did_you_mean, said
-from opcert.generator.suite import Suite
+from opcert.generator.suite import Suite, default_folder, read_manifest
+
+# How alike names are of which one is a slip of the pen: most of it is their family and version.
+_ALIKE = 0.9
 
 
 def _listed(value: Any) -> Any:
@@ -115,11 +119,38 @@ def support_of(backend: object, suite: Suite) -> Support:
         BackendError: it is of another form, or names what there is not.
     """
     found = declared_support(backend)
+    for name, meant in misspelt(found.declared or {}, suite).items():
+        raise BackendError(f"support: unknown operator '{name}'; did you mean '{meant}'?")
     for name, support in (found.declared or {}).items():
         if name in suite.operators:
             known = sorted(suite.operators[name].exclusions)
             _check_names(f"rule or level of {name}", support.excluded, known)
     return found
+
+
+def unknown_operators(declared: Collection[str], suite: Suite) -> list[str]:
+    """Return which of the `declared` operators neither `suite` nor that of opcert has."""
+    known = {*suite.operators, *read_manifest(default_folder()).operators}
+    return [name for name in declared if name not in known]
+
+
+def misspelt(declared: Collection[str], suite: Suite) -> dict[str, str]:
+    """Return which `declared` operators are slips of the pen, each with what it means of `suite`.
+
+    There may be more operators than a suite has: another number is another version, and what is
+    declared itself is not what another name means.
+    """
+    left = {name.casefold(): name for name in suite.operators if name not in declared}
+    near = {
+        name: left[each[0]]
+        for name in unknown_operators(declared, suite)
+        if (each := get_close_matches(name.casefold(), left, n=1, cutoff=_ALIKE))
+    }
+    return {name: meant for name, meant in near.items() if _unnumbered(name) != _unnumbered(meant)}
+
+
+def _unnumbered(name: str) -> str:
+    return re.sub(r"\d+", "", name)
 
 
 def declared_support(backend: object) -> Support:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from opcert.generator.certificate import Certificate
+from opcert.generator.certification import about
 from opcert.generator.element_types import FLOATS
 from opcert.generator.flaws import Flaw
 from opcert.generator.operator_suite import OperatorSuite
@@ -12,7 +13,7 @@ from opcert.generator.run import ENDINGS, Observed
 from opcert.generator.scope import Scope, wholly_declined
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.support import Support
-from opcert.generator.verdict import Verdict
+from opcert.generator.verdict import FAILURES, Verdict
 
 # What a verdict says: its status and its kind.
 Said = tuple[str, str | None]
@@ -48,17 +49,21 @@ _TABLE: Mapping[tuple[str, Observed], tuple[Said, ...]] = {
     ),
     ("rejection", "unsupported"): (*_DECLINED, *_LATER),
 }
-# What the text of a failure of a kind has in it, whatever else it says.
+# What the text of a failure of a kind has in it, whatever else it says of its case.
 _SAYS = {
     "bits": "(values are equal, bits are not)",
     "value": "; first at [",
     "count": " outputs; expected ",
     "dtype": "; expected ",
     "shape": "]; expected [",
-    "accepted": "was accepted",
+    "accepted": "a call that breaks {0.rule} was accepted",
     "rejected": "a valid call was rejected",
-    "uncredited": "rejected, but the valid call ",
+    "uncredited": "rejected, but the valid call {0.twin} beside it did not pass: ",
+    "unsupported": "rejected, and so is the valid call {0.twin}",
+    "implementation-defined": "open: {0.ambiguity}; the reference gives ",
 }
+# Kinds that are found behind the call, or that are no matter of what it did.
+_OF_NO_CALL = ("undeclared", "aliased-output", "mutated-input")
 # The kinds that a valid call may have in the end beside a rejection that was credited to it: those
 # that are found later, and what never keeps it from being credited.
 _CREDITING = ("bits", "aliased-output", "mutated-input", "state")
@@ -143,6 +148,7 @@ class VerdictChecks:
         else:
             yield from self._beside(judged)
             yield from self._declining(judged)
+            yield from self._left_out(judged)
         yield from _detail(judged)
 
     def _impossible(self, judged: Judged) -> str | None:
@@ -185,6 +191,15 @@ class VerdictChecks:
             beside = f"the valid call {twin.case.id} beside it has {_told(twin.said)}"
             yield f"found {_told(judged.said)}, while {beside}; expected what follows from that"
 
+    def _left_out(self, judged: Judged) -> Iterator[str]:
+        """Say where the text of a case that was not run gives another reason than its scope."""
+        left_out = self._scope.left_out(judged.operator, judged.case)
+        detail = judged.verdict.detail
+        if left_out is None or detail == left_out[1]:
+            return
+        if judged.said[0] != "fail" or left_out[1] not in detail:
+            yield f"found the detail '{detail[:60]}'; expected '{left_out[1]}'"
+
     def _declining(self, judged: Judged) -> Iterator[str]:
         """Say where a declined call should count as a failure, or should not."""
         if not judged.declined:
@@ -216,11 +231,11 @@ def _not_run(verdict: Verdict) -> Iterator[str]:
 
 def _detail(judged: Judged) -> Iterator[str]:
     """Say where the text of a verdict tells of another one."""
-    detail = judged.verdict.detail
-    if judged.said[0] != "pass":
-        if judged.said[0] == "fail" and not detail:
+    detail, status = judged.verdict.detail, judged.said[0]
+    if status != "pass":
+        if status == "fail" and not detail:
             yield f"found no detail of {_told(judged.said)}; expected why"
-        elif judged.said[0] == "fail" and _SAYS.get(judged.said[1] or "", "") not in detail:
+        elif not all(each in detail for each in _telling(judged)):
             yield f"found {_told(judged.said)}, with a detail that does not tell of it"
         if judged.said == ("fail", "bits") and not _float_outputs(judged):
             yield "found fail (bits), while of outputs of these types equal values have equal bits"
@@ -228,6 +243,16 @@ def _detail(judged: Judged) -> Iterator[str]:
         yield f"found pass, with the detail '{detail[:60]}'; expected none"
     elif judged.case.expects == "rejection" and not detail.startswith("rejected: "):
         yield f"found pass, with the detail '{detail[:60]}'; expected how it was rejected"
+
+
+def _telling(judged: Judged) -> Iterator[str]:
+    """Yield what the text of a verdict that is no pass has in it."""
+    case, (status, kind) = judged.case, judged.said
+    told = _SAYS.get(status if kind is None else kind, "")
+    if status != "unsupported" or (judged.verdict.observed == "rejected" and case.twin is not None):
+        yield told.format(case)
+    if status in FAILURES and judged.ran and kind not in _OF_NO_CALL:
+        yield about(judged.operator, case)
 
 
 def _float_outputs(judged: Judged) -> bool:

@@ -2,19 +2,20 @@
 
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from itertools import dropwhile
 from pathlib import Path
 
 from opcert.generator.certificate import Certificate, SuiteEntry
 from opcert.generator.certificate_file import differences
+from opcert.generator.confirmation_checks import confirmation_flaws
 from opcert.generator.excerpt_checks import excerpt_flaws
 from opcert.generator.flaws import Flaw
 from opcert.generator.generation import suite_of
 from opcert.generator.operator_suite import OperatorSuite
+from opcert.generator.run_checks import backend_flaws, date_flaws, declaration_flaws, repeated_flaws
 from opcert.generator.spec_files import specs_in
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
@@ -22,9 +23,6 @@ from opcert.generator.verdict import Verdict
 from opcert.generator.verdict_checks import Judged, VerdictChecks
 from opcert.generator.waiver_checks import waiver_flaws
 from opcert.generator.writing import write_suite
-
-# How far the clock of another machine may be ahead.
-_AHEAD = timedelta(days=1)
 
 Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]
 
@@ -36,7 +34,7 @@ def flaws_of(certificate: Certificate, suite: Suite, now: datetime | None = None
     said of its verdicts.
     """
     now = datetime.now(UTC) if now is None else now
-    dated, other = list(_dates(certificate, now)), list(_another_suite(certificate, suite))
+    dated, other = list(date_flaws(certificate, now)), list(_another_suite(certificate, suite))
     return dated + (other or list(_flaws_by_suite(certificate, suite, now.date())))
 
 
@@ -47,33 +45,16 @@ def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iter
         for verdict in certificate.verdicts
         if verdict.case in cases
     ]
+    yield from backend_flaws(certificate)
+    yield from declaration_flaws(certificate, suite)
     yield from _feature_level(certificate, suite)
-    yield from _repeated(certificate, cases)
+    yield from repeated_flaws(certificate.run, suite, judged)
     yield from _chosen(certificate, cases)
     yield from _after_the_end(certificate.verdicts)
     yield from VerdictChecks(certificate, judged).flaws()
+    yield from confirmation_flaws(certificate, judged)
     yield from excerpt_flaws(certificate, cases)
     yield from waiver_flaws(certificate, suite, judged, today)
-
-
-def _dates(certificate: Certificate, now: datetime) -> Iterator[Flaw]:
-    """Say which moments there are not, lie ahead, or come before the one that they follow."""
-    former = ""
-    moments = {
-        "platform.date": certificate.platform.date,
-        **{f"run.resumed.{i}": each for i, each in enumerate(certificate.run.resumed)},
-    }
-    for place, moment in moments.items():
-        try:
-            ahead = datetime.fromisoformat(moment) - now > _AHEAD
-        except ValueError:
-            yield Flaw(place, f"found {moment}; expected a moment that there is")
-            continue
-        if ahead:
-            yield Flaw(place, f"found {moment}, which is in the future")
-        if moment < former:
-            yield Flaw(place, f"found {moment}; expected {former} or later")
-        former = moment
 
 
 def _another_suite(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
@@ -90,22 +71,6 @@ def _feature_level(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
     claimed = None if claim is None else claim.content.feature_level
     if claimed is not None and claimed != level:
         yield Flaw("selection.feature_level", f"found {level}; the claim has {claimed}")
-
-
-def _repeated(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:
-    """Say which of the cases that were called very often cannot have been."""
-    named = certificate.run.repeated
-    valid = [
-        case
-        for case in named
-        if case in cases and cases[case][1].expects == "outputs" and not cases[case][1].ambiguity
-    ]
-    for case in named:
-        if case not in valid:
-            yield Flaw("run.repeated", f"found {case}; expected valid calls of the suite")
-    for operator, count in Counter(cases[case][0].index.operator for case in valid).items():
-        if count > 1:
-            yield Flaw("run.repeated", f"found {count} cases of {operator}; expected one")
 
 
 def _chosen(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:

@@ -7,7 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from opcert.generator import Certificate, certify
+from opcert.generator import Certificate, certify, read_certificate
+from opcert.generator.emit import Files
+from opcert.generator.report_files import report_files
 from opcert.generator.submission import CLAIM, WAIVERS, write_submission
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
@@ -43,11 +45,17 @@ def certificate() -> Certificate:
         )
 
 
+@cache
+def report() -> Files:
+    """Return the files that tell of it."""
+    return report_files(certificate(), core_suite())
+
+
 def write(folder: Path, change: Change = lambda _: None) -> Path:
     """Write the folder, its certificate as `change` has changed it, and return that one's file."""
     target = folder / "certificate.json"
     files = {name: text.encode() for name, text in GIVEN.items()}
-    stated = write_submission(certificate(), target, files)
+    stated = write_submission(certificate(), target, {**files, **report()})
     target.write_text(changed(stated, change).to_json())
     return target
 
@@ -62,3 +70,19 @@ def changed(certificate: Certificate, change: Change) -> Certificate:
     follows = {"schema", *Certificate.model_computed_fields}
     stated = {name: data[name] for name in data if name not in follows}
     return Certificate.model_validate_json(json.dumps(stated))
+
+
+def without(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).unlink()
+
+
+def named(name: str, digest: str) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        write_changed(folder, lambda data: data["files"].update({name: digest}))
+
+    return change
+
+
+def write_changed(folder: Path, change: Change) -> None:
+    path = folder / "certificate.json"
+    path.write_text(changed(read_certificate(path), change).to_json())

@@ -90,6 +90,19 @@ def claim(**parts: object) -> Change:
     return lambda data: data["claim"]["content"]["operators"][SPLIT].update(parts)
 
 
+def repeated(of: Callable[[Any], str]) -> Change:
+    """Return what names another case as the one that was called very often."""
+    return lambda data: data["run"].update(repeated=[of(data)])
+
+
+def failed_before_all(data: Any) -> str:
+    """Let the first case fail at its first call."""
+    wrong = first(data, failing)
+    case = data["verdicts"][0]
+    case.update(status="fail", kind="value", detail=wrong["detail"])
+    return str(case["case"])
+
+
 YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
 FUTURE = (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="seconds")
 # With what `opcert verify` has to say of it. Counts and conclusion fit.
@@ -210,6 +223,22 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         part("backend", "support", SPLIT, "ranks", value=[1, 2, 3, 4, 5]),
         "while it is in scope",
     ),
+    "a declaration of what there is not": (
+        lambda data: data["backend"]["support"].update({"openvino/Slcie-8": {"how": "native"}}),
+        r"backend\.support: unknown operator 'openvino/Slcie-8'; did you mean 'openvino/Slice-8'",
+    ),
+    "a declaration of types that there are not": (
+        part("backend", "support", SPLIT, "index_types", value=["f23"]),
+        r"backend\.support: unknown type of .* 'f23'; did you mean 'f32'",
+    ),
+    "a claim of what there is not": (
+        lambda data: data["claim"]["content"]["operators"].update({"openvino/Slcie-8": {}}),
+        r"claim\.content\.operators\.openvino/Slcie-8: unknown operator 'openvino/Slcie-8'; did",
+    ),
+    "a claim without a rule that there is not": (
+        claim(excluded=["dml-split/odd"]),
+        r"claim\.content\.operators\..*\.excluded\.0: unknown rule or level",
+    ),
     "more operators chosen": (part("selection", "operator", value="*"), "slice-8/.* has none"),
     "fewer cases chosen": (part("selection", "case", value="*f16*"), "which was not chosen"),
     "another suite": (part("suite", "digest", value="0" * 64), "suite.digest: found"),
@@ -228,6 +257,30 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "resumed before it began": (
         part("run", "resumed", value=["2020-01-01T00:00:00+00:00"]),
         r"run\.resumed\.0: found 2020-01-01T00:00:00\+00:00; expected .* or later",
+    ),
+    "a run before there was opcert": (
+        part("platform", "date", value="2001-01-01T00:00:00+00:00"),
+        r"platform\.date: found 2001.*; expected 2026-01-01T00:00:00\+00:00 or later",
+    ),
+    "repeated nothing": (
+        part("run", "repeated", value=[]),
+        "run.repeated: found none of directml/DML_OPERATOR_SPLIT; expected dml-split/example-1",
+    ),
+    "repeated another": (
+        repeated(lambda data: [each["case"] for each in data["verdicts"] if valid(each)][1]),
+        "run.repeated: found .*; expected dml-split/example-1, the first that passed",
+    ),
+    "repeated a failure": (
+        repeated(failed_before_all),
+        "run.repeated: found dml-split/example-1; expected .*, the first that passed",
+    ),
+    "repeated a call of another operator": (
+        lambda data: data["run"]["repeated"].append("slice-8/example-1"),
+        "run.repeated: found slice-8/example-1; expected none, or a case that was run",
+    ),
+    "repeated a rejection": (
+        repeated(lambda data: first(data, rejected)["case"]),
+        "expected valid calls of the suite that move a few elements",
     ),
     "repeated what there is not": (part("run", "repeated", value=["none"]), "run.repeated: found"),
     "repeated two of an operator": (

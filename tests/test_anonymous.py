@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from opcert.generator import anonymous, certify
-from opcert.generator.anonymous import without_names
+from opcert.generator.anonymous import names_a_folder, without_names
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 
@@ -55,6 +57,11 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 )
 def test_folders_and_names_have_marks(machine: Path, text: str, told: str) -> None:
     assert without_names(text.format(home=machine)) == told
+
+
+@given(st.text(r"/\:.~<>-= abCD", max_size=40))
+def test_no_folder_is_left(text: str) -> None:
+    assert not names_a_folder(without_names(text))
 
 
 @pytest.mark.usefixtures("machine")

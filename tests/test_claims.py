@@ -199,6 +199,15 @@ def test_a_claim_that_is_wrong_is_told_with_its_place(claim: Path, text: str, to
     assert told in str(mistake)
 
 
+def test_a_misspelt_operator_is_told_also_where_others_are_chosen(claim: Path) -> None:
+    claim.write_text("operators:\n  openvino/Slcie-8: {}\n  vendor/Reverse-1: {}\n")
+    with pytest.raises(SpecError) as caught:
+        read_claim(claim, core_suite(), "directml/*")
+    assert str(caught.value).endswith(
+        ":2:3: unknown operator 'openvino/Slcie-8'; did you mean 'openvino/Slice-8'?"
+    )
+
+
 def test_the_command_line_exits_2_and_tells_every_mistake_without_a_prefix(claim: Path) -> None:
     claim.write_text(f"operators:\n  {PARTS}:\n    types: [f23]\n    excluded: [sign=plus]\n")
     result = opcert("certify", "--claim", claim)

@@ -98,8 +98,8 @@ def test_any_changed_byte_is_found(folder: Path, keys: Path) -> None:
 def test_what_no_recomputation_finds_a_signature_does(folder: Path, keys: Path) -> None:
     path = folder / "certificate.json"
     path.write_text(path.read_text().replace('"python": "3', '"python": "9'))
-    assert opcert("verify", folder).exit_code == 0
-    result = opcert("verify", folder, "--key", keys / "key.pub.pem")
+    assert opcert("verify", path).exit_code == 0
+    result = opcert("verify", path, "--key", keys / "key.pub.pem")
     assert result.exit_code == 1
     assert "certificate.json.sig: is not of this certificate and this key" in result.stdout
 

@@ -12,10 +12,12 @@ from typer.testing import CliRunner, Result
 
 from opcert.generator import read_certificate, submission, submission_checks
 from opcert.generator.cli import app
+from opcert.generator.entries import this_platform
 from opcert.generator.errors import OpcertError
 from opcert.generator.submission import submission_path, write_submission
 from tests import handed_in
-from tests.handed_in import GIVEN, write
+from tests.handed_in import GIVEN, named, without, write, write_changed
+from tests.small_suite import contents
 
 CASES = ("--operator", "directml/*", "--case", "dml-split/axis-range*")
 
@@ -56,10 +58,6 @@ def replaced(name: str, text: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_text(text)
 
 
-def without(name: str) -> Callable[[Path], object]:
-    return lambda folder: (folder / name).unlink()
-
-
 def linked(name: str, target: str) -> Callable[[Path], object]:
     def change(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
@@ -76,21 +74,9 @@ def piped(folder: Path) -> None:
 def held_elsewhere(folder: Path) -> None:
     (folder.parent / "elsewhere").mkdir()
     shutil.copy(folder / "claim.yaml", folder.parent / "elsewhere")
-    (folder / "operators").symlink_to(folder.parent / "elsewhere")
+    (folder / "linked").symlink_to(folder.parent / "elsewhere")
     digest = read_certificate(folder / "certificate.json").files["claim.yaml"]
-    named("operators/claim.yaml", digest)(folder)
-
-
-def named(name: str, digest: str) -> Callable[[Path], object]:
-    def change(folder: Path) -> None:
-        write_changed(folder, lambda data: data["files"].update({name: digest}))
-
-    return change
-
-
-def write_changed(folder: Path, change: handed_in.Change) -> None:
-    path = folder / "certificate.json"
-    path.write_text(handed_in.changed(read_certificate(path), change).to_json())
+    named("linked/claim.yaml", digest)(folder)
 
 
 def reformatted(folder: Path) -> None:
@@ -115,6 +101,7 @@ def claimed_otherwise(folder: Path) -> None:
 
 
 DIGEST = "0123456789abcdef" * 4
+PLATFORM = this_platform().model_dump()
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a file more": (replaced("notes.txt", "x"), r"notes\.txt: is not among the files"),
     "a hidden file": (replaced(".notes", "x"), r"\.notes: is not among the files"),
@@ -176,6 +163,14 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut short": (
         lambda folder: os.truncate(folder / "certificate.json", 1000),
         "not JSON",
+    ),
+    "a platform with a folder": (
+        lambda folder: rewritten(folder, platform={**PLATFORM, "system": "Linux, /home/jane"}),
+        'platform.system: found "Linux, /home/jane"',
+    ),
+    "a version that is none": (
+        lambda folder: rewritten(folder, platform={**PLATFORM, "opcert": "0.1.0\nsound"}),
+        "platform.opcert: found",
     ),
     "a link": (linked("certificate.json", "/etc/passwd"), "a link, which is not followed"),
     "no certificate": (without("certificate.json"), "No such file or directory; expected a"),
@@ -249,7 +244,7 @@ def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> Non
         (replaced("thesis.txt", "x"), "thesis.txt: is no part of a submission; expected an empty"),
         (replaced("claim.yaml", "x"), "claim.yaml: was changed since it was written; move it away"),
         (linked("waivers.yaml", "/etc/hosts"), "waivers.yaml: was changed since"),
-        (linked("operators", "/"), "operators: is no part of a submission"),
+        (linked("linked", "/"), "linked: is no part of a submission"),
     ],
 )
 def test_what_is_no_former_submission_is_left_alone(
@@ -285,9 +280,9 @@ def test_something_else_of_its_name_is_left_alone(tmp_path: Path, text: str) -> 
 
 
 def test_a_folder_that_cannot_be_written_keeps_the_former_submission(folder: Path) -> None:
-    before = {each: each.read_bytes() for each in folder.iterdir()}
+    before = contents(folder)
     with pytest.raises(OpcertError, match="cannot be written"):
         write_submission(
             handed_in.certificate(), folder / "certificate.json", {"claim.yaml/x": b"", "a": b""}
         )
-    assert {each: each.read_bytes() for each in folder.iterdir()} == before
+    assert contents(folder) == before
