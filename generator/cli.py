@@ -22,6 +22,8 @@ from opcert.generator.cli_options import (
     SuiteOption,
     TimeoutOption,
     reports_errors,
+    say,
+    say_lines,
 )
 from opcert.generator.cli_pages import docs, explain, report
 from opcert.generator.cli_verify import verify
@@ -89,12 +91,12 @@ def draft(
             progress=on_verdict,
         )
     if not drafted.operators:
-        typer.echo("nothing was written: every valid call was declined, or none was run")
+        say("nothing was written: every valid call was declined, or none was run")
         raise typer.Exit(NOT_CONFORMANT)
     write_claim(drafted, target)
-    typer.echo(f"wrote {target}")
+    say(f"wrote {target}")
     for remark in drafted.remarks:
-        typer.echo(remark)
+        say(remark)
 
 
 @app.command()
@@ -128,7 +130,7 @@ def explore(
             isolated=False if in_process else None,
             timeout=timeout,
         ):
-            typer.echo(told(each, program_for(backend, options)))
+            say_lines(told(each, program_for(backend, options)))
             found = found or each.finding is not None
     raise typer.Exit(FOUND if found else NOTHING_FOUND)
 
@@ -150,7 +152,7 @@ def generate(
     from opcert.generator.generation import generate as make
 
     def done(name: str) -> None:
-        typer.echo(name, err=True)
+        say(name, err=True)
 
     found = make(
         out,
@@ -163,10 +165,11 @@ def generate(
         done=done,
     )
     if found:
-        typer.echo("\n".join(found))
-        typer.echo(f"{out} is not what the specs give; run `opcert generate --out {out}`", err=True)
+        for line in found:
+            say(line)
+        say(f"{out} is not what the specs give; run `opcert generate --out {out}`", err=True)
         raise typer.Exit(NOT_CONFORMANT)
-    typer.echo(f"{out} is what the specs give" if check else f"wrote {out}")
+    say(f"{out} is what the specs give" if check else f"wrote {out}")
 
 
 @app.command()

@@ -20,6 +20,7 @@ from opcert.generator.cli_options import (
     SuiteOption,
     TimeoutOption,
     reports_errors,
+    say,
     tell,
 )
 from opcert.generator.errors import OpcertError
@@ -129,7 +130,7 @@ def _signer(path: Path) -> "Sign":
 
     found = signer(path)
     if is_exposed(path):
-        typer.echo(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
+        say(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
     return found
 
 
@@ -153,7 +154,7 @@ def _written(
     from opcert.generator.submission import write_submission
 
     stated = write_submission(certificate, target, files(certificate), sign)
-    typer.echo(f"wrote {target}{' and its signature' if sign else ''}", err=True)
+    say(f"wrote {target}{' and its signature' if sign else ''}", err=True)
     return stated
 
 
@@ -177,7 +178,7 @@ def _each(certified: "Callable[[Configuration], int]", found: "Sequence[Configur
     """Certify one configuration after the other, and return the worst exit code."""
     codes: dict[str, int] = {}
     for each in found:
-        typer.echo(f"{each.name}:")
+        say(f"{each.name}:")
         try:
             codes[each.name] = certified(each)
         except OpcertError as error:
@@ -188,7 +189,7 @@ def _each(certified: "Callable[[Configuration], int]", found: "Sequence[Configur
         if codes[each.name] == INTERRUPTED:
             break
     said = (f"{each.name} {_SAID.get(codes.get(each.name, -1), 'not begun')}" for each in found)
-    typer.echo(f"{len(found)} configurations: {'; '.join(said)}")
+    say(f"{len(found)} configurations: {'; '.join(said)}")
     return max(codes.values())
 
 
@@ -214,7 +215,7 @@ def _certified(
         target = submission_path(folder, suite)
     if former is not None:
         left = former.counts["not-run"]
-        typer.echo(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
+        say(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
     try:
         with progress(console(stderr=True)) as on_verdict:
             certificate = begin(options=configuration.options, resume=former, progress=on_verdict)
@@ -232,6 +233,6 @@ def _certified(
     else:
         show(certificate, console())
     if interrupted:
-        typer.echo("opcert: interrupted; the cases that were not reached are not-run", err=True)
+        say("opcert: interrupted; the cases that were not reached are not-run", err=True)
         return INTERRUPTED
     return CONFORMANT if certificate.conformant else NOT_CONFORMANT

@@ -10,6 +10,8 @@ from opcert.generator.cli_options import (
     BackendOptions,
     TimeoutOption,
     reports_errors,
+    say,
+    say_lines,
 )
 
 
@@ -27,7 +29,7 @@ def driver_check(
     options = dict(map(key_value, backend_option or []))
     wrong = steps = 0
     for step in check_driver(command.removeprefix(DRIVER), options, timeout, Suite()):
-        typer.echo(str(step))
+        say_lines(str(step))
         steps, wrong = steps + 1, wrong + (not step.right)
-    typer.echo(f"{wrong} of {steps} steps are wrong" if wrong else f"all {steps} steps are right")
+    say(f"{wrong} of {steps} steps are wrong" if wrong else f"all {steps} steps are right")
     raise typer.Exit(NOT_CONFORMANT if wrong else CONFORMANT)

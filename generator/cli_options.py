@@ -9,6 +9,7 @@ from typing import Annotated, ParamSpec
 import typer
 
 from opcert.generator.errors import OpcertError, SpecError
+from opcert.generator.flaws import one_line
 
 CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
 NOTHING_FOUND, FOUND = 0, 1
@@ -57,11 +58,24 @@ FeatureLevelOption = Annotated[
 OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
 
 
+def say(text: str, err: bool = False) -> None:
+    """Print one line, of which a terminal obeys nothing, whoever wrote what it says."""
+    typer.echo(one_line(text), err=err)
+
+
+def say_lines(text: str) -> None:
+    """Print lines, of which a terminal obeys nothing."""
+    typer.echo("\n".join(map(one_line, text.split("\n"))))
+
+
 def tell(error: OpcertError) -> None:
-    """Print what the user can mend."""
-    # A mistake in a spec begins with its place, as editors read it.
-    place = "" if isinstance(error, SpecError) else "opcert: "
-    typer.echo(f"{place}{error}", err=True)
+    """Print what the user can mend: one line, or one for each mistake."""
+    if isinstance(error, SpecError):
+        # A mistake in a spec begins with its place, as editors read it.
+        for mistake in error.mistakes:
+            say(str(mistake), err=True)
+    else:
+        say(f"opcert: {error}", err=True)
 
 
 def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -75,10 +89,10 @@ def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, 
             tell(error)
             raise typer.Exit(AT_FAULT) from None
         except OSError as error:
-            typer.echo(f"opcert: the output cannot be written: {error.strerror}", err=True)
+            say(f"opcert: the output cannot be written: {error.strerror}", err=True)
             raise typer.Exit(AT_FAULT) from None
         except KeyboardInterrupt:
-            typer.echo("opcert: interrupted; nothing was written", err=True)
+            say("opcert: interrupted; nothing was written", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
     return checked

@@ -11,6 +11,8 @@ from opcert.generator.cli_options import (
     SpecsOption,
     SuiteOption,
     reports_errors,
+    say,
+    say_lines,
 )
 from opcert.generator.errors import OpcertError
 
@@ -31,7 +33,7 @@ def docs(
     refuse_suite(out.resolve(), suite)
     pages = pages_of(specs_in(specs, operator), Suite(suite, specs))
     write_pages(out, pages)
-    typer.echo(f"wrote {out / 'index.html'}, and a page for each operator")
+    say(f"wrote {out / 'index.html'}, and a page for each operator")
 
 
 @reports_errors
@@ -58,7 +60,7 @@ def explain(
     operator, found = found_case(opened, case)
     account = account_of(operator, found, specs)
     made = None if backend is None else program_for(backend, options)
-    typer.echo(told(account, program_of(operator, found, made)))
+    say_lines(told(account, program_of(operator, found, made)))
 
 
 @reports_errors
@@ -89,4 +91,4 @@ def report(
             side_by_side(read) if read[1:] else report_files(read[0], Suite(suite, specs), specs)
         )
         write_report(out, files)
-        typer.echo(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
+        say(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from opcert.generator.cli_options import BackendOptions, SpecsOption, SuiteOption, reports_errors
+from opcert.generator.cli_options import (
+    BackendOptions,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+    say,
+)
 from opcert.generator.errors import OpcertError
 
 if TYPE_CHECKING:
@@ -37,7 +43,6 @@ def verify(
 ) -> None:
     """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
     from opcert.generator.certificate_file import read_certificate
-    from opcert.generator.flaws import one_line
     from opcert.generator.report import answer
     from opcert.generator.submission_checks import certificate_in, folder_flaws, form_flaws
     from opcert.generator.verification import flaws_of
@@ -45,10 +50,7 @@ def verify(
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
     target = certificate_in(path)
-    try:
-        certificate = read_certificate(target)
-    except OpcertError as error:
-        raise OpcertError(one_line(str(error))) from None
+    certificate = read_certificate(target)
     flaws, unchecked = _signature_flaws(target, key)
     flaws += form_flaws(target, certificate)
     if path.is_dir():
@@ -60,12 +62,12 @@ def verify(
     if backend is not None:
         flaws += _again(certificate, opened, rerun, seed, backend, backend_option or [], specs)
     for flaw in flaws:
-        typer.echo(str(flaw))
+        say(str(flaw))
     left = f"; not checked: {', '.join(unchecked)}" if unchecked else ""
     if flaws:
-        typer.echo(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
+        say(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
         raise typer.Exit(FLAWED)
-    typer.echo(one_line(f"sound: {answer(certificate)}{left}"))
+    say(f"sound: {answer(certificate)}{left}")
 
 
 def _signature_flaws(target: Path, key: Path | None) -> "tuple[list[Flaw], list[str]]":
@@ -112,6 +114,6 @@ def _again(
 
     seed = randbelow(1 << 32) if seed is None else seed
     sampled = sample(certificate, suite, count, seed)
-    typer.echo(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
+    say(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
     given = dict(map(key_value, options))
     return list(rerun_flaws(certificate, suite, sampled, backend, given, specs))

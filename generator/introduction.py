@@ -34,7 +34,7 @@ def handshake(process: Process, request: Mapping[str, Any], backend: str) -> Int
     except EndedError as error:
         log = process.log()
         text = f"backend '{backend}' cannot be made: {error.reason}"
-        raise BackendError(f"{text}\n{log}" if log else text) from None
+        raise BackendError(f"{text}; it printed: {log}" if log else text) from None
     if "error" in found:
         why = f"{found['error']}"
         raise BackendError(why if backend in why else f"backend '{backend}' refuses: {why}")
