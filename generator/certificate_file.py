@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from opcert.generator.certificate import SCHEMA, Certificate
 from opcert.generator.errors import OpcertError, SuiteError
+from opcert.generator.given_files import content
 from opcert.generator.model_mistakes import expected
 from opcert.generator.suite import default_folder
 
@@ -96,15 +97,10 @@ def read_certificate(path: str | Path) -> Certificate:
 def _text(path: Path) -> str:
     wanted = "expected a certificate that `opcert certify --out` wrote"
     try:
-        if path.exists() and not path.is_file():
-            raise OpcertError(f"{path}: not a file; {wanted}")
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = content(path, LARGEST)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; {wanted}") from None
-    if len(data) > LARGEST:
-        raise OpcertError(f"{path}: more than {LARGEST >> 20} MiB; {wanted}")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from opcert.generator.errors import SuiteError
+from opcert.generator.given_files import content
 from opcert.generator.operator_suite import OperatorSuite, contradiction
 from opcert.generator.suite_format import (
     FORMAT,
@@ -23,6 +24,8 @@ from opcert.generator.suite_format import (
 )
 
 Model = TypeVar("Model", bound=Record)
+# The most bytes that are read of a file; a pack of the largest suite has a tenth of it.
+LARGEST = 1 << 30
 
 
 def default_folder() -> Path:
@@ -130,7 +133,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return content(path, LARGEST)
     except (OSError, ValueError) as error:
         raise SuiteError(
             f"{path}: {getattr(error, 'strerror', None) or error}; expected a folder that "

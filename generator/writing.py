@@ -8,7 +8,8 @@ from pathlib import Path
 
 from opcert.generator.emit import Files
 from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.suite import read_manifest
+from opcert.generator.given_files import content
+from opcert.generator.suite import LARGEST, read_manifest
 from opcert.generator.suite_format import MANIFEST
 
 # What Python and pytest leave behind in a folder of tests.
@@ -107,7 +108,7 @@ def differences(folder: Path, files: Files) -> list[str]:
     """
     found = set(files_in(folder))
     try:
-        held = {name: (folder / name).read_bytes() for name in found & files.keys()}
+        held = {name: content(folder / name, LARGEST) for name in found & files.keys()}
     except OSError as error:
         raise SuiteError(f"{error.filename}: cannot be read: {error.strerror}") from None
     missing = [f"missing: {name}" for name in files.keys() - found]

@@ -94,7 +94,7 @@ def test_a_missing_file_is_told(folder: Path, name: str) -> None:
 def test_a_folder_in_the_place_of_a_file_is_told(folder: Path, name: str) -> None:
     (folder / name).unlink()
     (folder / name).mkdir()
-    assert "Is a directory" in refusal(folder, name)
+    assert "a folder, not a file" in refusal(folder, name)
 
 
 @pytest.mark.parametrize("name", FILES)
