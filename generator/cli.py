@@ -28,6 +28,7 @@ from opcert.generator.cli_options import (
 from opcert.generator.cli_pages import docs, explain, report
 from opcert.generator.cli_verify import verify
 from opcert.generator.errors import OpcertError
+from opcert.generator.output import patient_output
 
 app = typer.Typer(
     name="opcert",
@@ -246,7 +247,8 @@ app.command()(explain)
 
 def main() -> None:
     """Run the command line."""
-    app(windows_expand_args=False)
+    with patient_output():
+        app(windows_expand_args=False)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, 
             tell(error)
             raise typer.Exit(AT_FAULT) from None
         except OSError as error:
-            say(f"opcert: the output cannot be written: {error.strerror}", err=True)
+            say(f"opcert: {error.filename or 'a file'}: {error.strerror or error}", err=True)
             raise typer.Exit(AT_FAULT) from None
         except KeyboardInterrupt:
             say("opcert: interrupted; nothing was written", err=True)
