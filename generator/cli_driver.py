@@ -8,7 +8,6 @@ from opcert.generator.cli_options import (
     CONFORMANT,
     NOT_CONFORMANT,
     BackendOptions,
-    TimeoutOption,
     reports_errors,
     say,
     say_lines,
@@ -19,7 +18,9 @@ from opcert.generator.cli_options import (
 def driver_check(
     command: Annotated[str, typer.Argument(metavar="COMMAND", help="What starts the driver.")],
     backend_option: BackendOptions = None,
-    timeout: TimeoutOption = 60.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.001, metavar="SECONDS", help="For its start, and for each call.")
+    ] = 60.0,
 ) -> None:
     """Check how a driver speaks. Exit 0: all is right; 1: something is wrong; 2: a wrong call."""
     from opcert.generator.backends import DRIVER, key_value

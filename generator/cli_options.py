@@ -47,7 +47,8 @@ InProcessOption = Annotated[
     ),
 ]
 TimeoutOption = Annotated[
-    float, typer.Option(min=0.001, metavar="SECONDS", help="For one call, or it hangs.")
+    float,
+    typer.Option(min=0.001, metavar="SECONDS", help="For one call; a start has 300 or more."),
 ]
 SuiteOption = Annotated[
     Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")

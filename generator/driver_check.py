@@ -40,7 +40,8 @@ def check_driver(
 ) -> Iterator[Step]:
     """Start a driver, talk with it, and yield what it does right and wrong, step by step.
 
-    Behind a call that goes wrong it is started again.
+    It has `timeout` seconds for its introduction, and for each answer. Behind a call that goes
+    wrong it is started again.
 
     Raises:
         BackendError: the command cannot be started.
@@ -99,7 +100,7 @@ class _Talk:
 
     def _running(self) -> Driver:
         if self._driver is None:
-            self._driver = Driver(self._command, self._options, 0)
+            self._driver = Driver(self._command, self._options, 0, self._timeout)
         return self._driver
 
     def _end(self) -> None:

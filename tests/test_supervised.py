@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from opcert.generator import certify
+from opcert.generator import certify, supervised
 from opcert.generator.certificate import Certificate
 from opcert.generator.errors import BackendError, OpcertError
 from opcert.generator.freed_memory import FILL
@@ -241,3 +241,12 @@ def test_an_interrupt_writes_what_was_reached_and_leaves_no_process(tmp_path: Pa
     assert not any(each.is_running() for each in children)
     text = (tmp_path / "certificate.json").read_text()
     assert Counter(text.split()).get('"not-run",', 0) > 0
+
+
+@pytest.mark.parametrize(("timeout", "seconds"), [(0.1, 0.5), (0.7, 0.7)])
+def test_a_start_has_its_own_time_or_that_of_a_call_where_it_is_more(
+    monkeypatch: pytest.MonkeyPatch, timeout: float, seconds: float
+) -> None:
+    monkeypatch.setattr(supervised, "START", 0.5)
+    with pytest.raises(BackendError, match=f"cannot be made: no answer within {seconds} s"):
+        Supervised("driver:sleep 600", timeout=timeout)
