@@ -1,5 +1,6 @@
 """The command line: what each command is called, takes, and calls."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from opcert.generator.cli_options import (
     BackendOptions,
     FeatureLevelOption,
     InProcessOption,
+    OnceCommand,
     OperatorOption,
     Profile,
     SpecsOption,
@@ -37,9 +39,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Certify implementations of tensor operators against written specifications.",
 )
+command = partial(app.command, cls=OnceCommand)
 
 
-app.command("driver-check")(driver_check)
+command("driver-check")(driver_check)
 
 
 def _version(wanted: bool) -> None:
@@ -59,11 +62,11 @@ def main_options(
     """Certify implementations of tensor operators against written specifications."""
 
 
-app.command()(certify)
-app.command()(verify)
+command()(certify)
+command()(verify)
 
 
-@app.command("claim")
+@command("claim")
 @reports_errors
 def draft(
     out: Annotated[Path, typer.Option(help="File of the claim, which must not exist.")],
@@ -100,7 +103,7 @@ def draft(
         say(remark)
 
 
-@app.command()
+@command()
 @reports_errors
 def explore(
     backend: BackendOption = "reference",
@@ -136,7 +139,7 @@ def explore(
     raise typer.Exit(FOUND if found else NOTHING_FOUND)
 
 
-@app.command()
+@command()
 @reports_errors
 def generate(
     out: Annotated[Path, typer.Option(help="Folder of the suite.")] = Path("generated"),
@@ -173,7 +176,7 @@ def generate(
     say(f"{out} is what the specs give" if check else f"wrote {out}")
 
 
-@app.command()
+@command()
 @reports_errors
 def check(
     files: Annotated[
@@ -190,7 +193,7 @@ def check(
     show_counts(counts, console())
 
 
-@app.command()
+@command()
 @reports_errors
 def coverage(
     suite: SuiteOption = None,
@@ -212,7 +215,7 @@ def coverage(
     raise typer.Exit(CONFORMANT if all(each.share == 1 for each in found) else NOT_CONFORMANT)
 
 
-@app.command()
+@command()
 @reports_errors
 def backends() -> None:
     """List the backends that have a name, and what each says of each operator."""
@@ -222,7 +225,7 @@ def backends() -> None:
     show_backends(listed(), operators(), console())
 
 
-@app.command()
+@command()
 @reports_errors
 def schema(
     certificate: Annotated[
@@ -240,9 +243,9 @@ def schema(
     typer.echo(json.dumps(json_schema(), indent=1))
 
 
-app.command()(docs)
-app.command()(report)
-app.command()(explain)
+command()(docs)
+command()(report)
+command()(explain)
 
 
 def main() -> None:

@@ -1,5 +1,7 @@
 """opcert certify: a run, or one for each configuration; its certificate, answer and exit code."""
 
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +25,7 @@ from opcert.generator.cli_options import (
     say,
     tell,
 )
-from opcert.generator.errors import OpcertError
+from opcert.generator.errors import OpcertError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -99,6 +101,7 @@ def certify(
     if as_json and len(found) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
     opened = opened_suite(suite, specs, operator)
+    _say_near(opened, operator, case)
     begin = partial(
         run,
         backend,
@@ -122,6 +125,14 @@ def certify(
     resumed = _resumed(place, found) if resume else ()
     certified = partial(_certified, begin, write, place, suite, resumed, as_json)
     raise typer.Exit(certified(found[0]) if len(found) == 1 else _each(certified, found))
+
+
+def _say_near(suite: "Suite", operator: str, case: str) -> None:
+    """Say which case may have been meant, where none is chosen."""
+    ids = [each.id for of, each in suite if fnmatchcase(of.index.operator, operator)]
+    if ids and not any(fnmatchcase(each, case) for each in ids):
+        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
+        say(f"opcert: no case matches '{case}'{near}", err=True)
 
 
 def _signer(path: Path) -> "Sign":

@@ -1,5 +1,6 @@
 """What the commands of opcert share: exit codes, options, and how errors are told."""
 
+from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, ParamSpec
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from opcert.generator.errors import OpcertError, SpecError
 from opcert.generator.flaws import one_line
@@ -57,6 +59,20 @@ FeatureLevelOption = Annotated[
     str | None, typer.Option(help="Where operators have feature levels: the one to certify.")
 ]
 OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
+
+
+class OnceCommand(TyperCommand):
+    """A command that takes an option once: of two, the first would be left out unseen."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse the command line; a list of values has an option each."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option, count in Counter(order).items():
+            once = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
+            if once and count > 1:
+                name = option.opts[-1]
+                raise typer.BadParameter(f"found {count} times; expected once", param_hint=name)
+        return super().parse_args(ctx, args)
 
 
 def say(text: str, err: bool = False) -> None:

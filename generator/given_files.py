@@ -1,9 +1,11 @@
-"""Files that others wrote: opened without waiting in vain, and read up to a limit."""
+"""Paths that a user or a stranger names: opened without waiting in vain, read to a limit, made."""
 
 import io
 import os
 import stat
 from pathlib import Path
+
+from opcert.generator.errors import OpcertError
 
 
 def opened(path: Path) -> io.BufferedReader:
@@ -32,6 +34,21 @@ def content(path: Path, most: int, *, pipes: bool = False) -> bytes:
     if max(size, len(data)) > most:
         raise OSError(0, f"more than {most >> 20} MiB", str(path))
     return data
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those that it is in, where they are not there yet.
+
+    Raises:
+        OpcertError: there is a file in its place or in that of one that it is in, or it cannot be.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        found = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+        raise OpcertError(f"{found}: is no folder; expected one, or nothing") from None
+    except OSError as error:
+        raise OpcertError(f"{folder}: cannot be made: {error.strerror or error}") from None
 
 
 def _opened(path: Path, flags: int, pipes: bool) -> io.BufferedReader:

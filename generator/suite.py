@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from opcert.generator.errors import SuiteError
 from opcert.generator.given_files import content
+from opcert.generator.model_mistakes import first_mistake
 from opcert.generator.operator_suite import OperatorSuite, contradiction
 from opcert.generator.suite_format import (
     FORMAT,
@@ -155,6 +156,4 @@ def _model(path: Path, text: bytes, model: type[Model]) -> Model:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise contradiction(path, f"{where}: {first['msg']}") from None
+        raise contradiction(path, first_mistake(error)) from None

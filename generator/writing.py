@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opcert.generator.emit import Files
 from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.given_files import content
+from opcert.generator.given_files import content, make_folder
 from opcert.generator.suite import LARGEST, read_manifest
 from opcert.generator.suite_format import MANIFEST
 
@@ -38,8 +38,8 @@ def replace_folder(folder: Path, files: Files) -> None:
     target = folder.resolve()
     if target.exists() and not target.is_dir():
         raise OpcertError(f"{folder}: a file; expected a folder, or nothing")
+    make_folder(target.parent)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.new-", dir=target.parent))
     except OSError as error:
         raise _unwritten(folder, error) from None
