@@ -34,7 +34,8 @@ def certificate_path(out: Path, suite: Path | None) -> Path:
         target = out.resolve() / NAME
         refuse_suite(target, suite)
     except (OSError, RuntimeError) as error:
-        raise OpcertError(f"{out}: cannot be made: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{out}: cannot be made: {reason}") from None
     make_folder(target.parent)
     if target.is_dir():
         raise OpcertError(f"{target}: a folder; expected a file, or nothing")

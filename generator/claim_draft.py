@@ -183,7 +183,8 @@ def claim_path(out: Path, suite: Path | None) -> Path:
         if target.exists():
             raise OpcertError(f"{out}: exists; remove it, or name another file by --out")
     except (OSError, RuntimeError) as error:
-        raise OpcertError(f"{out}: cannot be made: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{out}: cannot be made: {reason}") from None
     make_folder(target.parent)
     return target
 

@@ -78,11 +78,11 @@ def draft(
     feature_level: FeatureLevelOption = None,
 ) -> None:
     """Draft a claim from a run. Exit 0: written; 1: nothing to claim; 2: a wrong call."""
-    from opcert.generator.backends import key_value
+    from opcert.generator.backends import options_of
     from opcert.generator.claim_draft import claim_path, draft_claim, write_claim
     from opcert.generator.report import console, progress
 
-    options = dict(map(key_value, backend_option or []))
+    options = options_of(backend_option)
     target = claim_path(out, suite)
     with progress(console(stderr=True)) as on_verdict:
         drafted = draft_claim(
@@ -116,12 +116,12 @@ def explore(
     timeout: TimeoutOption = 60.0,
 ) -> None:
     """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
-    from opcert.generator.backends import key_value, program_for
+    from opcert.generator.backends import options_of, program_for
     from opcert.generator.explore import explore as run
     from opcert.generator.explore import without_traces
     from opcert.generator.snippets import told
 
-    options = dict(map(key_value, backend_option or []))
+    options = options_of(backend_option)
     found = False
     with without_traces():
         for each in run(

@@ -81,7 +81,7 @@ def certify(
     ] = None,
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
-    from opcert.generator.backends import key_value
+    from opcert.generator.backends import options_of
     from opcert.generator.certify_suite import certify as run
     from opcert.generator.certify_suite import opened_suite
     from opcert.generator.configuration import configurations
@@ -97,7 +97,7 @@ def certify(
     paths = {CLAIM: claim, WAIVERS: waivers}
     given = {name: Source(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
-    found = configurations(backend, dict(map(key_value, backend_option or [])), isolated)
+    found = configurations(backend, options_of(backend_option), isolated)
     if as_json and len(found) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
     opened = opened_suite(suite, specs, operator)

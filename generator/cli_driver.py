@@ -23,11 +23,11 @@ def driver_check(
     ] = 60.0,
 ) -> None:
     """Check how a driver speaks. Exit 0: all is right; 1: something is wrong; 2: a wrong call."""
-    from opcert.generator.backends import DRIVER, key_value
+    from opcert.generator.backends import DRIVER, options_of
     from opcert.generator.driver_check import check_driver
     from opcert.generator.suite import Suite
 
-    options = dict(map(key_value, backend_option or []))
+    options = options_of(backend_option)
     wrong = steps = 0
     for step in check_driver(command.removeprefix(DRIVER), options, timeout, Suite()):
         say_lines(str(step))

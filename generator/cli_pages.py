@@ -48,14 +48,14 @@ def explain(
 ) -> None:
     """Show one case: what it calls, why, what is expected, and a program that makes the call."""
     from opcert.generator.accounts import account_of
-    from opcert.generator.backends import key_value, program_for
+    from opcert.generator.backends import options_of, program_for
     from opcert.generator.case_programs import program_of
     from opcert.generator.explain import found_case, told
     from opcert.generator.suite import Suite
 
     if backend_option and backend is None:
         raise OpcertError("--backend-option without --backend; name the backend that it is for")
-    options = dict(map(key_value, backend_option or []))
+    options = options_of(backend_option)
     opened = Suite(suite, specs)
     operator, found = found_case(opened, case)
     account = account_of(operator, found, specs)

@@ -109,11 +109,11 @@ def _again(
     """Run a sample of the cases again, and say which it is."""
     from secrets import randbelow
 
-    from opcert.generator.backends import key_value
+    from opcert.generator.backends import options_of
     from opcert.generator.rerun import rerun_flaws, sample
 
     seed = randbelow(1 << 32) if seed is None else seed
     sampled = sample(certificate, suite, count, seed)
     say(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
-    given = dict(map(key_value, options))
+    given = options_of(options)
     return list(rerun_flaws(certificate, suite, sampled, backend, given, specs))

@@ -40,7 +40,8 @@ def make_folder(folder: Path) -> None:
     """Make a folder, and those that it is in, where they are not there yet.
 
     Raises:
-        OpcertError: there is a file in its place or in that of one that it is in, or it cannot be.
+        OpcertError: there is a file in its place or in that of one that it is in, it cannot be
+            made, or nothing can be written to it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,6 +50,11 @@ def make_folder(folder: Path) -> None:
         raise OpcertError(f"{found}: is no folder; expected one, or nothing") from None
     except OSError as error:
         raise OpcertError(f"{folder}: cannot be made: {error.strerror or error}") from None
+    # Before a run whose certificate would be lost.
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OpcertError(
+            f"{folder}: cannot be written to; name another folder, or change its mode"
+        )
 
 
 def _opened(path: Path, flags: int, pipes: bool) -> io.BufferedReader:

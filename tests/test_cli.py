@@ -141,6 +141,7 @@ def test_results_never_go_into_the_suite(small_suite: Path) -> None:
         (["--backend", f"{BACKENDS}:Inputs"], "is no backend|cannot be made"),
         (["--backend", f"{BACKENDS}:Right", "--backend-option", "device=GPU"], "cannot be made"),
         (["--backend-option", "device"], "expected KEY=VALUE"),
+        (["--backend-option", "a=1", "--backend-option", "a=2"], "'a' stands twice, with '1'"),
         (["--suite", "no-such-folder"], "opcert generate"),
         (["--operator", "x", "--specs", "no-such-folder"], "no spec in no-such-folder"),
         (["--feature-level", "9"], "feature level '9'"),

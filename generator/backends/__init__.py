@@ -133,16 +133,22 @@ def program_for(name: str, options: Mapping[str, Any]) -> str:
     return f"import {place}\n\nbackend = {place}.{attribute}{call}"
 
 
-def key_value(text: str) -> tuple[str, str]:
-    """Split a backend option.
+def options_of(given: Sequence[str] | None) -> dict[str, str]:
+    """Return the backend options of a command line.
 
     Raises:
-        BackendError: it is not KEY=VALUE.
+        BackendError: one is not KEY=VALUE, or stands twice.
     """
-    key, equals, value = text.partition("=")
-    if not (key and equals):
-        raise BackendError(f"--backend-option '{text}' has no value; expected KEY=VALUE")
-    return key, value
+    found: dict[str, str] = {}
+    for text in given or ():
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise BackendError(f"--backend-option '{text}' has no value; expected KEY=VALUE")
+        if key in found:
+            stands = f"--backend-option '{key}' stands twice, with '{found[key]}' and '{value}'"
+            raise BackendError(f"{stands}; expected one of them")
+        found[key] = value
+    return found
 
 
 def checked(backend: Any, name: str) -> Backend:
