@@ -52,9 +52,7 @@ def make_folder(folder: Path) -> None:
         raise OpcertError(f"{folder}: cannot be made: {error.strerror or error}") from None
     # Before a run whose certificate would be lost.
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise OpcertError(
-            f"{folder}: cannot be written to; name another folder, or change its mode"
-        )
+        raise OpcertError(f"{folder}: cannot be written: Permission denied; name another folder")
 
 
 def _opened(path: Path, flags: int, pipes: bool) -> io.BufferedReader:

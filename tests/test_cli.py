@@ -104,6 +104,19 @@ def test_a_file_in_the_place_of_a_folder_is_told(
     assert (tmp_path / "file").read_text() == "a thesis"
 
 
+@pytest.mark.parametrize("command", ["certify", "claim", "docs"])
+def test_a_folder_that_cannot_be_written_costs_no_run(
+    small_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    # Root may write anywhere.
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    out = tmp_path if command == "certify" else tmp_path / "out"
+    result = opcert(command, "--suite", small_suite, "--operator", "directml/*", "--out", out)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"opcert: {tmp_path}: cannot be written: Permission denied")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_stopping_at_the_first_failure(small_suite: Path) -> None:
     backend = f"{BACKENDS}:WrongShape"
     result = opcert("certify", "--suite", small_suite, "--backend", backend, "-x")
