@@ -63,7 +63,7 @@ def first_mistake(error: ValidationError) -> str:
     if first["type"] == "missing":
         return f"{place}: is missing"
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"{place}: unknown key; expected none of this name"
+        return f"{place}: unknown key"
     if first["type"] == "value_error" and not place:
         return str(first["ctx"]["error"])
     return f"{place}: found {json.dumps(first['input'])[:60]}; expected {expected(first)}"

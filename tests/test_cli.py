@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_written_costs_no_run(
     small_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     # Root may write anywhere.
-    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, how: how == os.R_OK or Path(path) != tmp_path)
     out = tmp_path if command == "certify" else tmp_path / "out"
     result = opcert(command, "--suite", small_suite, "--operator", "directml/*", "--out", out)
     assert result.exit_code == 2
