@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from opcert.generator.certificate import SCHEMA, Certificate
 from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.model_mistakes import expected
+from opcert.generator.given_files import content, make_folder
+from opcert.generator.model_mistakes import first_mistake
 from opcert.generator.suite import default_folder
 
 NAME = "certificate.json"
@@ -20,7 +21,7 @@ NAME = "certificate.json"
 LARGEST = 1 << 28
 # What the rest of a file says already.
 _FOLLOWS = {"schema", *Certificate.model_computed_fields}
-_CHANGED = "it was changed or cut short: certify again"
+_CHANGED = "it was changed or cut short; expected it as opcert wrote it"
 
 
 def certificate_path(out: Path, suite: Path | None) -> Path:
@@ -32,11 +33,12 @@ def certificate_path(out: Path, suite: Path | None) -> Path:
     try:
         target = out.resolve() / NAME
         refuse_suite(target, suite)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
-            raise OpcertError(f"{target}: a folder; expected a file, or nothing")
     except (OSError, RuntimeError) as error:
-        raise OpcertError(f"{out}: cannot be made: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{out}: cannot be made: {reason}") from None
+    make_folder(target.parent)
+    if target.is_dir():
+        raise OpcertError(f"{target}: a folder; expected a file, or nothing")
     return target
 
 
@@ -79,14 +81,14 @@ def read_certificate(path: str | Path) -> Certificate:
     if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
         raise OpcertError(
             f"{path}: schema {json.dumps(data['schema'])[:60]}; this opcert reads schema {SCHEMA}: "
-            "certify again, or use the opcert that wrote it"
+            "use the opcert that wrote it"
         )
     # What follows from the rest is computed anew, and then has to be what the file says.
     stated = {name: data[name] for name in data if name not in _FOLLOWS}
     try:
         found = Certificate.model_validate_json(json.dumps(stated))
     except ValidationError as error:
-        raise OpcertError(f"{path}: {_told(error)}; {_CHANGED}") from None
+        raise OpcertError(f"{path}: {first_mistake(error)}; {_CHANGED}") from None
     for place, says, follows in differences(data, found.content()):
         text = f"found {says}, but {follows} follows from the rest"
         raise OpcertError(f"{path}: {'.'.join(place)}: {text}; {_CHANGED}")
@@ -96,15 +98,10 @@ def read_certificate(path: str | Path) -> Certificate:
 def _text(path: Path) -> str:
     wanted = "expected a certificate that `opcert certify --out` wrote"
     try:
-        if path.exists() and not path.is_file():
-            raise OpcertError(f"{path}: not a file; {wanted}")
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = content(path, LARGEST)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; {wanted}") from None
-    if len(data) > LARGEST:
-        raise OpcertError(f"{path}: more than {LARGEST >> 20} MiB; {wanted}")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -157,19 +154,6 @@ def _places_of(wanted: object, data: Any, place: Sequence[str]) -> Iterator[Sequ
     for key, each in items:
         if isinstance(each, dict | list):
             yield from _places_of(wanted, each, (*place, str(key)))
-
-
-def _told(error: ValidationError) -> str:
-    """Say the first mistake that a model finds, and where."""
-    first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    if first["type"] == "missing":
-        return f"{place}: is missing"
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"{place}: unknown key"
-    if first["type"] == "value_error":
-        return str(first["ctx"]["error"])
-    return f"{place}: found {json.dumps(first['input'])[:60]}; expected {expected(first)}"
 
 
 def differences(

@@ -14,6 +14,7 @@ from opcert.generator.certificate_file import refuse_suite
 from opcert.generator.certify_suite import OnVerdict, certify, opened_suite
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import OpcertError
+from opcert.generator.given_files import make_folder
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
 from opcert.generator.support import excludable
@@ -181,9 +182,10 @@ def claim_path(out: Path, suite: Path | None) -> Path:
         refuse_suite(target, suite)
         if target.exists():
             raise OpcertError(f"{out}: exists; remove it, or name another file by --out")
-        target.parent.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError) as error:
-        raise OpcertError(f"{out}: cannot be made: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{out}: cannot be made: {reason}") from None
+    make_folder(target.parent)
     return target
 
 

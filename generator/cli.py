@@ -1,5 +1,6 @@
 """The command line: what each command is called, takes, and calls."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,16 +17,20 @@ from opcert.generator.cli_options import (
     BackendOptions,
     FeatureLevelOption,
     InProcessOption,
+    OnceCommand,
     OperatorOption,
     Profile,
     SpecsOption,
     SuiteOption,
     TimeoutOption,
     reports_errors,
+    say,
+    say_lines,
 )
 from opcert.generator.cli_pages import docs, explain, report
 from opcert.generator.cli_verify import verify
 from opcert.generator.errors import OpcertError
+from opcert.generator.output import patient_output
 
 app = typer.Typer(
     name="opcert",
@@ -34,9 +39,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Certify implementations of tensor operators against written specifications.",
 )
+command = partial(app.command, cls=OnceCommand)
 
 
-app.command("driver-check")(driver_check)
+command("driver-check")(driver_check)
 
 
 def _version(wanted: bool) -> None:
@@ -56,11 +62,11 @@ def main_options(
     """Certify implementations of tensor operators against written specifications."""
 
 
-app.command()(certify)
-app.command()(verify)
+command()(certify)
+command()(verify)
 
 
-@app.command("claim")
+@command("claim")
 @reports_errors
 def draft(
     out: Annotated[Path, typer.Option(help="File of the claim, which must not exist.")],
@@ -72,11 +78,11 @@ def draft(
     feature_level: FeatureLevelOption = None,
 ) -> None:
     """Draft a claim from a run. Exit 0: written; 1: nothing to claim; 2: a wrong call."""
-    from opcert.generator.backends import key_value
+    from opcert.generator.backends import options_of
     from opcert.generator.claim_draft import claim_path, draft_claim, write_claim
     from opcert.generator.report import console, progress
 
-    options = dict(map(key_value, backend_option or []))
+    options = options_of(backend_option)
     target = claim_path(out, suite)
     with progress(console(stderr=True)) as on_verdict:
         drafted = draft_claim(
@@ -89,15 +95,15 @@ def draft(
             progress=on_verdict,
         )
     if not drafted.operators:
-        typer.echo("nothing was written: every valid call was declined, or none was run")
+        say("nothing was written: every valid call was declined, or none was run")
         raise typer.Exit(NOT_CONFORMANT)
     write_claim(drafted, target)
-    typer.echo(f"wrote {target}")
+    say(f"wrote {target}")
     for remark in drafted.remarks:
-        typer.echo(remark)
+        say(remark)
 
 
-@app.command()
+@command()
 @reports_errors
 def explore(
     backend: BackendOption = "reference",
@@ -110,12 +116,12 @@ def explore(
     timeout: TimeoutOption = 60.0,
 ) -> None:
     """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
-    from opcert.generator.backends import key_value, program_for
+    from opcert.generator.backends import options_of, program_for
     from opcert.generator.explore import explore as run
     from opcert.generator.explore import without_traces
     from opcert.generator.snippets import told
 
-    options = dict(map(key_value, backend_option or []))
+    options = options_of(backend_option)
     found = False
     with without_traces():
         for each in run(
@@ -128,12 +134,12 @@ def explore(
             isolated=False if in_process else None,
             timeout=timeout,
         ):
-            typer.echo(told(each, program_for(backend, options)))
+            say_lines(told(each, program_for(backend, options)))
             found = found or each.finding is not None
     raise typer.Exit(FOUND if found else NOTHING_FOUND)
 
 
-@app.command()
+@command()
 @reports_errors
 def generate(
     out: Annotated[Path, typer.Option(help="Folder of the suite.")] = Path("generated"),
@@ -150,7 +156,7 @@ def generate(
     from opcert.generator.generation import generate as make
 
     def done(name: str) -> None:
-        typer.echo(name, err=True)
+        say(name, err=True)
 
     found = make(
         out,
@@ -163,13 +169,14 @@ def generate(
         done=done,
     )
     if found:
-        typer.echo("\n".join(found))
-        typer.echo(f"{out} is not what the specs give; run `opcert generate --out {out}`", err=True)
+        for line in found:
+            say(line)
+        say(f"{out} is not what the specs give; run `opcert generate --out {out}`", err=True)
         raise typer.Exit(NOT_CONFORMANT)
-    typer.echo(f"{out} is what the specs give" if check else f"wrote {out}")
+    say(f"{out} is what the specs give" if check else f"wrote {out}")
 
 
-@app.command()
+@command()
 @reports_errors
 def check(
     files: Annotated[
@@ -186,7 +193,7 @@ def check(
     show_counts(counts, console())
 
 
-@app.command()
+@command()
 @reports_errors
 def coverage(
     suite: SuiteOption = None,
@@ -208,7 +215,7 @@ def coverage(
     raise typer.Exit(CONFORMANT if all(each.share == 1 for each in found) else NOT_CONFORMANT)
 
 
-@app.command()
+@command()
 @reports_errors
 def backends() -> None:
     """List the backends that have a name, and what each says of each operator."""
@@ -218,7 +225,7 @@ def backends() -> None:
     show_backends(listed(), operators(), console())
 
 
-@app.command()
+@command()
 @reports_errors
 def schema(
     certificate: Annotated[
@@ -236,14 +243,15 @@ def schema(
     typer.echo(json.dumps(json_schema(), indent=1))
 
 
-app.command()(docs)
-app.command()(report)
-app.command()(explain)
+command()(docs)
+command()(report)
+command()(explain)
 
 
 def main() -> None:
     """Run the command line."""
-    app(windows_expand_args=False)
+    with patient_output():
+        app(windows_expand_args=False)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """opcert certify: a run, or one for each configuration; its certificate, answer and exit code."""
 
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,10 +22,11 @@ from opcert.generator.cli_options import (
     SuiteOption,
     TimeoutOption,
     reports_errors,
+    say,
     tell,
     tell_strangers,
 )
-from opcert.generator.errors import OpcertError
+from opcert.generator.errors import OpcertError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +82,7 @@ def certify(
     ] = None,
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
-    from opcert.generator.backends import key_value
+    from opcert.generator.backends import options_of
     from opcert.generator.certify_suite import certify as run
     from opcert.generator.certify_suite import opened_suite
     from opcert.generator.configuration import configurations
@@ -95,10 +98,11 @@ def certify(
     paths = {CLAIM: claim, WAIVERS: waivers}
     given = {name: Source(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
-    found = configurations(backend, dict(map(key_value, backend_option or [])), isolated)
+    found = configurations(backend, options_of(backend_option), isolated)
     if as_json and len(found) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
     opened = opened_suite(suite, specs, operator)
+    _say_near(opened, operator, case)
     begin = partial(
         run,
         backend,
@@ -124,13 +128,21 @@ def certify(
     raise typer.Exit(certified(found[0]) if len(found) == 1 else _each(certified, found))
 
 
+def _say_near(suite: "Suite", operator: str, case: str) -> None:
+    """Say which case may have been meant, where none is chosen."""
+    ids = [each.id for of, each in suite if fnmatchcase(of.index.operator, operator)]
+    if ids and not any(fnmatchcase(each, case) for each in ids):
+        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
+        say(f"opcert: no case matches '{case}'{near}", err=True)
+
+
 def _signer(path: Path) -> "Sign":
     """Return what signs with the key at `path`; say so where others can read it."""
     from opcert.generator.signing import is_exposed, signer
 
     found = signer(path)
     if is_exposed(path):
-        typer.echo(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
+        say(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
     return found
 
 
@@ -154,7 +166,7 @@ def _written(
     from opcert.generator.submission import write_submission
 
     stated = write_submission(certificate, target, files(certificate), sign)
-    typer.echo(f"wrote {target}{' and its signature' if sign else ''}", err=True)
+    say(f"wrote {target}{' and its signature' if sign else ''}", err=True)
     return stated
 
 
@@ -178,7 +190,7 @@ def _each(certified: "Callable[[Configuration], int]", found: "Sequence[Configur
     """Certify one configuration after the other, and return the worst exit code."""
     codes: dict[str, int] = {}
     for each in found:
-        typer.echo(f"{each.name}:")
+        say(f"{each.name}:")
         try:
             codes[each.name] = certified(each)
         except OpcertError as error:
@@ -189,7 +201,7 @@ def _each(certified: "Callable[[Configuration], int]", found: "Sequence[Configur
         if codes[each.name] == INTERRUPTED:
             break
     said = (f"{each.name} {_SAID.get(codes.get(each.name, -1), 'not begun')}" for each in found)
-    typer.echo(f"{len(found)} configurations: {'; '.join(said)}")
+    say(f"{len(found)} configurations: {'; '.join(said)}")
     return max(codes.values())
 
 
@@ -216,7 +228,7 @@ def _certified(
         target = submission_path(folder, suite)
     if former is not None:
         left = former.counts["not-run"]
-        typer.echo(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
+        say(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
     try:
         with progress(console(stderr=True)) as on_verdict:
             certificate = begin(options=configuration.options, resume=former, progress=on_verdict)
@@ -235,6 +247,6 @@ def _certified(
     else:
         show(certificate, console())
     if interrupted:
-        typer.echo("opcert: interrupted; the cases that were not reached are not-run", err=True)
+        say("opcert: interrupted; the cases that were not reached are not-run", err=True)
         return INTERRUPTED
     return CONFORMANT if certificate.conformant else NOT_CONFORMANT

@@ -8,8 +8,9 @@ from opcert.generator.cli_options import (
     CONFORMANT,
     NOT_CONFORMANT,
     BackendOptions,
-    TimeoutOption,
     reports_errors,
+    say,
+    say_lines,
 )
 
 
@@ -17,17 +18,19 @@ from opcert.generator.cli_options import (
 def driver_check(
     command: Annotated[str, typer.Argument(metavar="COMMAND", help="What starts the driver.")],
     backend_option: BackendOptions = None,
-    timeout: TimeoutOption = 60.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.001, metavar="SECONDS", help="For its start, and for each call.")
+    ] = 60.0,
 ) -> None:
     """Check how a driver speaks. Exit 0: all is right; 1: something is wrong; 2: a wrong call."""
-    from opcert.generator.backends import DRIVER, key_value
+    from opcert.generator.backends import DRIVER, options_of
     from opcert.generator.driver_check import check_driver
     from opcert.generator.suite import Suite
 
-    options = dict(map(key_value, backend_option or []))
+    options = options_of(backend_option)
     wrong = steps = 0
     for step in check_driver(command.removeprefix(DRIVER), options, timeout, Suite()):
-        typer.echo(str(step))
+        say_lines(str(step))
         steps, wrong = steps + 1, wrong + (not step.right)
-    typer.echo(f"{wrong} of {steps} steps are wrong" if wrong else f"all {steps} steps are right")
+    say(f"{wrong} of {steps} steps are wrong" if wrong else f"all {steps} steps are right")
     raise typer.Exit(NOT_CONFORMANT if wrong else CONFORMANT)

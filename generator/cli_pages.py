@@ -11,6 +11,8 @@ from opcert.generator.cli_options import (
     SpecsOption,
     SuiteOption,
     reports_errors,
+    say,
+    say_lines,
 )
 from opcert.generator.errors import OpcertError
 
@@ -31,7 +33,7 @@ def docs(
     refuse_suite(out.resolve(), suite)
     pages = pages_of(specs_in(specs, operator), Suite(suite, specs))
     write_pages(out, pages)
-    typer.echo(f"wrote {out / 'index.html'}, and a page for each operator")
+    say(f"wrote {out / 'index.html'}, and a page for each operator")
 
 
 @reports_errors
@@ -46,19 +48,19 @@ def explain(
 ) -> None:
     """Show one case: what it calls, why, what is expected, and a program that makes the call."""
     from opcert.generator.accounts import account_of
-    from opcert.generator.backends import key_value, program_for
+    from opcert.generator.backends import options_of, program_for
     from opcert.generator.case_programs import program_of
     from opcert.generator.explain import found_case, told
     from opcert.generator.suite import Suite
 
     if backend_option and backend is None:
         raise OpcertError("--backend-option without --backend; name the backend that it is for")
-    options = dict(map(key_value, backend_option or []))
+    options = options_of(backend_option)
     opened = Suite(suite, specs)
     operator, found = found_case(opened, case)
     account = account_of(operator, found, specs)
     made = None if backend is None else program_for(backend, options)
-    typer.echo(told(account, program_of(operator, found, made)))
+    say_lines(told(account, program_of(operator, found, made)))
 
 
 @reports_errors
@@ -89,4 +91,4 @@ def report(
             side_by_side(read) if read[1:] else report_files(read[0], Suite(suite, specs), specs)
         )
         write_report(out, files)
-        typer.echo(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
+        say(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")

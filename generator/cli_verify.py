@@ -10,6 +10,7 @@ from opcert.generator.cli_options import (
     SpecsOption,
     SuiteOption,
     reports_errors,
+    say,
     tell_strangers,
 )
 from opcert.generator.errors import OpcertError
@@ -43,7 +44,6 @@ def verify(
 ) -> None:
     """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
     from opcert.generator.certificate_file import read_certificate
-    from opcert.generator.flaws import one_line
     from opcert.generator.report import answer
     from opcert.generator.submission_checks import certificate_in, folder_flaws, form_flaws
     from opcert.generator.verification import flaws_of
@@ -51,10 +51,7 @@ def verify(
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
     target = certificate_in(path)
-    try:
-        certificate = read_certificate(target)
-    except OpcertError as error:
-        raise OpcertError(one_line(str(error))) from None
+    certificate = read_certificate(target)
     flaws, unchecked = _signature_flaws(target, key)
     flaws += form_flaws(target, certificate)
     if path.is_dir():
@@ -71,13 +68,13 @@ def verify(
         flaws += _again(certificate, opened, rerun, seed, backend, backend_option or [], specs)
     tell_strangers(certificate, opened)
     for flaw in flaws:
-        typer.echo(str(flaw))
+        say(str(flaw))
     left = f"; not checked: {', '.join(unchecked)}" if unchecked else ""
     left = _made_by(certificate) + left
     if flaws:
-        typer.echo(one_line(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}"))
+        say(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
         raise typer.Exit(FLAWED)
-    typer.echo(one_line(f"sound: {answer(certificate)}{left}"))
+    say(f"sound: {answer(certificate)}{left}")
 
 
 def _made_by(certificate: "Certificate") -> str:
@@ -146,11 +143,11 @@ def _again(
     """Run a sample of the cases again, and say which it is."""
     from secrets import randbelow
 
-    from opcert.generator.backends import key_value
+    from opcert.generator.backends import options_of
     from opcert.generator.rerun import rerun_flaws, sample
 
     seed = randbelow(1 << 32) if seed is None else seed
     sampled = sample(certificate, suite, count, seed)
-    typer.echo(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
-    given = dict(map(key_value, options))
+    say(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
+    given = options_of(options)
     return list(rerun_flaws(certificate, suite, sampled, backend, given, specs))

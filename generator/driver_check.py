@@ -8,6 +8,7 @@ from typing import Any
 from opcert.generator.driver_probes import Probe, probes
 from opcert.generator.driver_process import Driver, started
 from opcert.generator.errors import BackendError
+from opcert.generator.flaws import one_line
 from opcert.generator.introduction import PARTS, mistakes
 from opcert.generator.messages import PROTOCOL
 from opcert.generator.process import EndedError
@@ -21,14 +22,17 @@ _BRIEF, _LINES = 100, 5
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that a driver has to do, what was found, and whether that is right."""
+    """One thing that a driver has to do, what was found, whether that is right, and its log."""
 
     what: str
     found: str
     right: bool = True
+    printed: str = ""
 
     def __str__(self) -> str:
-        return f"{'ok' if self.right else 'WRONG':5}  {self.what}: {self.found}"
+        head = f"{'ok' if self.right else 'WRONG':5}  {self.what}: {one_line(self.found)}"
+        lines = self.printed.strip().splitlines()[-_LINES:]
+        return "\n".join([head, *(f"       printed: {one_line(line)}" for line in lines)])
 
 
 def check_driver(
@@ -36,7 +40,8 @@ def check_driver(
 ) -> Iterator[Step]:
     """Start a driver, talk with it, and yield what it does right and wrong, step by step.
 
-    Behind a call that goes wrong it is started again.
+    It has `timeout` seconds for its introduction, and for each answer. Behind a call that goes
+    wrong it is started again.
 
     Raises:
         BackendError: the command cannot be started.
@@ -56,8 +61,8 @@ def _introduction(command: str, options: Mapping[str, Any], timeout: float) -> I
         found = process.ask({"protocol": PROTOCOL, "options": options}, timeout)
         foreign = process.foreign()
     except EndedError as error:
-        text = f"expected a line with a JSON object; {error.reason}{_printed(process.log())}"
-        yield Step("handshake", text, False)
+        text = f"expected a line with a JSON object; {error.reason}"
+        yield Step("handshake", text, False, process.log())
         return
     finally:
         process.end()
@@ -95,7 +100,7 @@ class _Talk:
 
     def _running(self) -> Driver:
         if self._driver is None:
-            self._driver = Driver(self._command, self._options, 0)
+            self._driver = Driver(self._command, self._options, 0, self._timeout)
         return self._driver
 
     def _end(self) -> None:
@@ -112,9 +117,9 @@ class _Talk:
             outcome = driver.call(probe.operator, probe.inputs, probe.attributes, self._timeout)
         except EndedError as error:
             text = f"expected {_one_of(probe.answers)}; {error.observed}: {error.reason}"
-            text += _printed(driver.log())
+            printed = driver.log()
             self._end()
-            return Step(what, text, False)
+            return Step(what, text, False, printed)
         found = f"{outcome.observed} {outcome.reason[:_BRIEF]}".strip()
         if outcome.observed not in probe.answers:
             return Step(what, f"expected {_one_of(probe.answers)}; found {found}", False)
@@ -128,7 +133,3 @@ class _Talk:
 
 def _one_of(answers: tuple[str, ...]) -> str:
     return " or ".join(answers)
-
-
-def _printed(log: str) -> str:
-    return "".join(f"\n       printed: {line}" for line in log.strip().splitlines()[-_LINES:])

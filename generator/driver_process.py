@@ -78,8 +78,10 @@ class _Copies:
 class Driver:
     """One process that runs a driver, and what is said to it."""
 
-    def __init__(self, command: str, options: Mapping[str, Any], memory: int) -> None:
-        """Start it, and have it introduce itself.
+    def __init__(
+        self, command: str, options: Mapping[str, Any], memory: int, seconds: float
+    ) -> None:
+        """Start it, and have it introduce itself in so many seconds.
 
         Raises:
             BackendError: it cannot be started, or says what cannot be understood.
@@ -87,7 +89,8 @@ class Driver:
         self._number = 0
         self.process = started(command, memory)
         try:
-            self.introduction = handshake(self.process, {"options": options}, f"driver:{command}")
+            asked = {"options": options}
+            self.introduction = handshake(self.process, asked, f"driver:{command}", seconds)
         except BaseException:
             self.end()
             raise

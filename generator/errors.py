@@ -61,6 +61,14 @@ def did_you_mean(found: str, known: list[str]) -> str:
     return f"; expected one of {', '.join(known)}" if known else ""
 
 
+def shown(value: object) -> str:
+    """Return the beginning of how Python writes a value, whatever that does, or its type."""
+    try:
+        return f"{value!r:.80}"
+    except Exception:
+        return f"a value of the type {type(value).__name__}"
+
+
 def said(error: BaseException) -> str:
     """Return the type and the text of an exception, whatever its text does."""
     try:

@@ -1,11 +1,12 @@
 """The id of a case -> the case in a suite; the account of a case -> text for a screen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from opcert.generator.accounts import CaseAccount, Change, RuleAccount
 from opcert.generator.errors import OpcertError, did_you_mean
+from opcert.generator.flaws import one_line
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase
@@ -38,13 +39,17 @@ def found_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
 def told(account: CaseAccount, program: str) -> str:
     """Return what a screen shows of a case, with a program that makes its call."""
     parts = [
-        "\n".join(_head(account)),
-        "\n".join(["calls", *_call(account)]),
-        "\n".join(_expected(account)),
-        *_reasons(account),
+        _lines(_head(account)),
+        _lines(["calls", *_call(account)]),
+        _lines(_expected(account)),
+        *map(_lines, _reasons(account)),
         f"```python\n{program}```",
     ]
     return "\n\n".join(parts)
+
+
+def _lines(told: Iterable[str]) -> str:
+    return "\n".join(map(one_line, told))
 
 
 def _head(account: CaseAccount) -> Iterator[str]:
@@ -85,12 +90,12 @@ def _expected(account: CaseAccount) -> Iterator[str]:
         yield f"    output {tensor.name} = {tensor}"
 
 
-def _reasons(account: CaseAccount) -> Iterator[str]:
+def _reasons(account: CaseAccount) -> Iterator[Sequence[str]]:
     if account.shown:
-        yield "\n".join(["shows", *map(_rule, account.shown)])
+        yield ["shows", *map(_rule, account.shown)]
     if account.levels:
         pairs = (f"{factor}={level}" for factor, level in account.levels.items())
-        yield f"drawn for\n    {' '.join(pairs)}"
+        yield ["drawn for", f"    {' '.join(pairs)}"]
 
 
 def _rule(rule: RuleAccount) -> str:

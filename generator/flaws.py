@@ -15,6 +15,7 @@ class Flaw:
 
 
 def one_line(text: str) -> str:
-    """Return what a stranger wrote without what a terminal obeys."""
-    line = " ".join(text.split())
+    """Return what a stranger wrote without what a terminal obeys; its spaces stay as they are."""
+    first, *rest = text.expandtabs(1).splitlines() or [""]
+    line = " ".join(filter(None, [first.rstrip(), *map(str.strip, rest)]))
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)

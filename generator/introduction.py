@@ -7,7 +7,7 @@ from typing import Any
 
 from opcert.generator.errors import BackendError
 from opcert.generator.messages import PROTOCOL
-from opcert.generator.process import START, EndedError, Process
+from opcert.generator.process import EndedError, Process
 from opcert.generator.support import declared_support
 
 PARTS = ("protocol", "name", "version", "support", "reuse")
@@ -23,18 +23,20 @@ class Introduction:
     reuse: str | None
 
 
-def handshake(process: Process, request: Mapping[str, Any], backend: str) -> Introduction:
-    """Have a process make `backend`, and return what that says of itself.
+def handshake(
+    process: Process, request: Mapping[str, Any], backend: str, seconds: float
+) -> Introduction:
+    """Have a process make `backend` in so many seconds, and return what that says of itself.
 
     Raises:
         BackendError: it cannot be made, or says what cannot be understood.
     """
     try:
-        found = process.ask({"protocol": PROTOCOL, **request}, START)
+        found = process.ask({"protocol": PROTOCOL, **request}, seconds)
     except EndedError as error:
         log = process.log()
         text = f"backend '{backend}' cannot be made: {error.reason}"
-        raise BackendError(f"{text}\n{log}" if log else text) from None
+        raise BackendError(f"{text}; it printed: {log}" if log else text) from None
     if "error" in found:
         why = f"{found['error']}"
         raise BackendError(why if backend in why else f"backend '{backend}' refuses: {why}")

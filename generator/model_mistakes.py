@@ -56,6 +56,19 @@ def _place(source: Source, error: Any) -> SpecPath:
     return source.known_part((*loc, KEY) if error["type"] == "extra_forbidden" else loc)
 
 
+def first_mistake(error: ValidationError) -> str:
+    """Say the first mistake that a model finds in JSON, and where."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "missing":
+        return f"{place}: is missing"
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{place}: unknown key"
+    if first["type"] == "value_error" and not place:
+        return str(first["ctx"]["error"])
+    return f"{place}: found {json.dumps(first['input'])[:60]}; expected {expected(first)}"
+
+
 _EXPECTED = {
     **dict.fromkeys(
         ("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "a mapping"

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.generator.backends import closed, key_value
+from opcert.generator.backends import closed, options_of
 from opcert.generator.certification import Certification
 from opcert.generator.claims import read_claim
 from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
@@ -166,7 +166,7 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
 
 def _begun(suite: Suite, config: pytest.Config) -> Run:
     """Begin a run as the options say; files are read before a backend may change the folder."""
-    options = dict(map(key_value, config.getoption("backend_option")))
+    options = options_of(config.getoption("backend_option"))
     claim, waivers = config.getoption("claim"), config.getoption("waivers")
     level = config.getoption("feature_level")
     claimed = None if claim is None else read_claim(claim, suite)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from rich import box
 from rich.console import Console
@@ -23,6 +24,7 @@ from opcert.generator.causes import causes
 from opcert.generator.certificate import Certificate
 from opcert.generator.certify_suite import OnVerdict
 from opcert.generator.coverage import Coverage
+from opcert.generator.flaws import one_line
 from opcert.generator.side_by_side import SideBySide
 from opcert.generator.spec_check import RuleCounts
 from opcert.generator.verdict import STATUSES, Verdict
@@ -34,8 +36,18 @@ _WIDTH = 120
 
 def console(stderr: bool = False) -> Console:
     """Return a console that is wide enough for the tables where it is not a terminal."""
-    found = Console(stderr=stderr)
-    return found if found.is_terminal else Console(stderr=stderr, width=_WIDTH)
+    found = Console(stderr=stderr, emoji=False)
+    return found if found.is_terminal else Console(stderr=stderr, width=_WIDTH, emoji=False)
+
+
+def _line(console: Console, text: str) -> None:
+    """Print one line as it is, of which a terminal obeys nothing."""
+    console.print(one_line(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def _cell(text: str) -> str:
+    """Return text as a cell of a table shows it."""
+    return escape(one_line(text))
 
 
 @contextmanager
@@ -49,7 +61,7 @@ def progress(console: Console) -> Iterator[OnVerdict]:
         task = bar.add_task("certifying", total=None)
 
         def on_verdict(verdict: Verdict, number: int, total: int) -> None:
-            bar.update(task, completed=number, total=total, description=verdict.operator)
+            bar.update(task, completed=number, total=total, description=_cell(verdict.operator))
 
         yield on_verdict
 
@@ -70,7 +82,7 @@ class _Lines:
     def __call__(self, verdict: Verdict, number: int, total: int) -> None:
         if verdict.operator != self._operator:
             self._operator = verdict.operator
-            self._console.print(f"{number}/{total} {verdict.operator}", highlight=False)
+            _line(self._console, f"{number}/{total} {verdict.operator}")
 
 
 def show(certificate: Certificate, console: Console) -> None:
@@ -80,13 +92,13 @@ def show(certificate: Certificate, console: Console) -> None:
         verdict, *alike = cause.verdicts
         kind = f" ({verdict.kind})" if verdict.kind else ""
         more = f", and {len(alike)} alike" if alike else ""
-        text = f"{verdict.status}{kind} {verdict.case}{more}\n    {verdict.detail}"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        _line(console, f"{verdict.status}{kind} {verdict.case}{more}")
+        _line(console, f"    {verdict.detail.strip()}")
     left = sum(len(each.verdicts) for each in found[SHOWN:])
     if left:
         console.print(f"... and {left} more; --out keeps them all", highlight=False)
     console.print(_table(certificate))
-    console.print(answer(certificate), markup=False, highlight=False, soft_wrap=True)
+    _line(console, answer(certificate))
 
 
 def _table(certificate: Certificate) -> Table:
@@ -96,7 +108,7 @@ def _table(certificate: Certificate) -> Table:
         column.justify = "right"
     for operator, counts in certificate.operators.items():
         numbers = (*(counts[status] for status in shown), sum(counts.values()))
-        table.add_row(escape(operator), *map(str, numbers))
+        table.add_row(_cell(operator), *map(str, numbers))
     totals = (str(certificate.counts[status]) for status in shown)
     table.add_section()
     table.add_row("all", *totals, str(len(certificate.verdicts)))
@@ -123,20 +135,19 @@ def answer(certificate: Certificate) -> str:
 def show_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:
     """Print the operators by certificate, each answer, and what became of the first one's cases."""
     page = SideBySide(certificates)
-    table = Table("operator", *(escape(f"{each.number}. {each.name}") for each in page.columns))
+    table = Table("operator", *(_cell(f"{each.number}. {each.name}") for each in page.columns))
     for operator in page.operators:
         tallies = (each.operator(operator) for each in page.columns)
-        table.add_row(escape(operator), *(each.told or "no cases" for each in tallies))
+        table.add_row(_cell(operator), *(each.told or "no cases" for each in tallies))
     console.print(table)
     for each in page.columns:
-        line = f"{each.number}. {answer(each.certificate)}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        _line(console, f"{each.number}. {answer(each.certificate)}")
     for since in page.since:
         counts = f"{len(since.regressed)} regressed, {len(since.mended)} mended"
-        line = f"{since.name} since 1: {counts}, {len(since.otherwise)} otherwise different"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        otherwise = f"{len(since.otherwise)} otherwise different"
+        _line(console, f"{since.name} since 1: {counts}, {otherwise}")
         for case in since.regressed[:SHOWN]:
-            console.print(f"    regressed: {case}", markup=False, highlight=False, soft_wrap=True)
+            _line(console, f"    regressed: {case}")
         if left := len(since.regressed[SHOWN:]):
             console.print(f"    ... and {left} more; --out keeps them all", highlight=False)
 
@@ -148,7 +159,7 @@ def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
         column.justify = "right"
     for each in counts:
         negative = str(each.negative) if each.kind == "requirement" else ""
-        table.add_row(each.rule, each.kind, str(each.positive), negative)
+        table.add_row(_cell(each.rule), each.kind, str(each.positive), negative)
     console.print(table)
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
 
@@ -158,22 +169,19 @@ def show_backends(backends: Iterable[Listed], operators: Sequence[str], console:
     # Without lines between the columns, which take the room of a name.
     table = Table("backend", "packages", box=box.SIMPLE_HEAD)
     for operator in operators:
-        table.add_column(operator.replace("/", "/\n"))
+        table.add_column(_cell(operator).replace("/", "/\n"))
     for each in backends:
-        packages = escape(each.packages if each.installed else f"not installed: {each.packages}")
+        packages = _cell(each.packages if each.installed else f"not installed: {each.packages}")
         how = (each.how.get(operator, "undeclared") for operator in operators)
-        table.add_row(escape(each.name), packages, *map(escape, how))
+        table.add_row(_cell(each.name), packages, *map(_cell, how))
     console.print(table)
     text = "undeclared: whatever is not said to be unsupported counts as supported"
-    console.print(text, markup=False, highlight=False)
+    _line(console, text)
 
 
 def show_coverage(coverage: Coverage, console: Console) -> None:
     """Print what a suite covers of one operator, and by name what it does not."""
-
-    def line(text: str = "") -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-
+    line = partial(_line, console)
     line(f"{coverage.operator}: {_percent(coverage.share)}")
     for each in coverage.covered:
         whole = each.present + len(each.missing)

@@ -40,7 +40,7 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
     if stranger is not None:
         raise OpcertError(
             f"the certificate has a verdict of {stranger.case} of {stranger.operator}, which the "
-            "suite that it names does not have: it was changed; certify again"
+            "suite that it names does not have: it was changed; expected it as opcert wrote it"
         )
     pages = operator_pages(certificate, suite, specs)
     return {**report_of(certificate, suite, pages), **pages}

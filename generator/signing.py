@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from opcert.generator.errors import OpcertError
+from opcert.generator.given_files import content
 
 try:
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -109,8 +110,7 @@ def wrong_signature(text: bytes, signed: bytes, key: Ed25519PublicKey) -> str | 
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(_LARGEST)
+        return content(path, _LARGEST, pipes=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; expected the PEM file of a key") from None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from opcert.generator.case import digest
 from opcert.generator.element_types import Array, name_of
+from opcert.generator.flaws import one_line
 from opcert.generator.python_text import (
     CALL,
     CHECK,
@@ -34,7 +35,7 @@ def told(explored: Explored, backend: str) -> str:
     if finding is None:
         return f"{line}, nothing found"
     once = "" if finding.repeatable else "; seen once, and not again on a backend made afresh"
-    head = f"{line}, found ({finding.difference.kind}): {finding.difference.text}{once}"
+    head = f"{line}, found ({finding.difference.kind}): {one_line(finding.difference.text)}{once}"
     python, yaml = python_of(finding, backend), example_of(finding)
     return f"{head}\n    {finding.call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
 
@@ -49,13 +50,9 @@ def python_of(finding: Finding, backend: str) -> str:
     checks = [CHECK, CALL] if "\ncall(" in text else []
     checks += [REJECT] if "\nreject(" in text else []
     ml_dtypes = "import ml_dtypes\n" if "ml_dtypes." in text else ""
-    head = f"# {finding.operator}, {finding.difference.kind}: {_one_line(finding.difference.text)}"
+    head = f"# {finding.operator}, {finding.difference.kind}: {one_line(finding.difference.text)}"
     body = "".join(f"\n\n{each}" for each in checks)
     return f"{head}\n{ml_dtypes}import numpy as np\n\n{backend}\n{body}\n{text}\n"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _step(finding: Finding, number: int) -> list[str]:
@@ -104,7 +101,7 @@ def example_of(finding: Finding) -> str:
     """
     wrong = finding.steps[-1]
     step = finding.valid if wrong.golden is None else wrong
-    told = f"Found by exploring: {_one_line(finding.difference.text)}"
+    told = f"Found by exploring: {one_line(finding.difference.text)}"
     name = f"found-{finding.difference.kind}-{digest(str(finding.call))}"
     beside = f"# For {step.operator}" + (
         f": the valid call that {wrong.beside} ({wrong.rule}) changes.\n"

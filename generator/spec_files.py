@@ -41,8 +41,8 @@ class SpecFile:
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the file's text, line ends apart."""
-        text = self.path.read_text(encoding="utf-8")
-        return sha256(text.encode()).hexdigest()
+        text = self.source.content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return sha256(text).hexdigest()
 
     def mistake(self, path: SpecPath, text: str) -> Mistake:
         """Return a mistake at `path` in the file."""

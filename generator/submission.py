@@ -5,13 +5,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 from opcert.generator.certificate import FILE_NAME, Certificate
 from opcert.generator.certificate_file import LARGEST, NAME, certificate_path
 from opcert.generator.errors import OpcertError
+from opcert.generator.given_files import opened
 
 CLAIM, WAIVERS = "claim.yaml", "waivers.yaml"
 SIGNATURE = f"{NAME}.sig"
@@ -120,7 +121,8 @@ def _former(folder: Path) -> dict[str, str] | None:
 
 def _digest(path: Path) -> str:
     try:
-        return "" if path.is_symlink() else sha256(path.read_bytes()).hexdigest()
+        with opened(path) as file:
+            return file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
 

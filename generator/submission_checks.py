@@ -1,9 +1,7 @@
 """A folder that a stranger handed in x its certificate -> flaws; nothing leads out of it."""
 
 import hashlib
-import io
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
@@ -16,13 +14,15 @@ from opcert.generator.certificate_file import LARGEST, NAME
 from opcert.generator.claims import ClaimContent
 from opcert.generator.errors import OpcertError, SpecError
 from opcert.generator.flaws import Flaw
+from opcert.generator.given_files import opened
 from opcert.generator.model_mistakes import content_of
 from opcert.generator.submission import CLAIM, MOST, SIGNATURE, WAIVERS, files_below
 from opcert.generator.waivers import Waiver
+from opcert.generator.yaml_source import LARGEST as LARGEST_YAML
 from opcert.generator.yaml_source import Source
 
-# The most bytes that are read of a claim or of waivers, and of a signature.
-LARGEST_YAML, LARGEST_SIGNATURE = 1 << 20, 1 << 10
+# The most bytes that are read of a signature.
+LARGEST_SIGNATURE = 1 << 10
 
 
 def certificate_in(path: Path) -> Path:
@@ -55,22 +55,6 @@ def signature_beside(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise OpcertError(f"{beside}: {error.strerror}; expected a signature") from None
-
-
-def opened(path: Path) -> io.BufferedReader:
-    """Open a file that a stranger wrote: no link, nothing that could be waited for in vain.
-
-    Raises:
-        OSError: there is none, or it is something else; its `strerror` says so.
-    """
-    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    if path.is_symlink():
-        raise OSError(0, "a link, which is not followed")
-    file = os.fdopen(os.open(path, os.O_RDONLY | flags), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(0, "not a file")
-    return file
 
 
 def form_flaws(path: Path, certificate: Certificate) -> Iterator[Flaw]:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from opcert.generator.errors import SuiteError
+from opcert.generator.given_files import content
+from opcert.generator.model_mistakes import first_mistake
 from opcert.generator.operator_suite import OperatorSuite, contradiction
 from opcert.generator.suite_format import (
     FORMAT,
@@ -22,6 +24,8 @@ from opcert.generator.suite_format import (
 )
 
 Model = TypeVar("Model", Index, Manifest)
+# The most bytes that are read of a file; a pack of the largest suite has a tenth of it.
+LARGEST = 1 << 30
 
 
 def default_folder() -> Path:
@@ -129,7 +133,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return content(path, LARGEST)
     except (OSError, ValueError) as error:
         raise SuiteError(
             f"{path}: {getattr(error, 'strerror', None) or error}; expected a folder that "
@@ -143,9 +147,7 @@ def _model(path: Path, text: bytes, model: type[Model]) -> Model:
     except ValidationError as error:
         # What of the form is wrong tells nothing where the format is another one.
         _check_format(path, _format(path, text))
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise contradiction(path, f"{where}: {first['msg']}") from None
+        raise contradiction(path, first_mistake(error)) from None
     _check_format(path, found.format)
     return found
 

@@ -1,10 +1,12 @@
 """The format of a suite's manifest and indexes, as they are written and as they are read."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
+from opcert.generator.calls import MOST_DIMENSIONS, MOST_ELEMENTS
 from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.layouts import Layout
 
@@ -35,12 +37,18 @@ class StoredArray(Record):
     layout: Layout = "c"
 
 
+def _possible(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if len(shape) > MOST_DIMENSIONS or prod(max(n, 1) for n in shape) > MOST_ELEMENTS:
+        raise ValueError(f"up to {MOST_DIMENSIONS} extents and {MOST_ELEMENTS} elements")
+    return shape
+
+
 class MadeArray(Record):
     """An input too large to store: what makes it, and the digest of its elements in C order."""
 
     type: TypeName
-    shape: tuple[Extent, ...]
-    seed: Extent
+    shape: Annotated[tuple[Extent, ...], AfterValidator(_possible)]
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     sha256: Digest
     layout: Layout = "c"
 

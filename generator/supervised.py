@@ -12,7 +12,7 @@ from opcert.generator.comparison import Difference
 from opcert.generator.driver_process import Driver
 from opcert.generator.element_types import Array
 from opcert.generator.errors import BackendError
-from opcert.generator.process import EndedError
+from opcert.generator.process import START, EndedError
 from opcert.generator.run import Isolated, Outcome
 from opcert.generator.worker_process import Worker
 
@@ -39,6 +39,8 @@ class Supervised(Isolated):
         memory: int = 0,
     ) -> None:
         """Start the process; a call may take `timeout` seconds, and it `memory` bytes, 0 for any.
+
+        To start it has 300 seconds, or `timeout` where that is more.
 
         Raises:
             BackendError: the backend cannot be made.
@@ -68,13 +70,16 @@ class Supervised(Isolated):
         return self._worker
 
     def _started(self) -> Worker | Driver:
+        # A limit that is short for a call is no limit for compiling, or for a device.
+        seconds = max(self._timeout, START)
         if self._backend.startswith(DRIVER):
-            return Driver(self._backend.removeprefix(DRIVER), self._options, self._memory)
+            command = self._backend.removeprefix(DRIVER)
+            return Driver(command, self._options, self._memory, seconds)
         path = [each for each in sys.path if each]
         # OpenVINO takes seconds to find out what it supports, and says the same each time.
         asked = {"path": path, "declares": not self._declared}
         start = {"backend": self._backend, "options": self._options, **asked}
-        return Worker(start, self._memory)
+        return Worker(start, self._memory, seconds)
 
     def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
         """Make a call; that the process crashes or hangs is an outcome of it."""

@@ -1,5 +1,6 @@
 """What a backend declares: which cases it says beforehand that it does not support."""
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,8 +9,9 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
+from opcert.generator.backends import telling
 from opcert.generator.element_types import ELEMENT_TYPES
-from opcert.generator.errors import BackendError, did_you_mean, said
+from opcert.generator.errors import BackendError, did_you_mean, said, shown
 from opcert.generator.suite import Suite, default_folder, read_manifest
 
 # How alike names are of which one is a slip of the pen: most of it is their family and version.
@@ -159,19 +161,30 @@ def declared_support(backend: object) -> Support:
     Raises:
         BackendError: it is of another form, or names an element type that there is not.
     """
-    try:
-        declared = getattr(backend, "support", None)
-        if declared is None:
-            return Support(None)
-        checked = TypeAdapter(dict[str, OperatorSupport]).validate_python(dict(declared))
-    except ValidationError as error:
-        raise BackendError(_told(error)) from None
-    except Exception as error:
-        raise BackendError(f"support: {said(error)}; expected a mapping by operator") from None
+    with telling("support"):
+        try:
+            declared = getattr(backend, "support", None)
+            if declared is None:
+                return Support(None)
+            checked = TypeAdapter(dict[str, OperatorSupport]).validate_python(dict(declared))
+        except ValidationError as error:
+            raise BackendError(_told(error)) from None
+        except Exception as error:
+            raise BackendError(f"support: {said(error)}; expected a mapping by operator") from None
+    _check_writable(Support(checked))
     for name, support in checked.items():
         for types in (support.types, support.index_types):
             _check_names(f"type of {name}", types or (), list(ELEMENT_TYPES))
     return Support(checked)
+
+
+def _check_writable(support: Support) -> None:
+    """Refuse half a character, and a number of thousands of digits."""
+    try:
+        json.dumps(support.described(), ensure_ascii=False).encode()
+    except ValueError as error:
+        text = f"cannot be written as JSON: {error}; expected plain text and small numbers"
+        raise BackendError(f"support: {text}") from None
 
 
 def _told(error: ValidationError) -> str:
@@ -180,7 +193,7 @@ def _told(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         near = did_you_mean(str(first["loc"][-1]), list(OperatorSupport.model_fields))
         return f"support: unknown key {where}{near}"
-    return f"support: {where}: found {first['input']!r}; {first['msg']}"
+    return f"support: {where}: found {shown(first['input'])}; {first['msg']}"
 
 
 def _check_names(what: str, found: Iterable[str], known: list[str]) -> None:

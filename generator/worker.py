@@ -114,11 +114,11 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
             return None, {"choices": choices(request["backend"], request["options"])}
         backend = load(request["backend"], **request["options"])
         support = declared_support(backend).described() if request["declares"] else None
+        reuse = reuse_of(backend)
     except BackendError as error:
         return None, {"error": str(error)}
     named = {"name": backend.name, "version": backend.version}
-    declared = {"support": support, "reuse": reuse_of(backend)}
-    return backend, {"protocol": PROTOCOL, **named, **declared}
+    return backend, {"protocol": PROTOCOL, **named, "support": support, "reuse": reuse}
 
 
 def serve(requests: int, replies: int, area: Area) -> None:

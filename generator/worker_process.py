@@ -67,8 +67,8 @@ class Kept:
 class Worker:
     """One process that runs opcert's worker, and what is said to it."""
 
-    def __init__(self, start: Mapping[str, Any], memory: int) -> None:
-        """Start it, and have it make the backend.
+    def __init__(self, start: Mapping[str, Any], memory: int, seconds: float) -> None:
+        """Start it, and have it make the backend in so many seconds.
 
         Raises:
             BackendError: the backend cannot be made.
@@ -80,7 +80,7 @@ class Worker:
         self.dropped: list[int] = []
         self._process = Process(partial(_started, self._area), memory)
         try:
-            self.introduction = handshake(self._process, start, start["backend"])
+            self.introduction = handshake(self._process, start, start["backend"], seconds)
         except BaseException:
             self.end()
             raise

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from opcert.generator.emit import Files
 from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.suite import read_manifest
+from opcert.generator.given_files import content, make_folder
+from opcert.generator.suite import LARGEST, read_manifest
 from opcert.generator.suite_format import MANIFEST
 
 # What Python and pytest leave behind in a folder of tests.
@@ -37,8 +38,8 @@ def replace_folder(folder: Path, files: Files) -> None:
     target = folder.resolve()
     if target.exists() and not target.is_dir():
         raise OpcertError(f"{folder}: a file; expected a folder, or nothing")
+    make_folder(target.parent)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.new-", dir=target.parent))
     except OSError as error:
         raise _unwritten(folder, error) from None
@@ -107,7 +108,7 @@ def differences(folder: Path, files: Files) -> list[str]:
     """
     found = set(files_in(folder))
     try:
-        held = {name: (folder / name).read_bytes() for name in found & files.keys()}
+        held = {name: content(folder / name, LARGEST) for name in found & files.keys()}
     except OSError as error:
         raise SuiteError(f"{error.filename}: cannot be read: {error.strerror}") from None
     missing = [f"missing: {name}" for name in files.keys() - found]

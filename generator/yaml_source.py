@@ -9,6 +9,7 @@ from typing import TypeAlias
 import yaml
 
 from opcert.generator.errors import Mistake, SpecError
+from opcert.generator.given_files import content
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 SpecPath: TypeAlias = tuple[Hashable, ...]
@@ -19,6 +20,8 @@ _BOOLEAN = re.compile(r"(true|True|TRUE|false|False|FALSE)$")
 _INTEGER = re.compile(r"([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$")
 _FLOAT = re.compile(r"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$")
 _SPECIAL_FLOAT = re.compile(r"([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$")
+# The most bytes that are read; the largest spec has a fortieth of it.
+LARGEST = 1 << 20
 # A longer one stays text: Python converts no number of thousands of digits.
 _LONGEST_NUMBER = 99
 _QUOTED = ("'", '"', "|", ">")
@@ -76,7 +79,7 @@ class Source:
     def _text(self, path: Path) -> str:
         try:
             # Read once: what a shell substitutes for a file can be read no second time.
-            self.content = path.read_bytes()
+            self.content = content(path, LARGEST, pipes=True)
             self.sha256 = sha256(self.content).hexdigest()
             return self.content.decode()
         except OSError as error:

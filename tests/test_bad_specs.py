@@ -69,7 +69,7 @@ def test_a_file_that_does_not_exist_is_told() -> None:
 
 
 def test_a_folder_in_the_place_of_a_file_is_told() -> None:
-    assert check(Path("one_slug")) == ["one_slug:1:1: cannot be read: Is a directory"]
+    assert check(Path("one_slug")) == ["one_slug:1:1: cannot be read: a folder, not a file"]
 
 
 @pytest.mark.parametrize("name", ["several.yaml", "reference_fails.yaml"])

@@ -146,7 +146,7 @@ def refusal(path: Path) -> str:
         read_certificate(path)
     text = str(caught.value)
     assert text.startswith(f"{path}:")
-    assert "expected" in text or "certify again" in text
+    assert "expected" in text or "use the opcert" in text
     assert len(text.splitlines()) == 1
     return text.removeprefix(f"{path}:")
 
@@ -283,3 +283,13 @@ def test_an_odd_place_for_a_certificate_is_refused(tmp_path: Path, place: str) -
         (out / "certificate.json").mkdir(parents=True)
     with pytest.raises(OpcertError):
         certificate_path(out, None)
+
+
+def test_a_wrong_value_within_is_told_with_its_place(tmp_path: Path, written: bytes) -> None:
+    data = json.loads(written)
+    data["backend"]["name"] = "\x1b[2J"
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(data))
+    wanted = ' backend.name: found "\\u001b[2J"; expected printable text; it was changed'
+    assert refusal(path).startswith(wanted)
+    assert "certify again" not in refusal(path)

@@ -73,6 +73,50 @@ def test_nothing_verified_exits_1(small_suite: Path) -> None:
     assert "nothing was verified" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("glob", "told"),
+    [
+        ("dml-split/exampel-1", "did you mean 'dml-split/example-1'?"),
+        ("nope", "one is 'dml-split/"),
+    ],
+)
+def test_a_case_that_there_is_not_is_told_with_one_that_there_is(
+    small_suite: Path, glob: str, told: str
+) -> None:
+    result = opcert("certify", "--suite", small_suite, "--case", glob)
+    assert result.exit_code == 1
+    assert f"no case matches '{glob}'; {told}" in result.stderr
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+@pytest.mark.parametrize("command", [("certify",), ("claim",), ("docs",)])
+def test_a_file_in_the_place_of_a_folder_is_told(
+    small_suite: Path, tmp_path: Path, command: tuple[str], below: str
+) -> None:
+    (tmp_path / "file").write_text("a thesis")
+    # The claim itself is a file.
+    out = tmp_path / "file" / below / ("claim.yaml" if command == ("claim",) else "")
+    result = opcert(*command, "--suite", small_suite, "--operator", "directml/*", "--out", out)
+    assert result.exit_code == 2
+    assert str(tmp_path / "file") in result.stderr
+    assert "folder" in result.stderr
+    assert "Errno" not in result.stderr
+    assert (tmp_path / "file").read_text() == "a thesis"
+
+
+@pytest.mark.parametrize("command", ["certify", "claim", "docs"])
+def test_a_folder_that_cannot_be_written_costs_no_run(
+    small_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    # Root may write anywhere.
+    monkeypatch.setattr(os, "access", lambda path, how: how == os.R_OK or Path(path) != tmp_path)
+    out = tmp_path if command == "certify" else tmp_path / "out"
+    result = opcert(command, "--suite", small_suite, "--operator", "directml/*", "--out", out)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"opcert: {tmp_path}: cannot be written: Permission denied")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_stopping_at_the_first_failure(small_suite: Path) -> None:
     backend = f"{BACKENDS}:WrongShape"
     result = opcert("certify", "--suite", small_suite, "--backend", backend, "-x")
@@ -110,10 +154,13 @@ def test_results_never_go_into_the_suite(small_suite: Path) -> None:
         (["--backend", f"{BACKENDS}:Inputs"], "is no backend|cannot be made"),
         (["--backend", f"{BACKENDS}:Right", "--backend-option", "device=GPU"], "cannot be made"),
         (["--backend-option", "device"], "expected KEY=VALUE"),
+        (["--backend-option", "a=1", "--backend-option", "a=2"], "'a' stands twice, with '1'"),
         (["--suite", "no-such-folder"], "opcert generate"),
         (["--operator", "x", "--specs", "no-such-folder"], "no spec in no-such-folder"),
         (["--feature-level", "9"], "feature level '9'"),
         (["--no-such-option"], "No such option"),
+        (["--case", "a", "--case", "b"], "--case: found 2 times; expected once"),
+        (["--suite", "a", "--suite=b"], "--suite: found 2 times; expected once"),
     ],
 )
 def test_a_wrong_call_exits_2_with_one_message(arguments: list[str], told: str) -> None:

@@ -155,7 +155,7 @@ def test_a_driver_that_never_reads_hangs_also_where_a_call_is_large() -> None:
 
 
 def test_what_it_writes_between_calls_is_told() -> None:
-    found = Driver(driver("right").removeprefix("driver:"), {}, 0)
+    found = Driver(driver("right").removeprefix("driver:"), {}, 0, 60.0)
     found.process._rest += b"late\n"
     told = r"it wrote between calls: b'late\\n'; stdout is for answers alone"
     with pytest.raises(EndedError, match=told):
@@ -167,7 +167,7 @@ def test_what_it_writes_between_calls_is_told() -> None:
     ("how", "told"),
     [
         ("exits-at-once", "the process exited with 3"),
-        ("says-and-exits", "the process exited with 4\nno licence"),
+        ("says-and-exits", "the process exited with 4; it printed: no licence"),
         ("greets", "b'Welcome!' is no line of JSON"),
         ("version-2", "protocol: found 2; expected 1"),
         ("no-version", "protocol: found None; expected 1"),

@@ -148,7 +148,7 @@ def test_a_run_that_is_not_signed_leaves_no_former_signature(folder: Path) -> No
     ("name", "said"),
     [
         ("missing.pem", "No such file or directory; expected the PEM file of a key"),
-        (".", "Is a directory"),
+        (".", "a folder, not a file"),
         ("text.pem", "no key; expected the PEM file of an Ed25519 private key"),
         ("broken.pem", "no key; expected"),
         ("key.pub.pem", "a public key; expected"),

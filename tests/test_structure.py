@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent.parent
 GENERATOR = ROOT / "generator"
 # From the spec to the command line; a module imports only from rows above its own, or its own row.
 LAYERS = [
-    ["errors", "element_types", "flaws", "signing", "layouts", "python_files"],
-    ["calls", "choices", "packs", "yaml_source", "patterns"],
+    ["errors", "element_types", "flaws", "given_files", "layouts", "output", "python_files"],
+    ["calls", "choices", "packs", "signing", "yaml_source", "patterns"],
     ["arrays", "cover", "model_mistakes", "python_text", "rows", "siblings"],
     ["expressions"],
     ["samplers", "spec"],

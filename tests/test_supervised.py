@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from opcert.generator import certify
+from opcert.generator import certify, supervised
 from opcert.generator.certificate import Certificate
 from opcert.generator.errors import BackendError, OpcertError
 from opcert.generator.freed_memory import FILL
@@ -152,7 +152,7 @@ def test_what_cannot_be_made_again_crashes_in_every_case_that_is_left(tmp_path: 
 
 
 def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:
-    with pytest.raises(BackendError, match=r"cannot be made: .*SIGABRT\nno device"):
+    with pytest.raises(BackendError, match=r"cannot be made: .*SIGABRT; it printed: no device"):
         certify(f"{MISBEHAVING}:CannotBeMade", SUITE, case=CASES)
 
 
@@ -241,3 +241,12 @@ def test_an_interrupt_writes_what_was_reached_and_leaves_no_process(tmp_path: Pa
     assert not any(each.is_running() for each in children)
     text = (tmp_path / "certificate.json").read_text()
     assert Counter(text.split()).get('"not-run",', 0) > 0
+
+
+@pytest.mark.parametrize(("timeout", "seconds"), [(0.1, 0.5), (0.7, 0.7)])
+def test_a_start_has_its_own_time_or_that_of_a_call_where_it_is_more(
+    monkeypatch: pytest.MonkeyPatch, timeout: float, seconds: float
+) -> None:
+    monkeypatch.setattr(supervised, "START", 0.5)
+    with pytest.raises(BackendError, match=f"cannot be made: no answer within {seconds} s"):
+        Supervised("driver:sleep 600", timeout=timeout)

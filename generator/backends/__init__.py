@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 from opcert.generator.element_types import Array
-from opcert.generator.errors import BackendError, did_you_mean, said
+from opcert.generator.errors import BackendError, did_you_mean, said, shown
 from opcert.generator.python_files import module_from_file
 
 GROUP = "opcert.backends"
@@ -68,7 +68,7 @@ def load(name: str, /, **options: Any) -> Backend:
         each = ", ".join(f"{option}={value}" for value in values)
         raise BackendError(f"{option}={ALL} is several configurations; choose one: {each}")
     if isinstance(found, type) or (callable(found) and not _is_backend(found)):
-        with _telling(f"backend '{name}' cannot be made"):
+        with telling(f"backend '{name}' cannot be made"):
             found = found(**options)
     elif options:
         raise BackendError(f"backend '{name}' is an instance and takes no options: {options}")
@@ -88,21 +88,27 @@ def _choices(found: Any, name: str, options: Mapping[str, Any]) -> dict[str, lis
     asked = [option for option, value in options.items() if isinstance(value, str) and value == ALL]
     if not asked:
         return {}
-    declared = getattr(found, "configurations", {})
-    wanted = f"backend '{name}': configurations: expected a mapping of options to lists of values"
-    if not isinstance(declared, Mapping):
-        raise BackendError(f"{wanted}; found {type(declared).__name__}")
-    chosen = {option: declared[option] for option in asked if option in declared}
-    for option, values in chosen.items():
-        if not _are_distinct(values):
-            raise BackendError(f"{wanted}, each once; those of '{option}' are not so")
-    return {option: list(values) for option, values in chosen.items()}
+    place = f"backend '{name}': configurations"
+    wanted = f"{place}: expected a mapping of options to lists of values"
+    with telling(place):
+        declared = getattr(found, "configurations", {})
+        if not isinstance(declared, Mapping):
+            raise BackendError(f"{wanted}; found {type(declared).__name__}")
+        chosen = {option: declared[option] for option in asked if option in declared}
+        for option, values in chosen.items():
+            if not (option.isprintable() and _are_distinct(values)):
+                text = f"{wanted}, printable and each once; those of '{option}' are not so"
+                raise BackendError(text)
+        return {option: list(values) for option, values in chosen.items()}
 
 
 def _are_distinct(values: Any) -> bool:
     """Whether `values` are plain ones, of which each could be given for an option."""
     listed = isinstance(values, list | tuple) and all(isinstance(v, str | int) for v in values)
-    return listed and len({*map(str, values), ALL}) == len(values) + 1 > 1
+    # No number of thousands of digits, of which Python makes no text.
+    small = listed and all(isinstance(v, str) or abs(v) < 1 << 64 for v in values)
+    texts = list(map(str, values)) if small else []
+    return all(map(str.isprintable, texts)) and len({*texts, ALL}) == len(texts) + 1 > 1
 
 
 def program_for(name: str, options: Mapping[str, Any]) -> str:
@@ -127,16 +133,22 @@ def program_for(name: str, options: Mapping[str, Any]) -> str:
     return f"import {place}\n\nbackend = {place}.{attribute}{call}"
 
 
-def key_value(text: str) -> tuple[str, str]:
-    """Split a backend option.
+def options_of(given: Sequence[str] | None) -> dict[str, str]:
+    """Return the backend options of a command line.
 
     Raises:
-        BackendError: it is not KEY=VALUE.
+        BackendError: one is not KEY=VALUE, or stands twice.
     """
-    key, equals, value = text.partition("=")
-    if not (key and equals):
-        raise BackendError(f"--backend-option '{text}' has no value; expected KEY=VALUE")
-    return key, value
+    found: dict[str, str] = {}
+    for text in given or ():
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise BackendError(f"--backend-option '{text}' has no value; expected KEY=VALUE")
+        if key in found:
+            stands = f"--backend-option '{key}' stands twice, with '{found[key]}' and '{value}'"
+            raise BackendError(f"{stands}; expected one of them")
+        found[key] = value
+    return found
 
 
 def checked(backend: Any, name: str) -> Backend:
@@ -145,7 +157,7 @@ def checked(backend: Any, name: str) -> Backend:
     Raises:
         BackendError: it lacks a part, or its name or version is no text.
     """
-    with _telling(f"'{name}' is no backend"):
+    with telling(f"'{name}' is no backend"):
         if not _is_backend(backend):
             missing = [part for part in ("name", "version", "run") if not hasattr(backend, part)]
             raise BackendError(
@@ -154,7 +166,7 @@ def checked(backend: Any, name: str) -> Backend:
             )
         for part in (backend.name, backend.version):
             if not isinstance(part, str) or not part.isprintable() or not 0 < len(part) <= _NAME:
-                text = f"found {part!r:.80}; expected printable text, {_NAME} characters at most"
+                text = f"found {shown(part)}; expected printable text, {_NAME} characters at most"
                 raise BackendError(f"'{name}' is no backend: name or version: {text}")
     found: Backend = backend
     return found
@@ -166,11 +178,11 @@ def reuse_of(backend: object) -> str | None:
     Raises:
         BackendError: it is no text.
     """
-    with _telling("reuse"):
+    with telling("reuse"):
         found = getattr(backend, "reuse", None)
     if found is None or (isinstance(found, str) and found.isprintable()):
         return found
-    raise BackendError(f"reuse: found {type(found).__name__}; expected a line of text, or nothing")
+    raise BackendError(f"reuse: found {shown(found)}; expected printable text, or nothing")
 
 
 def closed(backend: object) -> None:
@@ -186,7 +198,7 @@ def closed(backend: object) -> None:
 
 
 @contextmanager
-def _telling(what: str) -> Iterator[None]:
+def telling(what: str) -> Iterator[None]:
     """Turn what foreign code raises, SystemExit too, into a BackendError."""
     try:
         yield
@@ -209,7 +221,7 @@ def _find(name: str) -> Any:
         place, _, attribute = BUILT_IN[name].rpartition(":")
     elif not place:
         return _entry_point(name)
-    with _telling(f"backend '{name}': {place} cannot be imported"):
+    with telling(f"backend '{name}': {place} cannot be imported"):
         if place.endswith(".py"):
             module = module_from_file(Path(place).resolve())
         elif name in BUILT_IN:
@@ -242,5 +254,5 @@ def _entry_point(name: str) -> Any:
             f"unknown backend '{name}'{near}; a backend of your own is path/file.py:attribute "
             "or package.module:attribute"
         )
-    with _telling(f"backend '{name}' cannot be imported"):
+    with telling(f"backend '{name}' cannot be imported"):
         return known[name].load()
