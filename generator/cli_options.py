@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from opcert.generator.errors import OpcertError, SpecError
-from opcert.generator.flaws import one_line
+from opcert.generator.errors import OpcertError, SpecError, one_line
 
 if TYPE_CHECKING:
     from opcert.generator.certificate import Certificate

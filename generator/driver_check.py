@@ -7,8 +7,7 @@ from typing import Any
 
 from opcert.generator.driver_probes import Probe, probes
 from opcert.generator.driver_process import Driver, started
-from opcert.generator.errors import BackendError
-from opcert.generator.flaws import one_line
+from opcert.generator.errors import BackendError, one_line
 from opcert.generator.introduction import PARTS, mistakes
 from opcert.generator.messages import PROTOCOL
 from opcert.generator.process import EndedError

@@ -1,4 +1,4 @@
-"""What can be wrong with a call of opcert, a spec or a suite: one message each, exit code 2."""
+"""What can be wrong with a call of opcert, a spec or a suite: one message each, well worded."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -76,3 +76,10 @@ def said(error: BaseException) -> str:
     except Exception:
         text = "(its text cannot be had)"
     return f"{type(error).__name__}: {text}"[:500].encode(errors="replace").decode()
+
+
+def one_line(text: str) -> str:
+    """Return what a stranger wrote without what a terminal obeys; its spaces stay as they are."""
+    first, *rest = text.expandtabs(1).splitlines() or [""]
+    line = " ".join(filter(None, [first.rstrip(), *map(str.strip, rest)]))
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)

@@ -5,8 +5,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from opcert.generator.accounts import CaseAccount, Change, RuleAccount
-from opcert.generator.errors import OpcertError, did_you_mean
-from opcert.generator.flaws import one_line
+from opcert.generator.errors import OpcertError, did_you_mean, one_line
 from opcert.generator.operator_suite import OperatorSuite
 from opcert.generator.suite import Suite
 from opcert.generator.suite_format import IndexedCase

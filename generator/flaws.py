@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from opcert.generator.errors import one_line
+
 
 @dataclass(frozen=True)
 class Flaw:
@@ -12,10 +14,3 @@ class Flaw:
 
     def __str__(self) -> str:
         return one_line(f"{self.place}: {self.text}")
-
-
-def one_line(text: str) -> str:
-    """Return what a stranger wrote without what a terminal obeys; its spaces stay as they are."""
-    first, *rest = text.expandtabs(1).splitlines() or [""]
-    line = " ".join(filter(None, [first.rstrip(), *map(str.strip, rest)]))
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)

@@ -24,7 +24,7 @@ from opcert.generator.causes import causes
 from opcert.generator.certificate import Certificate
 from opcert.generator.certify_suite import OnVerdict
 from opcert.generator.coverage import Coverage
-from opcert.generator.flaws import one_line
+from opcert.generator.errors import one_line
 from opcert.generator.side_by_side import SideBySide
 from opcert.generator.spec_check import RuleCounts
 from opcert.generator.verdict import STATUSES, Verdict

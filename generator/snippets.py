@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from opcert.generator.case import digest
 from opcert.generator.element_types import Array, name_of
-from opcert.generator.flaws import one_line
+from opcert.generator.errors import one_line
 from opcert.generator.python_text import (
     CALL,
     CHECK,
