@@ -1,44 +1,38 @@
-"""opcert's pipeline; data flows down this list, and no module imports one further down.
+"""opcert's pipeline; data flows down this list, and no package imports one further down.
 
-spec, spec_files           what an operator is: YAML -> model, every mistake with its place
-drawing, cases             spec -> cases, each one call of the operator and why it exists
-vectors                    case -> vector: its arrays, goldens proved by the reference
-laws                       how outputs are tied to inputs and to other calls
-emit, suite, generation    vectors -> suite: packs, indexes, pytest files, manifest; and back
-backends, support          what is certified, and what it says that it supports
-run, rehearsal, verdict    vector x backend -> outcome -> verdict
-stage, trials, explore     spec x backend -> findings: fresh calls beyond the suite
-snippets                   finding -> Python and YAML that show it
-claims, waivers            what a vendor says is supported, and which failures are known
-certification              suite x backend -> verdicts, also for pytest
-certificate, certify_suite verdicts -> certificate: a whole run, or the rest of one
-configuration              options -> the configurations that each get a certificate
-claim_draft                certificate -> claim
-accounts, case_programs    a case -> what it is there for, and Python that makes its call
-operator_page, pages       spec, suite -> HTML: each rule with the cases behind it
-causes, report_files       certificate x suite -> report.html, junit.xml
-submission, signing        certificate -> the folder that is handed in, signed
-verification, rerun        certificate x suite -> flaws
-report, cli                how it reads, and opcert certify, verify and the others
+arrays         element types, layouts, the data that fills a tensor, calls, packs
+specification  what an operator is: YAML -> model, every mistake with its place
+cases          spec -> cases -> vectors: calls drawn, changed, and proved by the reference; laws
+backends       what is certified: the contract, the lookup, one file for each runtime
+suite          vectors -> suite: packs, indexes, pytest files, manifest; and back; coverage
+pages          spec, suite -> HTML for each operator; a case told, and as a program
+run            call x backend -> outcome: supported, rehearsed, compared
+isolation      the same in a process of its own: workers, drivers, configurations
+verdicts       vector, outcome -> verdict: scope, waivers, causes, confirmation
+exploration    spec x backend -> findings: fresh calls beyond the suite
+certificate    verdicts -> certificate: a whole run, or the rest of one; file, folder, signature
+report         certificate -> terminal, HTML, JUnit XML, side by side
+verification   certificate x suite -> flaws
+commands       opcert certify, verify and the others; `cli` puts them together
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opcert.generator.certificate import Certificate
-    from opcert.generator.certificate_file import read_certificate
-    from opcert.generator.certify_suite import certify
-    from opcert.generator.configuration import configurations
-    from opcert.generator.generation import generate
+    from opcert.generator.certificate.certificate import Certificate
+    from opcert.generator.certificate.certify_suite import certify
+    from opcert.generator.certificate.file import read_certificate
+    from opcert.generator.isolation.configuration import configurations
+    from opcert.generator.suite.generation import generate
 
 __all__ = ["Certificate", "certify", "configurations", "generate", "read_certificate"]
 
 _HOMES = {
-    "Certificate": "certificate",
-    "certify": "certify_suite",
-    "configurations": "configuration",
-    "generate": "generation",
-    "read_certificate": "certificate_file",
+    "Certificate": "certificate.certificate",
+    "certify": "certificate.certify_suite",
+    "configurations": "isolation.configuration",
+    "generate": "suite.generation",
+    "read_certificate": "certificate.file",
 }
 
 

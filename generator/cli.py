@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from opcert.generator.cli_certify import certify
-from opcert.generator.cli_driver import driver_check
-from opcert.generator.cli_options import (
+from opcert.generator.commands.certify import certify
+from opcert.generator.commands.driver import driver_check
+from opcert.generator.commands.options import (
     CONFORMANT,
     FOUND,
     NOT_CONFORMANT,
@@ -27,10 +27,10 @@ from opcert.generator.cli_options import (
     say,
     say_lines,
 )
-from opcert.generator.cli_pages import docs, explain, report
-from opcert.generator.cli_verify import verify
+from opcert.generator.commands.output import patient_output
+from opcert.generator.commands.pages import docs, explain, report
+from opcert.generator.commands.verify import verify
 from opcert.generator.errors import OpcertError
-from opcert.generator.output import patient_output
 
 app = typer.Typer(
     name="opcert",
@@ -79,8 +79,8 @@ def draft(
 ) -> None:
     """Draft a claim from a run. Exit 0: written; 1: nothing to claim; 2: a wrong call."""
     from opcert.generator.backends import options_of
-    from opcert.generator.claim_draft import claim_path, draft_claim, write_claim
-    from opcert.generator.report import console, progress
+    from opcert.generator.certificate.claim_draft import claim_path, draft_claim, write_claim
+    from opcert.generator.report.terminal import console, progress
 
     options = options_of(backend_option)
     target = claim_path(out, suite)
@@ -117,9 +117,9 @@ def explore(
 ) -> None:
     """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
     from opcert.generator.backends import options_of, program_for
-    from opcert.generator.explore import explore as run
-    from opcert.generator.explore import without_traces
-    from opcert.generator.snippets import told
+    from opcert.generator.exploration.explore import explore as run
+    from opcert.generator.exploration.explore import without_traces
+    from opcert.generator.exploration.snippets import told
 
     options = options_of(backend_option)
     found = False
@@ -153,7 +153,7 @@ def generate(
     ] = False,
 ) -> None:
     """Write the suite that the specs give, in the place of a former one."""
-    from opcert.generator.generation import generate as make
+    from opcert.generator.suite.generation import generate as make
 
     def done(name: str) -> None:
         say(name, err=True)
@@ -185,9 +185,9 @@ def check(
     specs: SpecsOption = None,
 ) -> None:
     """Check specs: every mistake with its place, then how many cases stand behind each rule."""
-    from opcert.generator.report import console, show_counts
-    from opcert.generator.spec_check import check_specs
-    from opcert.generator.spec_files import spec_paths
+    from opcert.generator.report.terminal import console, show_counts
+    from opcert.generator.specification.files import spec_paths
+    from opcert.generator.suite.spec_check import check_specs
 
     counts = check_specs(files or spec_paths(specs))
     show_counts(counts, console())
@@ -201,10 +201,10 @@ def coverage(
     specs: SpecsOption = None,
 ) -> None:
     """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
-    from opcert.generator.coverage import coverage_of
-    from opcert.generator.report import console, show_coverage
-    from opcert.generator.spec_files import specs_in
-    from opcert.generator.suite import Suite
+    from opcert.generator.report.terminal import console, show_coverage
+    from opcert.generator.specification.files import specs_in
+    from opcert.generator.suite.coverage import coverage_of
+    from opcert.generator.suite.suite import Suite
 
     described = {each.spec.operator: each.spec for each in specs_in(specs, operator)}
     found = list(coverage_of(Suite(suite, specs), described))
@@ -219,8 +219,8 @@ def coverage(
 @reports_errors
 def backends() -> None:
     """List the backends that have a name, and what each says of each operator."""
-    from opcert.generator.backend_list import listed, operators
-    from opcert.generator.report import console, show_backends
+    from opcert.generator.report.terminal import console, show_backends
+    from opcert.generator.run.backend_list import listed, operators
 
     show_backends(listed(), operators(), console())
 
@@ -236,9 +236,9 @@ def schema(
     import json
 
     if certificate:
-        from opcert.generator.certificate_file import json_schema
+        from opcert.generator.certificate.file import json_schema
     else:
-        from opcert.generator.spec import json_schema
+        from opcert.generator.specification.model import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=1))
 

@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.backends import closed, options_of
-from opcert.generator.certification import Certification
-from opcert.generator.claims import read_claim
-from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
 from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.suite import Suite
-from opcert.generator.supervised import hosted
-from opcert.generator.verdict import Verdict
-from opcert.generator.waivers import Waivers, read_waivers
+from opcert.generator.isolation.supervised import hosted
+from opcert.generator.run.claims import read_claim
+from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verdicts.certification import Certification
+from opcert.generator.verdicts.verdict import Verdict
+from opcert.generator.verdicts.waivers import Waivers, read_waivers
 
 # Statuses that do not block, and are shown as skipped.
 SILENT = ("unsupported", "implementation-defined", "out-of-claim", "waived")

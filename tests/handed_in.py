@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from opcert.generator import Certificate, certify, read_certificate
-from opcert.generator.emit import Files
-from opcert.generator.report_files import report_files
-from opcert.generator.submission import CLAIM, WAIVERS, write_submission
+from opcert.generator.certificate.submission import CLAIM, WAIVERS, write_submission
+from opcert.generator.report.files import report_files
+from opcert.generator.suite.emit import Files
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 

@@ -2,9 +2,15 @@
 
 from collections.abc import Sequence
 
-from opcert.generator.certificate import BackendEntry, Certificate, Run, Selection, SuiteEntry
-from opcert.generator.entries import this_platform
-from opcert.generator.verdict import Verdict
+from opcert.generator.certificate.certificate import (
+    BackendEntry,
+    Certificate,
+    Run,
+    Selection,
+    SuiteEntry,
+)
+from opcert.generator.certificate.entries import this_platform
+from opcert.generator.verdicts.verdict import Verdict
 
 OPERATOR = "vendor/A-1"
 DIGEST = "0123456789abcdef" * 4

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from opcert.generator.arrays.element_types import Array
 from opcert.generator.backends.reference import Reference
-from opcert.generator.element_types import Array
 
 
 class OddError(Exception):

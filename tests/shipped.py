@@ -4,10 +4,10 @@ from functools import cache
 
 import pytest
 
-from opcert.generator.case import Case
-from opcert.generator.cases import cases_of
-from opcert.generator.spec_files import SpecFile, read_spec, spec_paths
-from opcert.generator.vectors import Vector, vectors_of
+from opcert.generator.cases.case import Case
+from opcert.generator.cases.cases import cases_of
+from opcert.generator.cases.vectors import Vector, vectors_of
+from opcert.generator.specification.files import SpecFile, read_spec, spec_paths
 
 SPECS = {path.stem: path for path in spec_paths(None)}
 

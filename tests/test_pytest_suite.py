@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from opcert.generator import certify
-from opcert.generator.suite import Suite
-from opcert.generator.writing import write_suite
+from opcert.generator.suite.suite import Suite
+from opcert.generator.suite.writing import write_suite
 from tests import wrong_backends
 from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, files, reseal
 

@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from opcert.generator.arrays import ARRAYS
-from opcert.generator.calls import BUILDERS, CHANGES
-from opcert.generator.expressions import FUNCTIONS
-from opcert.generator.samplers import SAMPLERS
-from opcert.generator.support import support_of
+from opcert.generator.arrays.calls import BUILDERS, CHANGES
+from opcert.generator.run.support import support_of
+from opcert.generator.specification.expressions import FUNCTIONS
+from opcert.generator.specification.law_functions import ARRAYS
+from opcert.generator.specification.samplers import SAMPLERS
 from tests.faults.finding import core_suite
 
 ROOT = Path(__file__).parent.parent

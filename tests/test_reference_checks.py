@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.certification import Certification
-from opcert.generator.element_types import Array
-from opcert.generator.spec_files import specs_in
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.specification.files import specs_in
+from opcert.generator.verdicts.certification import Certification
 from opcert.reference import RuleBroken
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right

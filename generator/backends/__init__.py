@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
-from opcert.generator.element_types import Array
+from opcert.generator.arrays.element_types import Array
 from opcert.generator.errors import BackendError, did_you_mean, said, shown
 from opcert.generator.python_files import module_from_file
 
@@ -34,9 +34,9 @@ class Backend(Protocol):
     """An implementation under certification.
 
     It may also have `support`, a mapping of operators to what it supports of each (see
-    `opcert.generator.support`), `reuse`, which says what it keeps from call to call, and `close()`.
-    What makes one may have `configurations`, a mapping of options to the values that are certified
-    where an option is `all`.
+    `opcert.generator.run.support`), `reuse`, which says what it keeps from call to call, and
+    `close()`. What makes one may have `configurations`, a mapping of options to the values that
+    are certified where an option is `all`.
     """
 
     name: str
@@ -118,7 +118,9 @@ def program_for(name: str, options: Mapping[str, Any]) -> str:
     """
     if name.startswith(DRIVER):
         given = f"{name!r}, {dict(options)!r}"
-        return f"from opcert.generator.supervised import hosted\n\nbackend = hosted({given})"
+        return (
+            f"from opcert.generator.isolation.supervised import hosted\n\nbackend = hosted({given})"
+        )
     if name in BUILT_IN:
         given = "".join(f", {key}={value!r}" for key, value in options.items())
         return f"from opcert.generator.backends import load\n\nbackend = load({name!r}{given})"

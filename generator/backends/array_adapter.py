@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from opcert.generator.arrays.element_types import Array
 from opcert.generator.backends.composition import (
     as_described,
     described_lengths,
@@ -14,7 +15,6 @@ from opcert.generator.backends.composition import (
     region,
     with_rest,
 )
-from opcert.generator.element_types import Array
 
 Make: TypeAlias = Callable[..., list[Array]]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.element_types import Array
+from opcert.generator.arrays.element_types import Array
 from opcert.generator.errors import BackendError
 
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from opcert.generator.arrays.element_types import Array
 from opcert.generator.backends.array_adapter import ArrayAdapter
 from opcert.generator.backends.composition import batches, runtime
 from opcert.generator.backends.options import CACHE, check
-from opcert.generator.element_types import Array
 
 # JAX compiles for every shape and keeps it, 3 MB each; past so many calls that is dropped.
 KEPT_CALLS = 300

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_of, name_of
 from opcert.generator.backends.composition import signed
 from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
 from opcert.generator.backends.options import CACHE, check
 from opcert.generator.backends.plain_calls import types_taken
-from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_of, name_of
 
 # How many sessions are kept.
 KEPT = 256

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import openvino
 
+from opcert.generator.arrays.element_types import Array
 from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
 from opcert.generator.backends.openvino_tensors import array_of, tensor_of
 from opcert.generator.backends.options import CACHE, check
 from opcert.generator.backends.plain_calls import types_taken
-from opcert.generator.element_types import Array
 
 # How many compiled models are kept.
 KEPT = 256

@@ -5,8 +5,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.element_types import Array
-from opcert.generator.spec_files import references_in
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.specification.files import references_in
 
 
 class Reference:

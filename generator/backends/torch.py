@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar
 
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, name_of
 from opcert.generator.backends.array_adapter import ArrayAdapter
 from opcert.generator.backends.composition import Picking, aligned, runtime
-from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_dtype, name_of
 
 # What PyTorch calls the element types that it computes with.
 TYPES = {

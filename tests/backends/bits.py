@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
+from opcert.generator.arrays.layouts import Layout, laid_out
 from opcert.generator.backends import Backend
-from opcert.generator.element_types import ELEMENT_TYPES, Array, bits_dtype
-from opcert.generator.layouts import Layout, laid_out
 
 
 def telling(name: str) -> Array:

@@ -3,10 +3,10 @@
 import pytest
 
 from opcert.generator import certify
+from opcert.generator.arrays.layouts import LAYOUTS, Layout
 from opcert.generator.backends import load
 from opcert.generator.backends.array_api import TYPES
 from opcert.generator.errors import BackendError
-from opcert.generator.layouts import LAYOUTS, Layout
 from tests.backends.bits import moved, same
 
 NEEDED = "needs the extra array-api"

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from opcert.generator import certify
+from opcert.generator.arrays.layouts import LAYOUTS, Layout
 from opcert.generator.backends import jax as adapter
 from opcert.generator.backends import load, reuse_of
 from opcert.generator.errors import BackendError
-from opcert.generator.layouts import LAYOUTS, Layout
 from tests.backends.bits import moved, same
 
 jax = pytest.importorskip("jax", reason="needs the extra jax", exc_type=ImportError)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from opcert.generator.arrays.element_types import ELEMENT_TYPES
 from opcert.generator.backends import Backend, load
-from opcert.generator.element_types import ELEMENT_TYPES
 from opcert.generator.errors import BackendError
 from tests.backends.calls import (
     BROKEN,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from opcert.generator import certify
+from opcert.generator.arrays.layouts import LAYOUTS, Layout
 from opcert.generator.backends import load
 from opcert.generator.backends.torch import TYPES
 from opcert.generator.errors import BackendError
-from opcert.generator.layouts import LAYOUTS, Layout
 from tests.backends.bits import moved, same
 from tests.backends.calls import Call, of_every_operator
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.generator.backends.reference import Reference
-from opcert.generator.certification import Certification
-from opcert.generator.element_types import ELEMENT_TYPES, Array
-from opcert.generator.generation import suite_of
-from opcert.generator.spec_files import specs_in
-from opcert.generator.suite import Suite
-from opcert.generator.suite_format import StoredArray
+from opcert.generator.specification.files import specs_in
+from opcert.generator.suite.format import StoredArray
+from opcert.generator.suite.generation import suite_of
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verdicts.certification import Certification
 from opcert.reference import RuleBroken
 from tests.benchmarks.measuring import Row, measured
 from tests.benchmarks.processes import isolation, onnx_runner, pytest_run, start_up

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from opcert.generator.backends.reference import Reference
-from opcert.generator.buffers import Inputs
-from opcert.generator.certification import Certification
-from opcert.generator.run import Outcome
-from opcert.generator.suite import Suite
-from opcert.generator.supervised import Supervised
+from opcert.generator.isolation.supervised import Supervised
+from opcert.generator.run.buffers import Inputs
+from opcert.generator.run.outcome import Outcome
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verdicts.certification import Certification
 from tests.benchmarks.measuring import Row, measured
 
 

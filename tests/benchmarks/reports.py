@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from opcert.generator import certify
-from opcert.generator.report_files import PAGE, report_files
-from opcert.generator.suite import Suite
+from opcert.generator.report.files import PAGE, report_files
+from opcert.generator.suite.suite import Suite
 from tests.benchmarks.measuring import Row, Work, measured
 from tests.browser.chromium import executable, launched
 

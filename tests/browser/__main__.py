@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from opcert.generator import certify
-from opcert.generator.report_files import PAGE, report_files
+from opcert.generator.report.files import PAGE, report_files
 from tests.browser.chromium import launched, opened
 from tests.shown import suite
 from tests.wrong_backends import ThroughFloat16

@@ -2,9 +2,10 @@
 
 from functools import cache
 
-from opcert.generator import certification, operator_suite
-from opcert.generator.suite import Suite
-from opcert.generator.verdict import Verdict
+from opcert.generator.suite import operator_suite
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verdicts import certification
+from opcert.generator.verdicts.verdict import Verdict
 from tests import made_certificate
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault

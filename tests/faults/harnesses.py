@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.generator import certification, rehearsal, run
-from opcert.generator.element_types import Array
-from opcert.generator.layouts import Layout, laid_out
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.arrays.layouts import Layout, laid_out
+from opcert.generator.run import outcome, rehearsal
+from opcert.generator.verdicts import certification
 from tests.faults import patches
 from tests.faults.fault import DML, SLUGS, SPLIT
 from tests.faults.patches import Patch
@@ -112,7 +113,7 @@ HARNESSES = [
     ),
     Harness(
         "never-looks-again", "never looks at outputs again",
-        patches.setting(run.Returned, "changed", False),
+        patches.setting(outcome.Returned, "changed", False),
         (*_of_splits("ring-1"), *_of_splits("ring-4")),
     ),
     Harness(

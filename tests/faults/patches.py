@@ -8,14 +8,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
-from opcert.generator import certification, comparison, rehearsal, run, verdict
-from opcert.generator.comparison import Difference
-from opcert.generator.element_types import Array, bits_of, inverted, name_of
-from opcert.generator.layouts import laid_out
-from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.run import Outcome
-from opcert.generator.suite import Suite
-from opcert.generator.suite_format import IndexedCase
+from opcert.generator.arrays.element_types import Array, bits_of, inverted, name_of
+from opcert.generator.arrays.layouts import laid_out
+from opcert.generator.run import comparison, outcome, rehearsal
+from opcert.generator.run.comparison import Difference
+from opcert.generator.run.outcome import Outcome
+from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verdicts import certification, verdict
 from tests.faults import finding
 from tests.faults.calls import data
 from tests.faults.fault import Call, right
@@ -110,7 +111,7 @@ def calling(name: str, value: object) -> Patch:
     """Replace a part wherever calls are made and looked at."""
 
     def patched(patch: MonkeyPatch) -> None:
-        for module in (run, rehearsal):
+        for module in (outcome, rehearsal):
             patch.setattr(module, name, value)
 
     return patched

@@ -6,7 +6,7 @@ from itertools import count
 
 import numpy as np
 
-from opcert.generator.element_types import Array
+from opcert.generator.arrays.element_types import Array
 from opcert.reference import RuleBroken
 from tests.faults.calls import broken, data, dml_call, ints, whole
 from tests.faults.fault import (

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.calls import Call, Tensor
-from opcert.generator.conditions import Conditions
-from opcert.generator.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.generator.operator_suite import OperatorSuite
-from opcert.generator.spec_files import SpecFile, specs_in
+from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.specification.files import SpecFile, specs_in
+from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.reference import RuleBroken
 from tests.faults.finding import core_suite
 

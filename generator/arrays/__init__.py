@@ -1,0 +1,1 @@
+"""Arrays and calls of them: element types, layouts, the data that fills a tensor, packs."""

@@ -1,0 +1,165 @@
+"""The data that fills a tensor: elements that tell positions apart, special values among them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from itertools import combinations
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from opcert.generator.arrays.calls import Tensor
+from opcert.generator.arrays.element_types import (
+    ELEMENT_TYPES,
+    FLOATS,
+    HALF_BYTES,
+    INTEGERS,
+    Array,
+    bits_dtype,
+    bits_of,
+    width_of,
+)
+
+Bits = npt.NDArray[np.unsignedinteger]
+
+# Exponent and mantissa bits of the types that have infinities and NaNs as IEEE 754 has them.
+_IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m2": (5, 2)}
+# Of f8e4m3, which has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
+_F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
+_ATTEMPTS = 64
+# The most bytes of an array that a pack stores; larger ones are made by a recipe.
+STORED = 1 << 11
+
+
+def recipe_of(tensor: Tensor) -> int | None:
+    """Return the seed of the recipe that makes `tensor`, if its elements are too many to store."""
+    if tensor.values is not None or tensor.nbytes <= STORED or tensor.alike != "no":
+        return None
+    return _number(tensor.pattern) % (1 << 32)
+
+
+def made_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
+    """Return the array that a recipe makes, which any language can follow.
+
+    In C order, an element of w bits has the upper w bits of the next number that SplitMix64 gives,
+    begun at `seed`.
+    """
+    dtype = ELEMENT_TYPES[element_type]
+    numbers = np.arange(1, prod(shape) + 1, dtype=np.uint64)
+    bits = _split_mix(np.uint64(seed), numbers) >> np.uint64(64 - width_of(element_type))
+    return bits.astype(bits_dtype(dtype)).view(dtype).reshape(shape)
+
+
+def filled_array(tensor: Tensor) -> Array:
+    """Return the elements of a tensor that a pattern fills, the same for the same pattern.
+
+    Made by a recipe where they are too many to store. Otherwise injective where the type has as
+    many values as the tensor has elements; else scattered so that the tensor differs from itself
+    shifted by one along any axis, and from its transposes.
+    """
+    if tensor.alike != "no":
+        return _alike(tensor)
+    seed = recipe_of(tensor)
+    if seed is not None:
+        return made_array(tensor.type, tensor.shape, seed)
+    dtype = ELEMENT_TYPES[tensor.type]
+    width = width_of(tensor.type)
+    for attempt in range(_ATTEMPTS):
+        bits = _bits(f"{tensor.pattern}|{attempt}", tensor.size, width).reshape(tensor.shape)
+        if tensor.size > 1 << width:
+            if _tells_positions(bits):
+                break
+        # A zero looks like what an operator fills in; a few elements do without.
+        elif bits.all() or tensor.size > 1 << (width - 1):
+            break
+    return bits.astype(bits_dtype(dtype)).view(dtype)
+
+
+def array_of(tensor: Tensor) -> Array:
+    """Return the elements of `tensor`: its values, or those of its pattern."""
+    if tensor.values is None:
+        return filled_array(tensor)
+    # Floats by way of Python's, since ml_dtypes takes no integers of more than 64 bits with sign.
+    values = map(float, tensor.values) if tensor.type in FLOATS else tensor.values
+    return np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
+
+
+def _alike(tensor: Tensor) -> Array:
+    if tensor.alike == "zero":
+        return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
+    one = filled_array(replace(tensor, shape=(1,), alike="no"))
+    return np.repeat(one, tensor.size).reshape(tensor.shape)
+
+
+def special_bits(element_type: str) -> tuple[int, ...]:
+    """Return the bit patterns that implementations lose: NaNs, -0.0, extremes."""
+    sign = 1 << (width_of(element_type) - 1)
+    if element_type in (*INTEGERS, *HALF_BYTES):
+        return (sign, sign - 1, 2 * sign - 1)
+    if element_type == "f8e4m3":
+        return _F8E4M3
+    if element_type not in _IEEE:
+        return ()
+    exponent, mantissa = _IEEE[element_type]
+    infinity = ((1 << exponent) - 1) << mantissa
+    quiet, payload = infinity | 1 << (mantissa - 1), 1 if mantissa < 4 else 0b101
+    nans = (quiet | payload, sign | quiet | payload, infinity | 1)
+    subnormals = (1, sign | ((1 << mantissa) - 1))
+    return (nans[0], sign, infinity, subnormals[0], *nans[1:], sign | infinity, subnormals[1])
+
+
+def with_specials(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Array:
+    """Return `array` with special values where its elements reach `outputs`, still injective.
+
+    At most half of the elements that reach an output give way, each to another special value.
+    """
+    if tensor.alike != "no" or recipe_of(tensor) is not None:
+        return array
+    specials = special_bits(tensor.type)
+    bits = bits_of(array).ravel()
+    if not specials or bits.size > 1 << min(63, width_of(tensor.type)):
+        return array
+    arrived = [bits_of(each).ravel() for each in outputs if each.dtype == array.dtype]
+    # An operator may give zeros of its own, so a zero in an output shows no arrival.
+    seen = np.concatenate([bits[:0], *arrived])
+    reached = np.flatnonzero(np.isin(bits, seen) & (bits != 0))
+    count = min(len(specials), (len(reached) + 1) // 2)
+    turn = _number(f"{tensor.pattern}|specials")
+    for k in range(count):
+        position = reached[(turn + k * len(reached) // count) % len(reached)]
+        wanted = specials[(turn + k) % len(specials)]
+        bits[bits == wanted] = bits[position]
+        bits[position] = wanted
+    return bits.view(array.dtype).reshape(array.shape)
+
+
+def _number(seed: str) -> int:
+    return int.from_bytes(sha256(seed.encode()).digest()[:8], "little")
+
+
+def _bits(seed: str, size: int, width: int) -> Bits:
+    """Return `size` patterns of `width` bits: distinct while they last, scattered beyond."""
+    start, stride = np.uint64(_number(seed)), np.uint64(_number(f"{seed}|stride") | 1)
+    numbers = np.arange(size, dtype=np.uint64)
+    if size <= 1 << width:
+        mixed = numbers * stride + start
+        return mixed & np.uint64((1 << width) - 1)
+    return _split_mix(start, numbers) >> np.uint64(64 - width)
+
+
+def _split_mix(seed: np.uint64, numbers: Bits) -> Bits:
+    """Return the numbers that SplitMix64 gives, begun at `seed`, counted from 1."""
+    mixed = numbers * np.uint64(0x9E3779B97F4A7C15) + seed
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _tells_positions(bits: Bits) -> bool:
+    long_axes = [axis for axis, extent in enumerate(bits.shape) if extent > 1]
+    shifted = [np.roll(bits, 1, axis) for axis in long_axes]
+    transposed = [
+        bits.swapaxes(a, b) for a, b in combinations(long_axes, 2) if bits.shape[a] == bits.shape[b]
+    ]
+    return not any(np.array_equal(bits, other) for other in [*shifted, *transposed])

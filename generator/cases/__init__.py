@@ -1,0 +1,1 @@
+"""Spec -> cases and vectors: covering arrays, calls drawn, changed, and proved by the reference."""

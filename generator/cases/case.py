@@ -1,0 +1,72 @@
+"""A case: one call of an operator, what it expects, and why it exists."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from opcert.generator.arrays.calls import Call
+from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.generator.specification.files import SpecFile
+from opcert.generator.specification.model import Example
+from opcert.generator.specification.yaml_source import SpecPath
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call, what it expects, and why it exists.
+
+    `place` is the part of the spec that it comes from. `rejects` is the rule that the call breaks,
+    with `twin` the valid case it is one change away from; without it the call is valid. `rules`
+    are those it exercises, `levels` the level of each factor. A case with an `ambiguity` expects
+    what the reference does, and never decides a certificate.
+    """
+
+    id: str
+    call: Call
+    place: SpecPath
+    why: str
+    rules: tuple[str, ...]
+    levels: Mapping[str, str] = field(default_factory=dict)
+    rejects: str | None = None
+    twin: str | None = None
+    ambiguity: str | None = None
+    feature_levels: tuple[str, ...] = ()
+    example: Example | None = None
+
+
+def digest(text: str) -> str:
+    """Return the eight hexadecimal digits that tell ids apart."""
+    return sha256(text.encode()).hexdigest()[:8]
+
+
+class Mistakes:
+    """What goes wrong in the draws of one spec: the first mistake of each place."""
+
+    def __init__(self, spec_file: SpecFile) -> None:
+        self._file = spec_file
+        self._found: dict[SpecPath, Mistake] = {}
+
+    def __contains__(self, place: SpecPath) -> bool:
+        return place in self._found
+
+    def note(self, place: SpecPath, text: str) -> None:
+        """Keep a mistake, unless its place has one."""
+        self._found.setdefault(place, self._file.mistake(place, text))
+
+    @contextmanager
+    def noting(self, place: SpecPath, context: str = "") -> Iterator[None]:
+        """Keep what goes wrong inside as a mistake of the spec, and go on behind it."""
+        try:
+            yield
+        except (ExpressionError, Inapplicable) as error:
+            self.note(getattr(error, "place", ()) or place, f"{error}{context}")
+
+    def stop(self) -> None:
+        """End here if there are any.
+
+        Raises:
+            SpecError: with all of them.
+        """
+        if self._found:
+            raise SpecError([*self._found.values()])

@@ -1,0 +1,170 @@
+"""Valid cases -> those one change away: siblings, each way of breaking a rule, ambiguities."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from opcert.generator.arrays.calls import Call
+from opcert.generator.cases.case import Case, Mistakes, digest
+from opcert.generator.cases.changes import Change, after
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.siblings import with_other_data, with_other_values
+from opcert.generator.errors import ExpressionError, Inapplicable
+from opcert.generator.specification.model import Spec
+from opcert.generator.specification.yaml_source import SpecPath
+
+# How many valid calls each way of breaking a rule is applied to, in each profile.
+TWINS = {"core": 4, "full": 16, "stress": 4}
+# How many twins are weighed for the place of one.
+CHOICE = 4
+# How many valid calls get another one of the same signature, in each way that there is.
+SIBLINGS = 12
+
+
+@dataclass(frozen=True)
+class _Way:
+    """One way of breaking a rule, or of showing an ambiguity, and the place where it stands."""
+
+    place: SpecPath
+    owner: str
+    name: str
+    change: Change
+    breaks: str | None = None
+    ambiguity: str | None = None
+
+    @property
+    def kind(self) -> str:
+        return f"{self.owner}.{self.name}"
+
+
+class ChangedCases:
+    """Writes the cases that are one change away from `twins`; what goes wrong is noted."""
+
+    def __init__(self, spec: Spec, profile: str, twins: Sequence[Case], mistakes: Mistakes) -> None:
+        self._spec = spec
+        self._profile = profile
+        self._twins = twins
+        self._mistakes = mistakes
+        self._conditions = Conditions(spec)
+        # By rule or ambiguity: the levels of the twins of what shows it.
+        self._levels: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+
+    def siblings(self) -> Iterator[Case]:
+        """Yield valid cases of the same signature as another."""
+        calls = [case.call for case in self._twins]
+        ways: dict[str, Callable[[Call], Iterator[Call]]] = {
+            "other-values": lambda call: with_other_values(call, calls),
+            "other-data": lambda call: with_other_data(call, self._conditions.outputs(call)),
+        }
+        for way, changed in ways.items():
+            yield from islice(self._siblings(way, changed), SIBLINGS)
+
+    def _siblings(self, way: str, changed: Callable[[Call], Iterator[Call]]) -> Iterator[Case]:
+        for twin in self._by_chance(way):
+            call = None
+            # What cannot be evaluated is told where goldens are proved.
+            with suppress(ExpressionError, Inapplicable):
+                call = next(filter(self._is_plain, changed(twin.call)), None)
+            if call:
+                rules = self._conditions.behaviours(call)
+                yield self._case(twin, call, ("cases", "draw"), way, rules)
+
+    def _is_plain(self, call: Call) -> bool:
+        """Whether `call` is valid and touches no ambiguity."""
+        return not self._conditions.standing(call).broken and not self._conditions.ambiguity(call)
+
+    def rejected(self) -> Iterator[Case]:
+        """Yield cases that break one rule alone, for each way of breaking it."""
+        for i, rule in enumerate(self._spec.rules):
+            for name, change in rule.broken_by.items():
+                place = ("rules", i, "broken_by", name)
+                way = _Way(place, rule.id, name, change, breaks=rule.id)
+                for twin, call in self._changed(way):
+                    yield self._case(twin, call, place, way.kind, (rule.id,), rejects=rule.id)
+
+    def ambiguous(self) -> Iterator[Case]:
+        """Yield cases that touch an ambiguity, for each way of showing it."""
+        for i, each in enumerate(self._spec.ambiguities):
+            for name, change in each.shown_by.items():
+                place = ("ambiguities", i, "shown_by", name)
+                way = _Way(place, each.id, name, change, ambiguity=each.id)
+                for twin, call in self._changed(way):
+                    broken = self._conditions.standing(call).broken
+                    rules = broken or self._conditions.behaviours(call)
+                    rejects = broken[0] if broken else None
+                    yield self._case(twin, call, place, way.kind, rules, rejects, each.id)
+
+    def _case(
+        self,
+        twin: Case,
+        call: Call,
+        place: SpecPath,
+        kind: str,
+        rules: Sequence[str],
+        rejects: str | None = None,
+        ambiguity: str | None = None,
+    ) -> Case:
+        return Case(
+            self._spec.full_id(f"{kind}-{digest(twin.id)}"),
+            call,
+            place,
+            "one change to its twin",
+            self._spec.full_ids(*rules),
+            rejects=rejects and self._spec.full_id(rejects),
+            twin=twin.id,
+            ambiguity=ambiguity,
+            feature_levels=twin.feature_levels,
+        )
+
+    def _changed(self, way: _Way) -> list[tuple[Case, Call]]:
+        """Return twins, up to `TWINS` of them, with what a change makes of them.
+
+        The twins are asked in an order of the change's own, so that a new case among them moves
+        few others; the types of the changed argument take turns, and a twin with levels that the
+        rule is not broken with yet comes before others.
+        """
+        found: list[tuple[Case, Call]] = []
+        most = TWINS[self._profile]
+        seen = self._levels[way.owner]
+        waiting = [self._applied(way, twins) for twins in self._by_type(way)]
+        while waiting and len(found) < most and way.place not in self._mistakes:
+            line = waiting.pop(0)
+            some = list(islice(line, CHOICE))
+            if some:
+                best = max(some, key=lambda each: len(each[0].levels.items() - seen))
+                some.remove(best)
+                seen |= best[0].levels.items()
+                found.append(best)
+                waiting.append(chain(some, line))
+        # Under stress there are fewer calls, of other sizes.
+        if not found and self._profile != "stress":
+            text = "applies to no call: no valid call becomes one that does this alone"
+            self._mistakes.note(way.place, f"'{way.kind}' {text}")
+        return found
+
+    def _applied(self, way: _Way, twins: Sequence[Case]) -> Iterator[tuple[Case, Call]]:
+        """Yield the changed calls that do what `way` is there for, and that alone."""
+        for twin in twins:
+            with self._mistakes.noting(way.place, f", in a change to {twin.id}"):
+                call = after(self._conditions, twin.call, way.change)
+                if call is None or self._conditions.ambiguity(call) != way.ambiguity:
+                    continue
+                if not way.breaks or self._conditions.standing(call).broken == (way.breaks,):
+                    yield twin, call
+
+    def _by_type(self, way: _Way) -> list[list[Case]]:
+        """Return the twins by the type of what changes, all in an order by chance."""
+        lines: defaultdict[str, list[Case]] = defaultdict(list)
+        for twin in self._by_chance(way.kind):
+            lines[self._type_of(twin.call, way.change)].append(twin)
+        return [*lines.values()]
+
+    def _by_chance(self, seed: str) -> list[Case]:
+        return sorted(self._twins, key=lambda case: digest(f"{seed}|{case.id}"))
+
+    def _type_of(self, call: Call, change: Change) -> str:
+        """Return the type of the changed input, or of the first where an attribute changes."""
+        changed = [call.inputs[name] for name in change if name in call.inputs]
+        return (changed or [call.inputs[self._spec.leading.name]])[0].type

@@ -1,0 +1,30 @@
+"""Changes to a valid call, as specs write them: an argument, and what it is to be instead."""
+
+from collections.abc import Mapping
+
+from opcert.generator.arrays.calls import BUILDERS, CHANGES, Call
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.errors import Inapplicable
+from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse
+
+Change = Mapping[str, str]
+
+
+def after(conditions: Conditions, valid: Call, change: Change) -> Call | None:
+    """Return a valid call with a change, or None where it does not admit it.
+
+    Raises:
+        ExpressionError: the change cannot be evaluated.
+    """
+    names, defaults = conditions.names(valid), conditions.spec.defaults
+    call = valid
+    for target, text in change.items():
+        expression = parse(text)
+        if any(names[each] is None for each in expression.names & defaults.keys()):
+            return None
+        try:
+            value = evaluate(expression, names, {**FUNCTIONS, **BUILDERS, **CHANGES})
+        except Inapplicable:
+            return None
+        call = call.changed(target, value, tuple(defaults))
+    return call if call != valid else None

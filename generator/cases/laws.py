@@ -1,0 +1,157 @@
+"""The laws of a spec: outputs held against inputs, and against the outputs of further calls."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from opcert.generator.arrays.calls import BUILDERS, Call, Tensor
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.vectors import Vector
+from opcert.generator.errors import (
+    ExpressionError,
+    Inapplicable,
+    Mistake,
+    SpecError,
+    did_you_mean,
+    said,
+)
+from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse, shown
+from opcert.generator.specification.files import Reference, SpecFile
+from opcert.generator.specification.law_functions import ARRAYS, array_in, held
+from opcert.generator.specification.model import FurtherCall
+from opcert.generator.specification.yaml_source import SpecPath
+
+References: TypeAlias = Mapping[str, Reference]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A further call that a law made, with the outputs of the reference."""
+
+    operator: str
+    inputs: Mapping[str, Array]
+    free: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    outputs: Sequence[Array]
+
+
+class Laws:
+    """The laws of one spec, asked of valid calls with the outputs that the reference gives."""
+
+    def __init__(self, spec_file: SpecFile, references: References) -> None:
+        self.file = spec_file
+        self.spec = spec_file.spec
+        self.conditions = Conditions(spec_file.spec)
+        self._references = {**references, spec_file.spec.operator: spec_file.reference}
+
+    def speaking(self, call: Call) -> list[int]:
+        """Return the numbers of the laws that speak of `call`.
+
+        Raises:
+            SpecError: whether one does cannot be told.
+        """
+        names = self.conditions.names(call)
+        speaking = []
+        for i, law in enumerate(self.spec.laws):
+            with self._telling(call), _at(("laws", i, "when")):
+                speaking += [i] if condition(parse(law.when), names) else []
+        return speaking
+
+    def further(
+        self, i: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
+    ) -> list[Made]:
+        """Return the further calls of law `i`, which has to hold for the reference.
+
+        Raises:
+            SpecError: it does not, or its expressions or further calls fail.
+        """
+        law = self.spec.laws[i]
+        names = {**self.conditions.names(call), "outputs": tuple(map(held, outputs))}
+        for name, array in inputs.items():
+            names[name] = held(array, call.inputs[name].values)
+        made: list[Made] = []
+        for name, each in law.calls.items():
+            place = ("laws", i, "calls", name)
+            with self._telling(call), _at(place):
+                made.append(self._made(each, names, place))
+            names[name] = tuple(map(held, made[-1].outputs))
+        with self._telling(call), _at(("laws", i, "holds")):
+            if not condition(parse(law.holds), names, {**FUNCTIONS, **ARRAYS}):
+                raise ExpressionError(f"the law '{law.id}' does not hold for the reference")
+        return made
+
+    def _made(self, call: FurtherCall, names: Mapping[str, Any], place: SpecPath) -> Made:
+        tensors = dict(_values(call.inputs, names, (*place, "inputs")))
+        inputs = {name: array_in(each) for name, each in tensors.items()}
+        free = tuple(name for name, each in tensors.items() if each.values is None)
+        attributes = Call({}, dict(_values(call.attributes, names, (*place, "attributes"))))
+        operator = call.operator or self.spec.operator
+        if operator not in self._references:
+            near = did_you_mean(operator, sorted(self._references))
+            text = f"there is no spec of '{operator}'{near}"
+            raise ExpressionError(text, (*place, "operator"))
+        given = {name: array.copy() for name, array in inputs.items()}
+        try:
+            outputs = self._references[operator](**given, **deepcopy(attributes.attributes))
+        except (Exception, SystemExit) as error:
+            raise ExpressionError(f"the reference rejects the call: {said(error)}") from None
+        return Made(operator, inputs, free, attributes.attributes, outputs)
+
+    @contextmanager
+    def _telling(self, call: Call) -> Iterator[None]:
+        """Turn the error of an expression into a mistake of the spec."""
+        try:
+            yield
+        except ExpressionError as error:
+            mistake = self.file.mistake(error.place, f"{error}, for {call}")
+            raise SpecError([mistake]) from None
+
+
+def _values(
+    expressions: Mapping[str, str], names: Mapping[str, Any], place: SpecPath
+) -> Iterator[tuple[str, Any]]:
+    """Yield the value of each argument that is not left out."""
+    for name, text in expressions.items():
+        with _at((*place, name)):
+            value = evaluate(parse(text), names, {**FUNCTIONS, **BUILDERS, **ARRAYS})
+            if place[-1] == "inputs" and not isinstance(value, Tensor | None):
+                raise ExpressionError(f"{shown(text)} is {shown(value)}; expected a tensor")
+        if value is not None:
+            yield name, value
+
+
+@contextmanager
+def _at(place: SpecPath) -> Iterator[None]:
+    """Tell an expression's error with its place, the innermost one."""
+    try:
+        yield
+    except (ExpressionError, Inapplicable) as error:
+        raise ExpressionError(str(error), getattr(error, "place", ()) or place) from None
+
+
+def prove_laws(spec_file: SpecFile, vectors: Sequence[Vector], references: References) -> None:
+    """Hold the goldens of a spec against its laws.
+
+    Raises:
+        SpecError: a law fails on them, or speaks of none of the cases.
+    """
+    laws = Laws(spec_file, references)
+    silent = dict(enumerate(spec_file.spec.laws))
+    mistakes: dict[int, Mistake] = {}
+    for vector in vectors:
+        if vector.case.rejects is None and vector.case.ambiguity is None:
+            for i in laws.speaking(vector.case.call):
+                silent.pop(i, None)
+                try:
+                    laws.further(i, vector.case.call, vector.inputs, vector.outputs)
+                except SpecError as error:
+                    mistakes.setdefault(i, error.mistakes[0])
+    found = [
+        spec_file.mistake(("laws", i, "id"), f"the law '{law.id}' speaks of no case")
+        for i, law in silent.items()
+    ]
+    if mistakes or found:
+        raise SpecError([*mistakes.values(), *found])

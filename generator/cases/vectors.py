@@ -1,0 +1,171 @@
+"""Case -> vector: a case with its arrays, the golden outputs made and proved by the reference."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+
+from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.arrays.element_types import Array, inverted, name_of
+from opcert.generator.arrays.patterns import array_of, with_specials
+from opcert.generator.cases.case import Case
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.errors import ExpressionError, SpecError, said
+from opcert.generator.specification.files import SpecFile
+from opcert.generator.specification.model import DocumentedTensor
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A case with its arrays: inputs by name, and golden outputs unless it must be rejected.
+
+    `other` are the golden outputs for inverted data, where they are not just inverted too. A case
+    that is one change away from another shares the unchanged arrays with it.
+    """
+
+    case: Case
+    inputs: Mapping[str, Array]
+    outputs: Sequence[Array]
+    other: Sequence[Array] = ()
+
+
+def vectors_of(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
+    """Make the vector of each case, twins before those that lean on them.
+
+    Raises:
+        SpecError: with each case for which the reference contradicts the spec.
+    """
+    prover = _Prover(spec_file)
+    vectors: dict[str, Vector] = {}
+    mistakes: dict[object, SpecError] = {}
+    for case in cases:
+        try:
+            vectors[case.id] = prover.vector(case, vectors.get(case.twin or ""))
+        except SpecError as error:
+            mistakes.setdefault(case.place, error)
+    if mistakes:
+        raise SpecError([each for error in mistakes.values() for each in error.mistakes])
+    return list(vectors.values())
+
+
+class _Prover:
+    """Makes arrays and goldens for one spec, and holds the reference against what the spec says."""
+
+    def __init__(self, spec_file: SpecFile) -> None:
+        self.file = spec_file
+        self.conditions = Conditions(spec_file.spec)
+
+    def vector(self, case: Case, twin: Vector | None) -> Vector:
+        inputs = {name: _array(name, tensor, twin) for name, tensor in case.call.inputs.items()}
+        if case.rejects is not None:
+            self._prove_rejection(case, inputs)
+            return Vector(case, inputs, [])
+        outputs = self._outputs(case, inputs)
+        if twin is None:
+            inputs = _with_specials(case.call, inputs, outputs)
+            outputs = self._outputs(case, inputs)
+        self._prove_outputs(case, outputs)
+        return Vector(case, inputs, outputs, self._other(case, inputs, outputs))
+
+    def _other(
+        self, case: Case, inputs: Mapping[str, Array], outputs: Sequence[Array]
+    ) -> Sequence[Array]:
+        """Return the outputs for inverted data, or nothing where they are the inverted outputs."""
+        free = [name for name, tensor in case.call.inputs.items() if tensor.values is None]
+        if not free:
+            return ()
+        other = self._outputs(case, {**inputs, **{name: inverted(inputs[name]) for name in free}})
+        pairs = zip(other, outputs, strict=True)
+        same = all(a.tobytes() == inverted(b).tobytes() for a, b in pairs)
+        return () if same else other
+
+    def _run(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
+        outputs = self.file.reference(**inputs, **deepcopy(dict(case.call.attributes)))
+        if not isinstance(outputs, list) or not all(isinstance(e, np.ndarray) for e in outputs):
+            found = type(outputs).__name__
+            raise self._error(case, f"the reference returns {found}; expected a list of arrays")
+        return outputs
+
+    def _outputs(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
+        try:
+            return self._run(case, inputs)
+        except SpecError:
+            raise
+        except (Exception, SystemExit) as error:
+            text = f"the reference rejects a valid call: {said(error)}"
+            raise self._error(case, text) from None
+
+    def _prove_rejection(self, case: Case, inputs: Mapping[str, Array]) -> None:
+        try:
+            self._run(case, inputs)
+        except (Exception, SystemExit) as error:
+            named = getattr(error, "rule", None)
+            if named != case.rejects:
+                found = f"names {named}" if named else f"raises {said(error)}"
+                text = f"the reference {found}; expected RuleBroken('{case.rejects}', …)"
+                raise self._error(case, text) from None
+        else:
+            raise self._error(case, f"the reference accepts a call that breaks {case.rejects}")
+
+    def _prove_outputs(self, case: Case, outputs: Sequence[Array]) -> None:
+        found = [Tensor(name_of(each.dtype), each.shape) for each in outputs]
+        try:
+            declared = self.conditions.outputs(case.call)
+            contradicted = self.conditions.contradicted(case.call, case.rules, found)
+        except ExpressionError as error:
+            mistake = self.file.mistake(error.place or case.place, f"{error}, for {case.id}")
+            raise SpecError([mistake]) from None
+        if found != declared:
+            text = f"the reference gives {_shapes(found)}, the outputs are declared as"
+            raise self._error(case, f"{text} {_shapes(declared)}")
+        if contradicted:
+            text = f"the outputs of the reference contradict {', '.join(contradicted)}"
+            raise self._error(case, text)
+        if case.example is not None:
+            self._prove_example(case, case.example.outputs, outputs)
+
+    def _prove_example(
+        self, case: Case, documented: Sequence[DocumentedTensor], outputs: Sequence[Array]
+    ) -> None:
+        wanted = [Tensor(each.type, each.shape) for each in documented]
+        found = [Tensor(name_of(each.dtype), each.shape) for each in outputs]
+        if wanted != found:
+            text = f"the example gives {_shapes(wanted)}, the reference {_shapes(found)}"
+            raise self._error(case, text)
+        for i, (each, output) in enumerate(zip(documented, outputs, strict=True)):
+            if each.values is None:
+                continue
+            stated = array_of(Tensor(each.type, each.shape, each.values))
+            if stated.tobytes() != output.tobytes():
+                text = f"output {i} of the example is {stated.tolist()}, of the reference"
+                raise self._error(case, f"{text} {output.tolist()}")
+
+    def _error(self, case: Case, text: str) -> SpecError:
+        return SpecError([self.file.mistake(case.place, f"{case.id}: {text}")])
+
+
+def _array(name: str, tensor: Tensor, twin: Vector | None) -> Array:
+    """Return the elements of an input, which may be those of the twin's or lean on them."""
+    if twin is not None and tensor.turned:
+        turned = twin.inputs[name].copy()
+        behind = turned.reshape(-1)[turned.size // 2 :]
+        behind[...] = inverted(behind)
+        return turned
+    shared = twin is not None and twin.case.call.inputs.get(name) is tensor
+    return twin.inputs[name] if twin is not None and shared else array_of(tensor)
+
+
+def _with_specials(
+    call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
+) -> dict[str, Array]:
+    return {
+        name: array
+        if call.inputs[name].values is not None
+        else with_specials(array, call.inputs[name], outputs)
+        for name, array in inputs.items()
+    }
+
+
+def _shapes(tensors: Sequence[Tensor]) -> str:
+    return ", ".join(f"{each.type}{list(each.shape)}" for each in tensors) or "no outputs"

@@ -1,0 +1,1 @@
+"""Verdicts -> certificate: a whole run or the rest of one, its file, folder and signature."""

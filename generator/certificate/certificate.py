@@ -1,0 +1,226 @@
+"""Verdicts -> certificate: what was certified, on what, with what result."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
+
+from opcert.generator.errors import did_you_mean
+from opcert.generator.run.claims import ClaimContent
+from opcert.generator.run.excerpts import Excerpt
+from opcert.generator.run.support import OperatorSupport
+from opcert.generator.suite.format import Digest, Record
+from opcert.generator.verdicts.verdict import STATUSES, Status, Verdict
+from opcert.generator.verdicts.waivers import Waiver
+
+SCHEMA = 2
+
+# Within the folder of the certificate: no way out of it, and nothing hidden.
+_PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
+FILE_NAME = f"^{_PART}(/{_PART})*$"
+FileName = Annotated[str, Field(pattern=FILE_NAME)]
+Moment = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")]
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("printable text")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_printable)]
+# What has no room for a folder, a sentence or two names.
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+!-]{1,100}$")]
+
+
+class SuiteEntry(Record):
+    """The suite: its format, what it was made of and with, and the digest of its manifest."""
+
+    version: int
+    profile: str
+    seed: int
+    digest: Digest
+    specs: Mapping[str, Digest]
+
+
+class Selection(Record):
+    """Which cases of the suite were chosen: globs, and a feature level."""
+
+    operator: str
+    case: str
+    feature_level: str | None
+
+
+class BackendEntry(Record):
+    """The backend, the options that it was made with, and what it declares.
+
+    `reuse` is what it says that it keeps from call to call. Its inputs are delivered `as drawn`, in
+    the layouts of the cases, or `packed` in C order.
+    """
+
+    name: Name
+    version: Name
+    options: Mapping[str, JsonValue]
+    support: Mapping[str, OperatorSupport] | None
+    reuse: str | None
+    delivery: Literal["as drawn", "packed"]
+
+
+class Run(Record):
+    """How the calls were made.
+
+    `isolated` is in a process of its own, where a call had `timeout` seconds and the process
+    `memory` bytes, null for any. The cases of `repeated` were called very often. The run was
+    `resumed` at these moments; outputs were not watched from before one to behind it.
+    """
+
+    isolated: bool
+    timeout: Annotated[float, Field(gt=0)] | None
+    memory: Annotated[int, Field(gt=0)] | None
+    repeated: tuple[str, ...]
+    resumed: tuple[Moment, ...]
+
+    @model_validator(mode="after")
+    def _has_limits_only_where_it_is_isolated(self) -> Self:
+        if not self.isolated and (self.timeout, self.memory) != (None, None):
+            raise ValueError("no limits, since calls were not isolated")
+        return self
+
+
+class ClaimEntry(Record):
+    """The claim, and the digest of its file."""
+
+    sha256: Digest
+    content: ClaimContent
+
+
+class WaiversEntry(Record):
+    """The waivers, and the digest of their file."""
+
+    sha256: Digest
+    content: tuple[Waiver, ...]
+
+
+class Platform(Record):
+    """Where the run took place, and when it began."""
+
+    date: Moment
+    opcert: Word
+    system: Word
+    machine: Word
+    python: Word
+    numpy: Word
+
+
+class Certificate(Record):
+    """The verdicts of one run of a backend on a suite, and what follows from them."""
+
+    suite: SuiteEntry
+    selection: Selection
+    backend: BackendEntry
+    run: Run
+    claim: ClaimEntry | None
+    waivers: WaiversEntry | None
+    platform: Platform
+    files: Mapping[FileName, Digest]
+    # Of the smallest case of each cause: what around its first wrong element was expected, and got.
+    excerpts: Mapping[str, Excerpt]
+    verdicts: tuple[Verdict, ...]
+
+    @model_validator(mode="after")
+    def _has_one_verdict_of_each_case(self) -> Self:
+        for case, count in Counter(verdict.case for verdict in self.verdicts).items():
+            if count > 1:
+                raise ValueError(f"{count} verdicts of {case}; expected one")
+        return self
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def conformant(self) -> bool:
+        """Whether every case in scope has a verdict and none of them blocks."""
+        return not self.reasons
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def grade(self) -> Literal["bit-exact", "value-exact"] | None:
+        """bit-exact, value-exact where only bits differ, or None where not conformant."""
+        if not self.conformant:
+            return None
+        return "value-exact" if self.counts["fail"] else "bit-exact"
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def reasons(self) -> list[str]:
+        """Why the backend is not conformant; nothing where it is."""
+        failed = Counter(v.kind for v in self.verdicts if v.status == "fail" and v.kind != "bits")
+        blocking = [f"{count} x {kind}" for kind, count in failed.most_common()]
+        for status in ("crash", "hang", "not-run"):
+            if self.counts[status]:
+                blocking.append(f"{self.counts[status]} x {status}")
+        return [*blocking, *self._unverified()]
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def summary(self) -> dict[Literal["cases"] | Status, int]:
+        """How many cases there are, and how many have each status."""
+        names: tuple[Literal["cases"] | Status, ...] = ("cases", *STATUSES)
+        cases = len(self.verdicts)
+        return {name: cases if name == "cases" else self.counts[name] for name in names}
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def operators(self) -> dict[str, dict[Status, int]]:
+        """For each operator, how many of its verdicts have each status."""
+        found: dict[str, Counter[Status]] = {}
+        for verdict in self.verdicts:
+            found.setdefault(verdict.operator, Counter())[verdict.status] += 1
+        return {
+            name: {status: counts[status] for status in STATUSES} for name, counts in found.items()
+        }
+
+    @cached_property
+    def counts(self) -> dict[Status, int]:
+        """How many verdicts have each status."""
+        found = Counter(verdict.status for verdict in self.verdicts)
+        return {status: found[status] for status in STATUSES}
+
+    def _unverified(self) -> list[str]:
+        verified = {
+            v.operator
+            for v in self.verdicts
+            if v.status == "pass" or (v.status == "fail" and v.kind == "bits")
+        }
+        claimed = () if self.claim is None else self.claim.content.operators
+        in_scope = {
+            v.operator for v in self.verdicts if v.observed != "not-run" or v.operator in claimed
+        }
+        if not self.verdicts:
+            return [f"nothing was verified: no case matches {self._sought()}"]
+        if not verified:
+            return ["nothing was verified"]
+        return [f"nothing of {name} was verified" for name in sorted(in_scope - verified)]
+
+    def _sought(self) -> str:
+        """Say what was asked for, and the operator that may have been meant."""
+        operator, case = self.selection.operator, self.selection.case
+        near = did_you_mean(operator, list(self.suite.specs)) if operator != "*" else ""
+        return f"operator '{operator}', case '{case}'{near}"
+
+    def replaced(self, **parts: object) -> Self:
+        """Return a certificate with other `parts`."""
+        mine = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate({**mine, **parts})
+
+    def content(self) -> dict[str, Any]:
+        """Return what certificate.json holds, as plain data; the verdicts come last."""
+        # What is left out of a claim or a declaration stays out of it.
+        found = self.model_dump(mode="json", exclude_unset=True)
+        verdicts = found.pop("verdicts")
+        return {"schema": SCHEMA, **found, "verdicts": verdicts}
+
+    def to_json(self) -> str:
+        """Return the text of certificate.json."""
+        return json.dumps(self.content(), indent=1) + "\n"

@@ -1,0 +1,250 @@
+"""Suite x backend -> certificate: the whole run."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from opcert.generator.backends import Backend, checked, closed
+from opcert.generator.certificate.certificate import Certificate, SuiteEntry
+from opcert.generator.certificate.entries import (
+    backend_entry,
+    claim_entry,
+    run_entry,
+    selection_entry,
+    this_platform,
+    waivers_entry,
+)
+from opcert.generator.certificate.resumption import going_on
+from opcert.generator.errors import Mistake, OpcertError, SpecError
+from opcert.generator.isolation.supervised import TIMEOUT, Supervised, hosted
+from opcert.generator.run.claims import Claim, read_claim
+from opcert.generator.run.excerpts import Excerpt
+from opcert.generator.run.support import support_of
+from opcert.generator.specification.yaml_source import Source
+from opcert.generator.suite.generation import generate
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verdicts.causes import causes
+from opcert.generator.verdicts.certification import Certification
+from opcert.generator.verdicts.confirmation import confirmed
+from opcert.generator.verdicts.verdict import FAILURES, Verdict
+from opcert.generator.verdicts.waivers import Waivers, read_waivers
+
+# Told each verdict, its number and how many there will be.
+OnVerdict = Callable[[Verdict, int, int], None]
+
+
+class IdleWaiverError(SpecError):
+    """A run of which no failure is what a waiver speaks of, with its certificate."""
+
+    def __init__(self, mistakes: list[Mistake], certificate: Certificate) -> None:
+        super().__init__(mistakes)
+        self.certificate = certificate
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run that was interrupted, with the certificate of what was reached."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        super().__init__()
+        self.certificate = certificate
+
+
+def certify(
+    backend: str | Backend,
+    suite: str | Path | Suite | None = None,
+    isolated: bool | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    specs: str | Path | None = None,
+    operator: str = "*",
+    case: str = "*",
+    feature_level: str | None = None,
+    claim: str | Path | Source | None = None,
+    waivers: str | Path | Source | None = None,
+    stop_at_failure: bool = False,
+    timeout: float = TIMEOUT,
+    memory: int = 0,
+    progress: OnVerdict = lambda *_: None,
+    resume: Certificate | None = None,
+) -> Certificate:
+    """Run the cases of a suite on a backend, and certify what it did.
+
+    `backend` is an object, which runs in this process, or what `load` looks up; `options` then go
+    to its constructor, and it runs in a process of its own unless it is the reference, or as
+    `isolated` says. There a call may take `timeout` seconds, and the process `memory` bytes (0 for
+    any); one that crashes or hangs is a verdict. `suite` is a folder, by default the core suite of
+    opcert; without it and with `specs`, it is made from those, which the reference then follows
+    too. `operator` and `case` are globs. `claim` says what the backend is claimed to support,
+    `waivers` which failures are known. `resume` is the certificate of a former run of the same,
+    whose cases that are not-run are run now; where there are none, it is returned.
+
+    Raises:
+        OpcertError: backend, suite, specs, selection, claim or waivers are at fault, or are not
+            those of `resume`.
+        Interrupted: with the certificate of what was reached, the rest not-run.
+    """
+    opened = opened_suite(suite, specs, operator)
+    given = dict(options or {})
+    # Read before the backend is made, which may change the current folder.
+    claimed, level = _claimed(claim, opened, operator, feature_level)
+    known = None if waivers is None else read_waivers(_file(waivers), opened, given.get("device"))
+    here = this_platform()
+    found = _backend(backend, given, specs, isolated, timeout, memory)
+    with ExitStack() as stack:
+        stack.callback(closed, found)
+        begin = partial(Certification, found, opened, level, claimed)
+        begun = Certificate(
+            suite=SuiteEntry(**opened.identity),
+            selection=selection_entry(operator, case, level),
+            backend=backend_entry(found, given, support_of(found, opened)),
+            run=run_entry(found, timeout, memory),
+            claim=claim_entry(claimed),
+            waivers=waivers_entry(known),
+            platform=here,
+            files={},
+            excerpts={},
+            verdicts=tuple(_not_run(opened, operator, case)),
+        )
+        if resume is not None:
+            begun = going_on(resume, begun)
+            if not resume.counts["not-run"]:
+                return resume
+        return _concluded(begin, begun, known, progress, stop_at_failure)
+
+
+def _concluded(
+    begin: Callable[..., Certification],
+    begun: Certificate,
+    known: Waivers | None,
+    progress: OnVerdict,
+    stop_at_failure: bool,
+) -> Certificate:
+    """Run the cases that `begun` has not run, and return the certificate that it becomes.
+
+    Raises:
+        Interrupted: with the certificate of what was reached.
+    """
+    chosen = {verdict.case: verdict for verdict in begun.verdicts}
+    left = [case for case, verdict in chosen.items() if verdict.status == "not-run"]
+    former = [verdict for case, verdict in chosen.items() if verdict.status != "not-run"]
+    former = former if known is None else list(map(known.lifted, former))
+    certification = begin(former=former, repeated=begun.run.repeated)
+    ended = _run(certification, left, known, progress, stop_at_failure)
+    chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
+    # Once all have run, so that it is the same failures however often the run was interrupted.
+    if all(verdict.status != "not-run" for verdict in chosen.values()) and not ended:
+        chosen |= _confirmed(certification.backend, begin, chosen)
+    raw = list(chosen.values())
+    verdicts = tuple(raw if known is None else map(known.applied, raw))
+    certificate = begun.replaced(
+        run=begun.run.model_copy(update={"repeated": certification.repeated}),
+        excerpts=_telling(verdicts, {**begun.excerpts, **certification.excerpts}, certification),
+        verdicts=verdicts,
+    )
+    if ended:
+        # What it has not reached may be what a waiver is for.
+        raise Interrupted(certificate)
+    if known is not None and (mistakes := known.idle(raw)):
+        raise IdleWaiverError(mistakes, certificate)
+    return certificate
+
+
+def _telling(
+    verdicts: Sequence[Verdict], excerpts: Mapping[str, Excerpt], certification: Certification
+) -> dict[str, Excerpt]:
+    """Return of `excerpts` those of the smallest case of each cause."""
+    cases = {case.id: case for _, case in certification.suite}
+    smallest = [cause.smallest(cases).case for cause in causes(verdicts)]
+    return {case: excerpts[case] for case in smallest if case in excerpts}
+
+
+def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
+    """Yield the verdicts before anything has run, of the cases that were chosen."""
+    for of, each in suite:
+        name = of.index.operator
+        if fnmatchcase(name, operator) and fnmatchcase(each.id, case):
+            yield Verdict(each.id, name, "not-run", None, "not-run", each.rules, "")
+
+
+def _confirmed(
+    backend: Backend, begin: Callable[[], Certification], verdicts: Mapping[str, Verdict]
+) -> dict[str, Verdict]:
+    """Confirm failures where the backend can be made afresh; an interrupt ends that alone."""
+    if not isinstance(backend, Supervised):
+        return {}
+    try:
+        return confirmed(backend, begin, verdicts)
+    except KeyboardInterrupt:
+        return {}
+
+
+def _run(
+    certification: Certification,
+    chosen: Sequence[str],
+    known: Waivers | None,
+    progress: OnVerdict,
+    stop_at_failure: bool,
+) -> bool:
+    """Run cases until they are done, or return True where an interrupt ended them."""
+    try:
+        for number, name in enumerate(chosen, 1):
+            verdict = certification.verdict(name)
+            verdict = verdict if known is None else known.applied(verdict)
+            progress(verdict, number, len(chosen))
+            if stop_at_failure and verdict.status in FAILURES:
+                break
+    except KeyboardInterrupt:
+        if isinstance(certification.backend, Supervised):
+            certification.backend.stop()
+        return True
+    return False
+
+
+def _claimed(
+    claim: str | Path | Source | None, suite: Suite, operator: str, feature_level: str | None
+) -> tuple[Claim | None, str | None]:
+    """Return the claim, and the feature level to certify."""
+    if claim is None:
+        return None, feature_level
+    found = read_claim(_file(claim), suite, operator)
+    return found, found.feature_level(feature_level)
+
+
+def _file(given: str | Path | Source) -> Path | Source:
+    return given if isinstance(given, Source) else Path(given)
+
+
+def opened_suite(
+    suite: str | Path | Suite | None, specs: str | Path | None = None, operator: str = "*"
+) -> Suite:
+    """Return the suite in a folder, that of opcert, or one made of `specs`."""
+    if isinstance(suite, Suite):
+        return suite
+    found = Path(specs) if specs is not None else None
+    if suite is not None or specs is None:
+        return Suite(Path(suite) if suite is not None else None, found)
+    with tempfile.TemporaryDirectory() as folder:
+        generate(Path(folder) / "suite", specs, operator=operator)
+        return Suite(Path(folder) / "suite", found)
+
+
+def _backend(
+    backend: str | Backend,
+    options: dict[str, Any],
+    specs: str | Path | None,
+    isolated: bool | None,
+    timeout: float,
+    memory: int,
+) -> Backend:
+    if not isinstance(backend, str):
+        if isolated:
+            text = "an object runs in this process; expected what `--backend` takes, to isolate it"
+            raise OpcertError(text)
+        return checked(backend, type(backend).__name__)
+    if backend == "reference" and specs is not None:
+        options = {"specs": str(specs), **options}
+    return hosted(backend, options, isolated, timeout=timeout, memory=memory)

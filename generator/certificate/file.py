@@ -1,0 +1,182 @@
+"""Certificate <-> certificate.json: where it goes, written whole, read strictly, its schema."""
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from opcert.generator.certificate.certificate import SCHEMA, Certificate
+from opcert.generator.errors import OpcertError, SuiteError
+from opcert.generator.given_files import content, make_folder
+from opcert.generator.specification.model_mistakes import first_mistake
+from opcert.generator.suite.suite import default_folder
+
+NAME = "certificate.json"
+# The most bytes that are read; that of the largest suite has a tenth of it.
+LARGEST = 1 << 28
+# What the rest of a file says already.
+_FOLLOWS = {"schema", *Certificate.model_computed_fields}
+_CHANGED = "it was changed or cut short; expected it as opcert wrote it"
+
+
+def certificate_path(out: Path, suite: Path | None) -> Path:
+    """Return where in the folder `out`, which is made, a certificate goes: never into the suite.
+
+    Raises:
+        OpcertError: `out` is in a suite's folder, or cannot be made.
+    """
+    try:
+        target = out.resolve() / NAME
+        refuse_suite(target, suite)
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{out}: cannot be made: {reason}") from None
+    make_folder(target.parent)
+    if target.is_dir():
+        raise OpcertError(f"{target}: a folder; expected a file, or nothing")
+    return target
+
+
+def refuse_suite(target: Path, suite: Path | None) -> None:
+    """Refuse to write `target`, a resolved path, into a suite.
+
+    Raises:
+        SuiteError: it is in the folder of opcert's own suite, or of `suite`.
+    """
+    for folder in {default_folder().resolve(), (suite or default_folder()).resolve()}:
+        if target.is_relative_to(folder):
+            raise SuiteError(f"{target}: is inside the suite {folder}; expected a place outside")
+
+
+def write_certificate(certificate: Certificate, target: Path) -> None:
+    """Write a certificate to the file `target`, whole or not at all.
+
+    Raises:
+        OpcertError: it cannot be written.
+    """
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        fresh.write_text(certificate.to_json(), encoding="utf-8")
+        fresh.replace(target)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """Return the certificate in the file at `path`.
+
+    Raises:
+        OpcertError: it is none, of another schema, of another form, or contradicts itself.
+    """
+    path = Path(path)
+    data = _data(path, _text(path))
+    if not isinstance(data, dict) or "schema" not in data:
+        raise OpcertError(f"{path}: no certificate; expected what `opcert certify --out` writes")
+    if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
+        raise OpcertError(
+            f"{path}: schema {json.dumps(data['schema'])[:60]}; this opcert reads schema {SCHEMA}: "
+            "use the opcert that wrote it"
+        )
+    # What follows from the rest is computed anew, and then has to be what the file says.
+    stated = {name: data[name] for name in data if name not in _FOLLOWS}
+    try:
+        found = Certificate.model_validate_json(json.dumps(stated))
+    except ValidationError as error:
+        raise OpcertError(f"{path}: {first_mistake(error)}; {_CHANGED}") from None
+    for place, says, follows in differences(data, found.content()):
+        text = f"found {says}, but {follows} follows from the rest"
+        raise OpcertError(f"{path}: {'.'.join(place)}: {text}; {_CHANGED}")
+    return found
+
+
+def _text(path: Path) -> str:
+    wanted = "expected a certificate that `opcert certify --out` wrote"
+    try:
+        data = content(path, LARGEST)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{path}: {reason}; {wanted}") from None
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        found = f"0x{data[error.start]:02x} at byte {error.start}"
+        raise OpcertError(f"{path}: not UTF-8: found {found}; {wanted}") from None
+
+
+class _Repeating(dict[str, Any]):
+    """An object of JSON that has a key twice."""
+
+    key: str
+
+
+def _data(path: Path, text: str) -> Any:
+    repeating: list[_Repeating] = []
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = _Repeating(pairs)
+        if len(found) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            found.key = next(key for key, count in counts.items() if count > 1)
+            repeating.append(found)
+        return found
+
+    try:
+        data = json.loads(text, object_pairs_hook=made, parse_float=_finite, parse_constant=_finite)
+        json.dumps(data, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        place = f"{path}:{error.lineno}:{error.colno}"
+        raise OpcertError(f"{place}: not JSON: {error.msg}; {_CHANGED}") from None
+    except (ValueError, RecursionError) as error:
+        raise OpcertError(f"{path}: not JSON: {error}; {_CHANGED}") from None
+    if repeating:
+        place = ".".join((*next(_places_of(repeating[-1], data, ())), repeating[-1].key))
+        raise OpcertError(f"{path}: {place}: stands twice; expected one of them; {_CHANGED}")
+    return data
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number that JSON has")
+    return number
+
+
+def _places_of(wanted: object, data: Any, place: Sequence[str]) -> Iterator[Sequence[str]]:
+    if data is wanted:
+        yield place
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, each in items:
+        if isinstance(each, dict | list):
+            yield from _places_of(wanted, each, (*place, str(key)))
+
+
+def differences(
+    one: Any, other: Any, place: Sequence[str] = ()
+) -> Iterator[tuple[Sequence[str], str, str]]:
+    """Yield where two pieces of plain data differ, and what is there in either."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            yield from differences(one.get(key, ...), other.get(key, ...), (*place, key))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, pair in enumerate(zip(one, other, strict=True)):
+            yield from differences(*pair, (*place, str(number)))
+    elif one != other or isinstance(one, bool) != isinstance(other, bool):
+        yield place, _shown(one), _shown(other)
+
+
+def _shown(part: Any) -> str:
+    return "nothing" if part is ... else json.dumps(part)[:60]
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of certificate.json."""
+    schema = Certificate.model_json_schema(mode="serialization")
+    schema["properties"] = {"schema": {"const": SCHEMA}, **schema["properties"]}
+    schema["required"] = ["schema", *schema["required"]]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

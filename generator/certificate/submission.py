@@ -1,0 +1,145 @@
+"""A certificate and the files beside it -> the folder that is handed in, written whole."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+from opcert.generator.certificate.certificate import FILE_NAME, Certificate
+from opcert.generator.certificate.file import LARGEST, NAME, certificate_path
+from opcert.generator.errors import OpcertError
+from opcert.generator.given_files import opened
+
+CLAIM, WAIVERS = "claim.yaml", "waivers.yaml"
+SIGNATURE = f"{NAME}.sig"
+# What every certificate has, and hardly another file of its name.
+_PARTS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
+# The most files that are looked at.
+MOST = 10_000
+
+
+def submission_path(out: Path, suite: Path | None) -> Path:
+    """Return where in the folder `out`, which is made, a certificate goes.
+
+    The folder is what is handed in, so that it holds nothing, or a former submission.
+
+    Raises:
+        OpcertError: `out` is in a suite's folder, cannot be made, or holds something else.
+    """
+    target = certificate_path(out, suite)
+    former = _former(target.parent)
+    if former is None:
+        text = "is no certificate; move it away, or name another folder by --out"
+        raise OpcertError(f"{target}: {text}")
+    for name in files_below(target.parent):
+        path = target.parent / name
+        if name in (NAME, SIGNATURE):
+            continue
+        if name not in former:
+            text = "is no part of a submission; expected an empty folder, or a former submission"
+            raise OpcertError(f"{path}: {text}: move it, or name another folder by --out")
+        if _digest(path) != former[name]:
+            raise OpcertError(f"{path}: was changed since it was written; move it away first")
+    return target
+
+
+def write_submission(
+    certificate: Certificate,
+    target: Path,
+    files: Mapping[str, bytes],
+    sign: Callable[[bytes], bytes] | None = None,
+) -> Certificate:
+    """Write `files` and a certificate that has their digests beside them, in place of a former one.
+
+    Everything is written before anything is replaced. Returns the certificate.
+
+    Raises:
+        OpcertError: it cannot be written.
+    """
+    digests = {name: sha256(files[name]).hexdigest() for name in sorted(files)}
+    stated = certificate.replaced(files=digests)
+    text = stated.to_json().encode()
+    parts = {**files, NAME: text}
+    if sign is not None:
+        parts[SIGNATURE] = sign(text)
+    folder = target.parent
+    stale = [name for name in (*(_former(folder) or ()), SIGNATURE) if name not in parts]
+    fresh: dict[Path, Path] = {}
+    try:
+        for name, data in parts.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fresh[path] = path.with_name(f".{path.name}.{os.getpid()}")
+            fresh[path].write_bytes(data)
+        for name in stale:
+            _remove(folder, name)
+        for path, each in fresh.items():
+            each.replace(path)
+    except OSError as error:
+        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
+    finally:
+        for each in fresh.values():
+            with suppress(OSError):
+                each.unlink(missing_ok=True)
+    return stated
+
+
+def _remove(folder: Path, name: str) -> None:
+    """Remove a file, and the folders that it leaves empty."""
+    path = folder / name
+    path.unlink(missing_ok=True)
+    for parent in path.parents:
+        if parent == folder or not parent.is_dir() or any(parent.iterdir()):
+            break
+        parent.rmdir()
+
+
+def _former(folder: Path) -> dict[str, str] | None:
+    """Return the files of the certificate in a folder, with their digests: {} where none is.
+
+    None stands for something else of its name.
+    """
+    place = folder / NAME
+    if not place.is_symlink() and not place.exists():
+        return {}
+    if place.is_symlink() or not place.is_file():
+        return None
+    try:
+        with place.open("rb") as file:
+            found: Any = json.loads(file.read(LARGEST))
+        if not found.keys() >= _PARTS:
+            return None
+        files = found["files"].items()
+        return {name: str(each) for name, each in files if re.fullmatch(FILE_NAME, name)}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _digest(path: Path) -> str:
+    try:
+        with opened(path) as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def files_below(folder: Path) -> Iterator[str]:
+    """Yield what lies below a folder: files, links, which are not followed, and closed folders.
+
+    There are no more than `MOST`.
+    """
+    left = MOST
+    closed: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=closed.append):
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        folders[:] = sorted(name for name in folders if name not in links)
+        for name in sorted([*names, *links]):
+            yield (Path(parent) / name).relative_to(folder).as_posix()
+            left -= 1
+            if not left:
+                return
+    yield from (Path(each.filename).relative_to(folder).as_posix() for each in closed)

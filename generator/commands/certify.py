@@ -1,0 +1,252 @@
+"""opcert certify: a run, or one for each configuration; its certificate, answer and exit code."""
+
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from opcert.generator.commands.options import (
+    AT_FAULT,
+    CONFORMANT,
+    INTERRUPTED,
+    NOT_CONFORMANT,
+    BackendOption,
+    BackendOptions,
+    FeatureLevelOption,
+    InProcessOption,
+    OperatorOption,
+    SpecsOption,
+    SuiteOption,
+    TimeoutOption,
+    reports_errors,
+    say,
+    tell,
+    tell_strangers,
+)
+from opcert.generator.errors import OpcertError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from opcert.generator.certificate.certificate import Certificate
+    from opcert.generator.certificate.signing import Sign
+    from opcert.generator.isolation.configuration import Configuration
+    from opcert.generator.suite.suite import Suite
+
+_SAID = {
+    CONFORMANT: "conformant",
+    NOT_CONFORMANT: "not conformant",
+    AT_FAULT: "at fault",
+    INTERRUPTED: "interrupted",
+}
+
+
+@reports_errors
+def certify(
+    backend: BackendOption = "reference",
+    backend_option: BackendOptions = None,
+    suite: SuiteOption = None,
+    operator: OperatorOption = "*",
+    case: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases.")] = "*",
+    specs: SpecsOption = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the certificate; it holds nothing else.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the certificate in --out.")
+    ] = False,
+    feature_level: FeatureLevelOption = None,
+    claim: Annotated[
+        Path | None, typer.Option(help="File that says what is supported; nothing else counts.")
+    ] = None,
+    waivers: Annotated[
+        Path | None, typer.Option(help="File of known failures, which do not block.")
+    ] = None,
+    in_process: InProcessOption = False,
+    timeout: TimeoutOption = 60.0,
+    memory: Annotated[
+        int, typer.Option(min=0, metavar="MIB", help="Of the backend's process at most; 0: any.")
+    ] = 0,
+    stop_at_failure: Annotated[
+        bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the certificate, instead of the answer.")
+    ] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="PEM file of an Ed25519 private key to sign with."),
+    ] = None,
+) -> None:
+    """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
+    from opcert.generator.backends import options_of
+    from opcert.generator.certificate.certify_suite import certify as run
+    from opcert.generator.certificate.certify_suite import opened_suite
+    from opcert.generator.certificate.submission import CLAIM, WAIVERS
+    from opcert.generator.isolation.configuration import configurations
+    from opcert.generator.specification.yaml_source import Source
+
+    if sign is not None and out is None:
+        raise OpcertError("--sign needs --out, the folder of the certificate to sign")
+    # A wrong key costs no run, and no backend sees the passphrase.
+    signs = None if sign is None else _signer(sign)
+    if resume and out is None:
+        raise OpcertError("--resume needs --out, the folder of the certificate to go on from")
+    paths = {CLAIM: claim, WAIVERS: waivers}
+    given = {name: Source(path) for name, path in paths.items() if path is not None}
+    isolated = False if in_process else None
+    found = configurations(backend, options_of(backend_option), isolated)
+    if as_json and len(found) > 1:
+        raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
+    opened = opened_suite(suite, specs, operator)
+    _say_near(opened, operator, case)
+    begin = partial(
+        run,
+        backend,
+        opened,
+        isolated,
+        specs=specs,
+        operator=operator,
+        case=case,
+        feature_level=feature_level,
+        claim=given.get(CLAIM),
+        waivers=given.get(WAIVERS),
+        stop_at_failure=stop_at_failure,
+        timeout=timeout,
+        memory=memory << 20,
+    )
+    # Looked up before the backend runs, which may change the current folder.
+    place = None if out is None else out.absolute()
+    copies = {name: source.content for name, source in given.items()}
+    files = partial(_files, opened, specs, copies)
+    write = partial(_written, files=files, sign=signs)
+    resumed = _resumed(place, found) if resume else ()
+    certified = partial(_certified, begin, write, place, suite, resumed, as_json, opened)
+    raise typer.Exit(certified(found[0]) if len(found) == 1 else _each(certified, found))
+
+
+def _say_near(suite: "Suite", operator: str, case: str) -> None:
+    """Say which case may have been meant, where none is chosen."""
+    ids = [each.id for of, each in suite if fnmatchcase(of.index.operator, operator)]
+    if ids and not any(fnmatchcase(each, case) for each in ids):
+        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
+        say(f"opcert: no case matches '{case}'{near}", err=True)
+
+
+def _signer(path: Path) -> "Sign":
+    """Return what signs with the key at `path`; say so where others can read it."""
+    from opcert.generator.certificate.signing import is_exposed, signer
+
+    found = signer(path)
+    if is_exposed(path):
+        say(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
+    return found
+
+
+def _files(
+    suite: "Suite", specs: Path | None, copies: "Mapping[str, bytes]", certificate: "Certificate"
+) -> "Mapping[str, bytes]":
+    """Return what stands beside a certificate; that of a run that was interrupted has no report."""
+    from opcert.generator.report.files import report_files
+
+    done = not certificate.counts["not-run"]
+    return {**copies, **(report_files(certificate, suite, specs) if done else {})}
+
+
+def _written(
+    certificate: "Certificate",
+    target: Path,
+    files: "Callable[[Certificate], Mapping[str, bytes]]",
+    sign: "Sign | None",
+) -> "Certificate":
+    """Write a certificate and the files beside it, and return it as it is written."""
+    from opcert.generator.certificate.submission import write_submission
+
+    stated = write_submission(certificate, target, files(certificate), sign)
+    say(f"wrote {target}{' and its signature' if sign else ''}", err=True)
+    return stated
+
+
+def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Configuration]":
+    """Return the configurations that have a certificate to go on from; the others begin.
+
+    Raises:
+        OpcertError: there is none.
+    """
+    from opcert.generator.certificate.file import NAME, read_certificate
+
+    if out is None:
+        return ()
+    resumed = [each for each in found if (out / each.name / NAME).exists()]
+    if not resumed:
+        read_certificate(out / found[0].name / NAME)
+    return resumed
+
+
+def _each(certified: "Callable[[Configuration], int]", found: "Sequence[Configuration]") -> int:
+    """Certify one configuration after the other, and return the worst exit code."""
+    codes: dict[str, int] = {}
+    for each in found:
+        say(f"{each.name}:")
+        try:
+            codes[each.name] = certified(each)
+        except OpcertError as error:
+            tell(error)
+            codes[each.name] = AT_FAULT
+        except KeyboardInterrupt:
+            codes[each.name] = INTERRUPTED
+        if codes[each.name] == INTERRUPTED:
+            break
+    said = (f"{each.name} {_SAID.get(codes.get(each.name, -1), 'not begun')}" for each in found)
+    say(f"{len(found)} configurations: {'; '.join(said)}")
+    return max(codes.values())
+
+
+def _certified(
+    begin: "Callable[..., Certificate]",
+    write: "Callable[[Certificate, Path], Certificate]",
+    out: Path | None,
+    suite: Path | None,
+    resumed: "Sequence[Configuration]",
+    as_json: bool,
+    opened: "Suite",
+    configuration: "Configuration",
+) -> int:
+    """Certify one configuration, write its certificate, print it, and return its exit code."""
+    from opcert.generator.certificate.certify_suite import IdleWaiverError, Interrupted
+    from opcert.generator.certificate.file import NAME, read_certificate
+    from opcert.generator.certificate.submission import submission_path
+    from opcert.generator.report.terminal import console, progress, show
+
+    folder = None if out is None else out / configuration.name
+    former, target, interrupted = None, None, False
+    if folder is not None:
+        former = read_certificate(folder / NAME) if configuration in resumed else None
+        target = submission_path(folder, suite)
+    if former is not None:
+        left = former.counts["not-run"]
+        say(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
+    try:
+        with progress(console(stderr=True)) as on_verdict:
+            certificate = begin(options=configuration.options, resume=former, progress=on_verdict)
+    except Interrupted as reached:
+        certificate, interrupted = reached.certificate, True
+    except IdleWaiverError as error:
+        # The run is not lost, though its waivers have to be mended.
+        if target is not None:
+            write(error.certificate, target)
+        raise
+    tell_strangers(certificate, opened)
+    if target is not None:
+        certificate = write(certificate, target)
+    if as_json:
+        typer.echo(certificate.to_json(), nl=False)
+    else:
+        show(certificate, console())
+    if interrupted:
+        say("opcert: interrupted; the cases that were not reached are not-run", err=True)
+        return INTERRUPTED
+    return CONFORMANT if certificate.conformant else NOT_CONFORMANT

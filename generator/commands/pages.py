@@ -1,0 +1,94 @@
+"""Commands that show what a backend is held to, and what became of it: docs, explain, report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opcert.generator.commands.options import (
+    BackendOptions,
+    OperatorOption,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+    say,
+    say_lines,
+)
+from opcert.generator.errors import OpcertError
+
+
+@reports_errors
+def docs(
+    out: Annotated[Path, typer.Option(help="Folder of the pages, of which it has nothing else.")],
+    specs: SpecsOption = None,
+    operator: OperatorOption = "*",
+    suite: SuiteOption = None,
+) -> None:
+    """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
+    from opcert.generator.certificate.file import refuse_suite
+    from opcert.generator.pages.site import pages_of, write_pages
+    from opcert.generator.specification.files import specs_in
+    from opcert.generator.suite.suite import Suite
+
+    refuse_suite(out.resolve(), suite)
+    pages = pages_of(specs_in(specs, operator), Suite(suite, specs))
+    write_pages(out, pages)
+    say(f"wrote {out / 'index.html'}, and a page for each operator")
+
+
+@reports_errors
+def explain(
+    case: Annotated[str, typer.Argument(help="The id of a case, or a glob that one id matches.")],
+    suite: SuiteOption = None,
+    specs: SpecsOption = None,
+    backend: Annotated[
+        str | None, typer.Option(help="Have the program call this backend; as for certify.")
+    ] = None,
+    backend_option: BackendOptions = None,
+) -> None:
+    """Show one case: what it calls, why, what is expected, and a program that makes the call."""
+    from opcert.generator.backends import options_of, program_for
+    from opcert.generator.pages.accounts import account_of
+    from opcert.generator.pages.case_programs import program_of
+    from opcert.generator.pages.explain import found_case, told
+    from opcert.generator.suite.suite import Suite
+
+    if backend_option and backend is None:
+        raise OpcertError("--backend-option without --backend; name the backend that it is for")
+    options = options_of(backend_option)
+    opened = Suite(suite, specs)
+    operator, found = found_case(opened, case)
+    account = account_of(operator, found, specs)
+    made = None if backend is None else program_for(backend, options)
+    say_lines(told(account, program_of(operator, found, made)))
+
+
+@reports_errors
+def report(
+    certificates: Annotated[
+        list[Path], typer.Argument(help="Certificates, or the folders of them; the first leads.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write HTML to, and JUnit XML of a single one.")
+    ] = None,
+    suite: SuiteOption = None,
+    specs: SpecsOption = None,
+) -> None:
+    """Show a certificate again, or several side by side: what differs, regressed, was mended."""
+    from opcert.generator.certificate.file import NAME, read_certificate, refuse_suite
+    from opcert.generator.report.files import report_files, side_by_side, write_report
+    from opcert.generator.report.terminal import console, show, show_side_by_side
+    from opcert.generator.suite.suite import Suite
+
+    read = [read_certificate(each / NAME if each.is_dir() else each) for each in certificates]
+    if len(read) == 1:
+        show(read[0], console())
+    else:
+        show_side_by_side(read, console())
+    if out is not None:
+        refuse_suite(out.resolve(), suite)
+        files = (
+            side_by_side(read) if read[1:] else report_files(read[0], Suite(suite, specs), specs)
+        )
+        write_report(out, files)
+        say(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")

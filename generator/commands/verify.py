@@ -1,0 +1,157 @@
+"""opcert verify: a certificate or its folder, as a third party checks it; flaws and exit code."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from opcert.generator.commands.options import (
+    BackendOptions,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+    say,
+    tell_strangers,
+)
+from opcert.generator.errors import OpcertError
+
+if TYPE_CHECKING:
+    from opcert.generator.certificate.certificate import Certificate
+    from opcert.generator.suite.suite import Suite
+    from opcert.generator.verification.flaws import Flaw
+
+SOUND, FLAWED = 0, 1
+
+
+@reports_errors
+def verify(
+    path: Annotated[Path, typer.Argument(help="certificate.json, or the folder that it is in.")],
+    suite: SuiteOption = None,
+    specs: SpecsOption = None,
+    key: Annotated[
+        Path | None, typer.Option(help="PEM file of the public key that it was signed with.")
+    ] = None,
+    rerun: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Run so many of its cases again.")
+    ] = 0,
+    backend: Annotated[
+        str | None, typer.Option(help="What they are run on, as for certify.")
+    ] = None,
+    backend_option: BackendOptions = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the choice of cases to run again; else one at random.")
+    ] = None,
+) -> None:
+    """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
+    from opcert.generator.certificate.file import read_certificate
+    from opcert.generator.report.terminal import answer
+    from opcert.generator.verification.submission_checks import (
+        certificate_in,
+        folder_flaws,
+        form_flaws,
+    )
+    from opcert.generator.verification.verification import flaws_of
+
+    if bool(rerun) != (backend is not None):
+        raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
+    target = certificate_in(path)
+    certificate = read_certificate(target)
+    flaws, unchecked = _signature_flaws(target, key)
+    flaws += form_flaws(target, certificate)
+    if path.is_dir():
+        flaws += folder_flaws(path, certificate)
+    elif certificate.files:
+        unchecked.append("the files beside it (name the folder)")
+    opened = _opened(certificate, suite, specs)
+    found = flaws_of(certificate, opened)
+    flaws += found
+    if path.is_dir():
+        unmade, left_out = _report_flaws(certificate, opened, specs, sound=not found)
+        flaws, unchecked = flaws + unmade, unchecked + left_out
+    if backend is not None:
+        flaws += _again(certificate, opened, rerun, seed, backend, backend_option or [], specs)
+    tell_strangers(certificate, opened)
+    for flaw in flaws:
+        say(str(flaw))
+    left = f"; not checked: {', '.join(unchecked)}" if unchecked else ""
+    left = _made_by(certificate) + left
+    if flaws:
+        say(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
+        raise typer.Exit(FLAWED)
+    say(f"sound: {answer(certificate)}{left}")
+
+
+def _made_by(certificate: "Certificate") -> str:
+    """Say that another opcert made a certificate, where it did."""
+    from importlib.metadata import version
+
+    from opcert.generator.verification.report_checks import is_ours
+
+    if is_ours(certificate):
+        return ""
+    made = certificate.platform.opcert
+    return f"; made by opcert {made}, checked with the rules of {version('opcert')}"
+
+
+def _report_flaws(
+    certificate: "Certificate", suite: "Suite", specs: Path | None, *, sound: bool
+) -> "tuple[list[Flaw], list[str]]":
+    """Return what is wrong with the files beside a certificate, and which cannot be compared."""
+    from opcert.generator.verification.report_checks import is_ours, name_flaws, report_flaws
+
+    if not is_ours(certificate):
+        return [], ["the report (another opcert made it)"]
+    wrong = list(name_flaws(certificate))
+    if not sound:
+        return wrong, ["the report (the certificate has flaws)"]
+    differing, unmade = report_flaws(certificate, suite, specs)
+    return wrong + differing, [f"{name} (name its --specs)" for name in unmade]
+
+
+def _signature_flaws(target: Path, key: Path | None) -> "tuple[list[Flaw], list[str]]":
+    """Return what is wrong with the signature, and what is not checked of it."""
+    from opcert.generator.verification.flaws import Flaw
+    from opcert.generator.verification.submission_checks import signature_beside
+
+    text = signature_beside(target)
+    if key is None:
+        return [], ["who made it (no signature)" if text is None else "the signature (no --key)"]
+    from opcert.generator.certificate.signing import public_key, wrong_signature
+
+    known = public_key(key)
+    if text is None:
+        return [Flaw(f"{target.name}.sig", f"found none; expected one that {key} holds for")], []
+    wrong = wrong_signature(text, target.read_bytes(), known)
+    return [Flaw(f"{target.name}.sig", wrong)] if wrong else [], []
+
+
+def _opened(certificate: "Certificate", suite: Path | None, specs: Path | None) -> "Suite":
+    """Return the suite in a folder, one made of `specs` as the certificate's was, or opcert's."""
+    from opcert.generator.suite.suite import Suite
+    from opcert.generator.verification.verification import regenerated
+
+    if specs is not None and suite is None:
+        return regenerated(certificate.suite, specs)
+    return Suite(suite, specs)
+
+
+def _again(
+    certificate: "Certificate",
+    suite: "Suite",
+    count: int,
+    seed: int | None,
+    backend: str,
+    options: list[str],
+    specs: Path | None,
+) -> "list[Flaw]":
+    """Run a sample of the cases again, and say which it is."""
+    from secrets import randbelow
+
+    from opcert.generator.backends import options_of
+    from opcert.generator.verification.rerun import rerun_flaws, sample
+
+    seed = randbelow(1 << 32) if seed is None else seed
+    sampled = sample(certificate, suite, count, seed)
+    say(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
+    given = options_of(options)
+    return list(rerun_flaws(certificate, suite, sampled, backend, given, specs))

@@ -1,0 +1,117 @@
+"""Specs x backend -> findings: each operator searched in turn, for its share of the time."""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hypothesis.configuration import set_hypothesis_home_dir
+
+from opcert.generator.backends import Backend, checked, closed, load
+from opcert.generator.errors import OpcertError
+from opcert.generator.exploration.search import Explored, Open, Search
+from opcert.generator.exploration.trials import Trials
+from opcert.generator.isolation.supervised import TIMEOUT, Supervised, hosted
+from opcert.generator.specification.files import references_in, specs_in
+
+Make: TypeAlias = Callable[[], Backend]
+
+
+def explore(
+    backend: str | Backend | Make,
+    *,
+    options: Mapping[str, Any] | None = None,
+    specs: str | Path | None = None,
+    operator: str = "*",
+    minutes: float = 1,
+    seed: int = 0,
+    isolated: bool | None = None,
+    timeout: float = TIMEOUT,
+) -> Iterator[Explored]:
+    """Try fresh calls of each operator in turn, and yield what became of it.
+
+    `backend` is an object, which is left open, what makes one, or what `load` looks up, which runs
+    in a process of its own unless it is the reference, or as `isolated` says; a call that ends that
+    process, or takes longer than `timeout` seconds, is a finding. The operators share the time
+    alike; getting ready for one is not counted. An interrupt passes on once what was found so far
+    is yielded.
+
+    Raises:
+        OpcertError: backend, specs or selection are at fault.
+    """
+    folder = Path(specs) if specs is not None else None
+    opened = _opening(backend, dict(options or {}), specs, isolated, timeout)
+    files = specs_in(folder, operator)
+    references = {**references_in(None), **references_in(folder)}
+    seconds = 60 * minutes
+    for left, spec_file in zip(range(len(files), 0, -1), files, strict=True):
+        trials = Trials(spec_file, references)
+        # What hangs takes its time from no other operator.
+        search = Search(opened, trials, max(seconds / left, 60 * minutes / len(files)))
+        begun = time.monotonic()
+        try:
+            search.run(seed)
+        finally:
+            yield search.explored()
+        seconds -= time.monotonic() - begun
+
+
+@contextmanager
+def without_traces() -> Iterator[None]:
+    """Let Hypothesis keep what it remembers in a folder that is gone behind it."""
+    with tempfile.TemporaryDirectory() as folder:
+        set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
+
+
+def _opening(
+    backend: str | Backend | Make,
+    options: dict[str, Any],
+    specs: str | Path | None,
+    isolated: bool | None,
+    timeout: float,
+) -> Open:
+    """Return what opens the backend, once that has been tried."""
+    if not isinstance(backend, str):
+        return _in_python(backend, isolated)
+    if backend == "reference" and specs is not None:
+        options = {"specs": str(specs), **options}
+    first = hosted(backend, options, isolated, timeout=timeout)
+    closed(first)
+    if isinstance(first, Supervised):
+        return lambda: _restarted(first)
+    return lambda: _made(lambda: load(backend, **options))
+
+
+def _in_python(backend: Backend | Make, isolated: bool | None) -> Open:
+    if isolated:
+        text = "an object runs in this process; expected what `--backend` takes, to isolate it"
+        raise OpcertError(text)
+    if isinstance(backend, type) or (callable(backend) and not hasattr(backend, "run")):
+        closed(backend())
+        return lambda: _made(backend)
+    given = checked(backend, type(backend).__name__)
+    return lambda: nullcontext(given)
+
+
+@contextmanager
+def _made(make: Make) -> Iterator[Backend]:
+    backend = make()
+    try:
+        yield backend
+    finally:
+        closed(backend)
+
+
+@contextmanager
+def _restarted(backend: Supervised) -> Iterator[Backend]:
+    try:
+        backend.restart()
+        yield backend
+    finally:
+        closed(backend)

@@ -1,0 +1,255 @@
+"""Spec -> trials: a valid call that is drawn afresh, and the calls that belong beside it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.arrays.element_types import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    Array,
+    highest,
+    inverted,
+    name_of,
+)
+from opcert.generator.arrays.patterns import array_of, with_specials
+from opcert.generator.cases.changes import Change, after
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.drawing import InputSpace
+from opcert.generator.cases.laws import Laws, References
+from opcert.generator.cases.rows import Below, PossibleRows
+from opcert.generator.errors import ExpressionError, Inapplicable, SpecError, said
+from opcert.generator.run.stage import Step
+from opcert.generator.run.support import Support
+from opcert.generator.specification.files import SpecFile
+from opcert.generator.specification.samplers import Chance, Sampler
+
+# How many patterns data is drawn from, beside the elements numbered from 1.
+_PATTERNS = 1 << 16
+# How many ways of breaking a rule, one behind the other, are tried on a call.
+_TRIES = 8
+# Up to where a type has every whole number.
+_WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of breaking a rule."""
+
+    rule: str
+    name: str
+    change: Change
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A valid call, and the steps that try it."""
+
+    call: Call
+    steps: Sequence[Step]
+    levels: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return str(self.call)
+
+
+@dataclass(frozen=True)
+class _About:
+    """What a declaration can speak of in the call of a step."""
+
+    step: Step
+    rules: tuple[str, ...] = ()
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def _types(self) -> list[str]:
+        return [name_of(array.dtype) for array in self.step.inputs.values()]
+
+    @property
+    def type(self) -> str:
+        return self._types[0]
+
+    @property
+    def rank(self) -> int:
+        return next(iter(self.step.inputs.values())).ndim
+
+    @property
+    def index_types(self) -> frozenset[str]:
+        return frozenset(self._types[1:])
+
+
+class Trials:
+    """Draws trials of one operator.
+
+    Raises:
+        SpecError: no choice of levels is possible.
+    """
+
+    def __init__(self, spec_file: SpecFile, references: References) -> None:
+        self.file = spec_file
+        self.spec = spec_file.spec
+        self.conditions = Conditions(spec_file.spec)
+        self.laws = Laws(spec_file, references)
+        self.ways = [
+            Way(rule.id, name, change)
+            for rule in self.spec.rules
+            for name, change in rule.broken_by.items()
+        ]
+        try:
+            self._space = InputSpace(self.spec)
+            self._rows = PossibleRows(self._space.choices()[0])
+        except ExpressionError as error:
+            raise self._mistake(error, "") from None
+
+    def drawn(self, below: Below, chance: Chance) -> Trial | None:
+        """Draw a trial, or None where the draws come to nothing that decides anything.
+
+        Raises:
+            SpecError: the spec contradicts itself or its reference on what is drawn.
+        """
+        row, pattern = self._rows.read(below), below(_PATTERNS)
+        way, law = below(len(self.ways) + 1), below(len(self.spec.laws) + 1)
+        try:
+            call = self._space.call(row, "", Sampler(chance))
+        except Inapplicable:
+            return None
+        except ExpressionError as error:
+            raise self._mistake(error, "") from None
+        try:
+            if self.conditions.ambiguity(call) or self.conditions.standing(call).broken:
+                return None
+            steps = self._steps(call, pattern, way, law)
+            return Trial(call, steps, self._space.level_names(row))
+        except ExpressionError as error:
+            raise self._mistake(error, f", for {call}") from None
+
+    def _mistake(self, error: ExpressionError, context: str) -> SpecError:
+        return SpecError([self.file.mistake(error.place, f"{error}{context}")])
+
+    def supported(self, trial: Trial, support: Support) -> Sequence[Step]:
+        """Return the steps of `trial` that a backend does not declare to leave out."""
+        kept = self.conditions.standing(trial.call).kept
+        rules = self.spec.full_ids(*kept, *self.conditions.behaviours(trial.call))
+        about = _About(trial.steps[0], rules, trial.levels)
+        if support.why_left_out(self.spec.operator, about) is not None:
+            return ()
+        return [
+            step
+            for step in trial.steps
+            if not step.by_law or support.why_left_out(step.operator, _About(step)) is None
+        ]
+
+    def _steps(self, call: Call, pattern: int, way: int, law: int) -> Sequence[Step]:
+        inputs = self._inputs(call, pattern)
+        golden = self._golden(call, inputs)
+        valid = self._step(call, inputs, golden)
+        steps = [valid]
+        free = [name for name, tensor in call.inputs.items() if tensor.values is None]
+        if free:
+            other = {**inputs, **{name: inverted(inputs[name]) for name in free}}
+            beside = "with every bit of the data inverted"
+            steps.append(
+                self._step(call, other, self._golden(call, other), reuses=True, beside=beside)
+            )
+        steps.append(self._step(call, inputs, golden, reuses=True, beside="repeated"))
+        steps += self._rejection(call, inputs, valid, way)
+        return [*steps, *self._law(law, call, inputs, golden)]
+
+    def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
+        if not pattern:
+            return {name: _counted(tensor) for name, tensor in call.inputs.items()}
+        tensors = call.patterned(str(pattern)).inputs
+        inputs = {name: array_of(tensor) for name, tensor in tensors.items()}
+        golden = self._golden(call, inputs)
+        return {
+            name: array
+            if tensors[name].values is not None
+            else with_specials(array, tensors[name], golden)
+            for name, array in inputs.items()
+        }
+
+    def _golden(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
+        given = {name: array.copy() for name, array in inputs.items()}
+        try:
+            return self.file.reference(**given, **Call({}, call.attributes).attributes)
+        except (Exception, SystemExit) as error:
+            text = f"the reference rejects a valid call: {said(error)}"
+            raise ExpressionError(text, ("reference",)) from None
+
+    def _step(
+        self,
+        call: Call,
+        inputs: Mapping[str, Array],
+        golden: Sequence[Array] | None,
+        reuses: bool = False,
+        beside: str = "",
+        rule: str | None = None,
+    ) -> Step:
+        layouts = {name: tensor.laid for name, tensor in call.inputs.items()}
+        free = tuple(name for name, tensor in call.inputs.items() if tensor.values is None)
+        return Step(
+            self.spec.operator,
+            inputs,
+            call.attributes,
+            golden,
+            layouts,
+            free,
+            reuses,
+            beside,
+            rule,
+        )
+
+    def _rejection(
+        self, call: Call, inputs: Mapping[str, Array], valid: Step, first: int
+    ) -> list[Step]:
+        """Return calls that break one rule alone, and the valid one behind them."""
+        rejected: list[Step] = []
+        for way in (self.ways[first - 1 :] + self.ways[: first - 1])[: _TRIES if first else 0]:
+            changed = after(self.conditions, call, way.change)
+            if (
+                changed is not None
+                and self.conditions.ambiguity(changed) is None
+                and self.conditions.standing(changed).broken == (way.rule,)
+            ):
+                given = {
+                    name: inputs[name] if call.inputs.get(name) is tensor else _counted(tensor)
+                    for name, tensor in changed.inputs.items()
+                }
+                rule = self.spec.full_id(way.rule)
+                rejected.append(self._step(changed, given, None, beside=way.name, rule=rule))
+        again = self._step(call, inputs, valid.golden, beside="behind the rejection")
+        return [*rejected, again] if rejected else []
+
+    def _law(
+        self, number: int, call: Call, inputs: Mapping[str, Array], golden: Sequence[Array]
+    ) -> list[Step]:
+        """Return the further calls of a law: with those right, it holds as for the reference."""
+        if number - 1 not in self.laws.speaking(call):
+            return []
+        beside = f"by the law {self.spec.full_id(self.spec.laws[number - 1].id)}"
+        return [
+            Step(
+                made.operator,
+                made.inputs,
+                made.attributes,
+                made.outputs,
+                dict.fromkeys(made.inputs, "c"),
+                made.free,
+                beside=beside,
+                by_law=True,
+            )
+            for made in self.laws.further(number - 1, call, inputs, golden)
+        ]
+
+
+def _counted(tensor: Tensor) -> Array:
+    """Return the elements of `tensor`, numbered from 1 where a pattern would fill them."""
+    if tensor.values is not None:
+        return array_of(tensor)
+    whole = highest(tensor.type) if tensor.type in INTEGERS else _WHOLE.get(tensor.type, 1 << 24)
+    numbers = np.arange(tensor.size, dtype=np.int64) % min(whole, 1 << 24) + 1
+    if tensor.type == "boolean":
+        numbers = (numbers + np.arange(tensor.size)) % 2
+    return numbers.astype(np.float64).astype(ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)

@@ -1,0 +1,1 @@
+"""A backend in a process of its own: workers, drivers, the protocol, and what ends them."""

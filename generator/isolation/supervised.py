@@ -1,0 +1,164 @@
+"""A backend in a process of its own: watched, ended when it crashes or hangs, and started again."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.backends import DRIVER, Backend, load
+from opcert.generator.errors import BackendError
+from opcert.generator.isolation.driver_process import Driver
+from opcert.generator.isolation.process import START, EndedError
+from opcert.generator.isolation.worker_process import Worker
+from opcert.generator.run.buffers import Inputs
+from opcert.generator.run.comparison import Difference
+from opcert.generator.run.outcome import Isolated, Outcome
+
+# How many seconds a call may take, where nothing else is said.
+TIMEOUT = 60.0
+# How many seconds a process has for leaving by itself.
+PATIENCE = 2.0
+# How often a backend that crashed is made again in vain before that is given up.
+_REFUSALS = 3
+
+
+class Supervised(Isolated):
+    """Runs a backend in a process of its own, one call at a time: a driver, or what `load` finds.
+
+    `delivery` says how arrays reach it: a driver gets them packed.
+    """
+
+    def __init__(
+        self,
+        backend: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        memory: int = 0,
+    ) -> None:
+        """Start the process; a call may take `timeout` seconds, and it `memory` bytes, 0 for any.
+
+        To start it has 300 seconds, or `timeout` where that is more.
+
+        Raises:
+            BackendError: the backend cannot be made.
+        """
+        self._backend, self._options = backend, dict(options or {})
+        try:
+            json.dumps(self._options)
+        except (TypeError, ValueError):
+            text = "options that are no plain values need the backend in this process"
+            raise BackendError(f"backend '{backend}': {text}: isolated=False") from None
+        self.delivery = "packed" if backend.startswith(DRIVER) else "as drawn"
+        self._timeout, self._memory = timeout, memory
+        self._worker: Worker | Driver | None = None
+        self._refused = 0
+        self._declared = False
+        introduction = self._running().introduction
+        self.name, self.version = introduction.name, introduction.version
+        self.support, self.reuse = introduction.support, introduction.reuse
+        self._declared = True
+
+    def _running(self) -> Worker | Driver:
+        if self._worker is None:
+            if self._refused >= _REFUSALS:
+                raise BackendError(f"it was refused {self._refused} times")
+            self._worker = self._started()
+            self._refused = 0
+        return self._worker
+
+    def _started(self) -> Worker | Driver:
+        # A limit that is short for a call is no limit for compiling, or for a device.
+        seconds = max(self._timeout, START)
+        if self._backend.startswith(DRIVER):
+            command = self._backend.removeprefix(DRIVER)
+            return Driver(command, self._options, self._memory, seconds)
+        path = [each for each in sys.path if each]
+        # OpenVINO takes seconds to find out what it supports, and says the same each time.
+        asked = {"path": path, "declares": not self._declared}
+        start = {"backend": self._backend, "options": self._options, **asked}
+        return Worker(start, self._memory, seconds)
+
+    def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
+        """Make a call; that the process crashes or hangs is an outcome of it."""
+        try:
+            worker = self._running()
+        except BackendError as error:
+            self._refused += 1
+            return Outcome("crash", reason=f"it cannot be started again: {error}")
+        dirtied, self.dirtied = self.dirtied, ()
+        try:
+            if isinstance(worker, Driver):
+                return worker.call(operator, inputs, attributes, self._timeout)
+            return worker.call(operator, inputs, attributes, self._timeout, dirtied)
+        except EndedError as error:
+            log = worker.log()
+            self.stop()
+            if error.observed == "protocol":
+                fault = Difference("protocol", error.reason)
+                return Outcome("rejected", reason=error.reason, fault=fault, log=log)
+            return Outcome(error.observed, reason=error.reason, log=log)
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        """Make a call as any backend does.
+
+        Raises:
+            NotImplementedError, RuntimeError: as the backend, or since its process has ended.
+        """
+        outcome = self.outcome(operator, inputs, attributes)
+        if outcome.observed == "unsupported":
+            raise NotImplementedError(outcome.reason)
+        if outcome.observed != "outputs":
+            raise RuntimeError(outcome.reason)
+        found: Sequence[Array] = outcome.outputs
+        return found
+
+    def close(self) -> None:
+        """Let the process leave, and end it and every other that it has started."""
+        if self._worker is not None:
+            try:
+                self._worker.leaves(PATIENCE)
+            finally:
+                self.stop()
+
+    def restart(self) -> None:
+        """Make the backend afresh, in a new process.
+
+        Raises:
+            BackendError: it cannot be made again.
+        """
+        self.close()
+        self._running()
+
+    def stop(self) -> None:
+        """End the process at once, and every other that it has started."""
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
+
+
+def hosted(
+    name: str,
+    options: Mapping[str, Any],
+    isolated: bool | None = None,
+    *,
+    timeout: float = TIMEOUT,
+    memory: int = 0,
+) -> Backend:
+    """Return the backend that `load` finds: in a process of its own, but for the reference.
+
+    `isolated` says otherwise, but for a driver, which always is a process. Where there are no
+    processes as POSIX has them, it runs in this one.
+
+    Raises:
+        BackendError: it cannot be found or made.
+    """
+    if isolated and os.name != "posix":
+        raise BackendError("a process of its own needs Linux or macOS; use isolated=None")
+    if isolated or (isolated is None and name != "reference" and os.name == "posix"):
+        return Supervised(name, options, timeout=timeout, memory=memory)
+    return load(name, **options)

@@ -1,0 +1,242 @@
+"""Spec + suite -> what the page of an operator shows: rules with their cases, factors, examples."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from opcert.generator.cases.drawing import levels_of
+from opcert.generator.errors import OpcertError
+from opcert.generator.specification.expressions import CONSTANTS
+from opcert.generator.specification.files import SpecFile
+from opcert.generator.specification.model import (
+    Ambiguity,
+    DocumentedTensor,
+    Example,
+    Levels,
+    Rule,
+    Spec,
+)
+from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.rule_cases import RuleCases, rule_cases, valid_calls
+from opcert.generator.suite.suite import Suite
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of breaking a rule or reaching an ambiguity: its change by argument, its cases."""
+
+    name: str
+    change: Mapping[str, str]
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RuleEntry:
+    """A rule under its full id, with the cases behind it and those of each way of breaking it."""
+
+    id: str
+    rule: Rule
+    given: tuple[str, ...]
+    cases: RuleCases
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True)
+class AmbiguityEntry:
+    """What the document leaves open, under its full id, with the cases that touch it."""
+
+    id: str
+    ambiguity: Ambiguity
+    cases: int
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True)
+class FactorEntry:
+    """A factor: by profile its levels, by name with their expressions where they have some."""
+
+    id: str
+    name: str
+    levels: Mapping[str, Mapping[str, str]]
+    shows: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ShownTensor:
+    """A documented tensor; `elements` are nested by dimension, or say what fills it."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    elements: str
+
+
+@dataclass(frozen=True)
+class ExampleEntry:
+    """A documented call under its full id, which is its case's too."""
+
+    id: str
+    example: Example
+    inputs: tuple[ShownTensor, ...]
+    attributes: Mapping[str, str]
+    outputs: tuple[ShownTensor, ...]
+
+
+@dataclass(frozen=True)
+class OperatorPage:
+    """Everything that a reader needs to dispute a verdict on one operator.
+
+    `cases` has the number of cases that expect outputs, expect rejection and are left open; it is
+    None where the suite does not have the operator.
+    """
+
+    spec: Spec
+    file: str
+    cases: tuple[int, int, int] | None
+    rules: tuple[RuleEntry, ...]
+    ambiguities: tuple[AmbiguityEntry, ...]
+    factors: tuple[FactorEntry, ...]
+    examples: tuple[ExampleEntry, ...]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the factors show by that is no factor: places in a call, and steps to a value."""
+        table = self.spec.cases
+        places = {name: f"each of {text}" for name, text in table.seen_at.items()}
+        steps = {name: text for name, text in table.seen.items() if name not in table.factors}
+        return {**places, **{name: text for name, text in steps.items() if isinstance(text, str)}}
+
+    @property
+    def requirements(self) -> tuple[RuleEntry, ...]:
+        """The rules that a call has to satisfy."""
+        return tuple(each for each in self.rules if each.rule.kind == "requirement")
+
+    @property
+    def behaviours(self) -> tuple[RuleEntry, ...]:
+        """The rules of what happens."""
+        return tuple(each for each in self.rules if each.rule.kind == "behaviour")
+
+
+def operator_page(spec_file: SpecFile, suite: Suite) -> OperatorPage:
+    """Return what the page of a spec's operator shows, with its cases in `suite`.
+
+    Raises:
+        OpcertError: the suite was generated from another text of the spec.
+    """
+    spec = spec_file.spec
+    operator = suite.operators.get(spec.operator)
+    if operator is not None and operator.entry.spec_sha256 != spec_file.digest:
+        raise OpcertError(
+            f"{suite.folder}: was generated from another text of {spec_file.path}, so its cases "
+            "cannot be counted by these rules; generate the suite again, or name its specs by "
+            "--specs"
+        )
+    ids = tuple(operator.cases) if operator is not None else ()
+    cases = {} if operator is None else rule_cases(spec, operator, valid_calls(operator))
+    return OperatorPage(
+        spec=spec,
+        file=spec_file.name,
+        cases=None if operator is None else _numbers(operator),
+        rules=tuple(_rule(spec, rule, cases, ids) for rule in spec.rules),
+        ambiguities=_ambiguities(spec, operator, ids),
+        factors=tuple(_factor(spec, name) for name in spec.cases.factors),
+        examples=tuple(_example(spec, each) for each in spec.examples),
+    )
+
+
+def factor_id(slug: str, factor: str) -> str:
+    """Return the id under which a page has a factor."""
+    return f"{slug}/factor/{factor}"
+
+
+def _numbers(operator: OperatorSuite) -> tuple[int, int, int]:
+    entry = operator.entry
+    deciding = entry.cases - entry.implementation_defined
+    rejected = sum(
+        case.expects == "rejection" and case.ambiguity is None for case in operator.index.cases
+    )
+    return deciding - rejected, rejected, entry.implementation_defined
+
+
+def _rule(
+    spec: Spec, rule: Rule, cases: Mapping[str, RuleCases], ids: tuple[str, ...]
+) -> RuleEntry:
+    full_id = spec.full_id(rule.id)
+    return RuleEntry(
+        full_id,
+        rule,
+        spec.full_ids(*rule.given),
+        cases.get(full_id, RuleCases((), (), ())),
+        _ways(full_id, rule.broken_by, ids),
+    )
+
+
+def _ways(
+    owner: str, changes: Mapping[str, Mapping[str, str]], ids: tuple[str, ...]
+) -> tuple[Way, ...]:
+    """Return each way with its cases, whose ids are the way's and the digest of a twin."""
+    return tuple(
+        Way(name, change, tuple(id_ for id_ in ids if id_.rpartition("-")[0] == f"{owner}.{name}"))
+        for name, change in changes.items()
+    )
+
+
+def _ambiguities(
+    spec: Spec, operator: OperatorSuite | None, ids: tuple[str, ...]
+) -> tuple[AmbiguityEntry, ...]:
+    touched = Counter(case.ambiguity for case in (operator.index.cases if operator else ()))
+    return tuple(
+        AmbiguityEntry(
+            spec.full_id(each.id),
+            each,
+            touched[each.id],
+            _ways(spec.full_id(each.id), each.shown_by, ids),
+        )
+        for each in spec.ambiguities
+    )
+
+
+def _factor(spec: Spec, name: str) -> FactorEntry:
+    levels = {each: spec.cases.levels(each)[name] for each in ("core", *spec.cases.profiles)}
+    seen = spec.cases.seen.get(name)
+    shows: Mapping[str, str] = {"": seen} if isinstance(seen, str) else seen or {}
+    return FactorEntry(
+        factor_id(spec.slug, name),
+        name,
+        {
+            profile: _levels(spec, each)
+            for profile, each in levels.items()
+            if profile == "core" or each != levels["core"]
+        },
+        shows,
+    )
+
+
+def _levels(spec: Spec, levels: Levels) -> dict[str, str]:
+    if not isinstance(levels, str):
+        return levels
+    fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
+    return {level.name: "" for level in levels_of(levels, fixed)}
+
+
+def _example(spec: Spec, example: Example) -> ExampleEntry:
+    return ExampleEntry(
+        spec.full_id(example.id),
+        example,
+        tuple(_tensor(name, each) for name, each in example.inputs.items()),
+        {name: json.dumps(each, ensure_ascii=False) for name, each in example.attributes.items()},
+        tuple(_tensor(f"output {i}", each) for i, each in enumerate(example.outputs)),
+    )
+
+
+def _tensor(name: str, documented: DocumentedTensor) -> ShownTensor:
+    elements = "any: the document gives the shape alone"
+    if documented.values is not None:
+        nested = np.array(documented.values, object).reshape(documented.shape).tolist()
+        elements = str(nested)
+    elif documented.element is not None:
+        elements = f"element i, in C order, is {documented.element}"
+    return ShownTensor(name, documented.type, documented.shape, elements)

@@ -1,0 +1,113 @@
+"""What printed programs are made of: arrays as expressions, and how a call is checked."""
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from opcert.generator.arrays.element_types import Array, bits_dtype
+from opcert.generator.arrays.layouts import NEEDED, Layout
+
+CHECK = """\
+def check(outputs, expected):
+    assert isinstance(outputs, (list, tuple)), type(outputs)
+    assert len(outputs) == len(expected), f"{len(outputs)} outputs; expected {len(expected)}"
+    for output, wanted in zip(outputs, expected):
+        assert isinstance(output, np.ndarray), type(output)
+        assert output.dtype == wanted.dtype, f"{output.dtype}; expected {wanted.dtype}"
+        assert output.shape == wanted.shape, f"{output.shape}; expected {wanted.shape}"
+        assert output.tobytes() == wanted.tobytes(), f"{output}\\nexpected\\n{wanted}"
+"""
+# The same for outputs too large to print.
+CHECK_DIGESTS = f"""\
+{"".join(CHECK.splitlines(keepends=True)[:-1])}\
+        assert sha256(output.tobytes()).hexdigest() == wanted.sha256, "other elements"
+"""
+CALL = """\
+returned = []
+
+
+def call(operator, inputs, attributes, expected):
+    before = {name: array.copy() for name, array in inputs.items()}
+    outputs = backend.run(operator, inputs, attributes)
+    for name, array in before.items():
+        assert inputs[name].tobytes() == array.tobytes(), f"wrote to its input {name}"
+    for earlier in returned:
+        check(*earlier)  # what was returned stays as it was
+    check(outputs, expected)
+    returned.append((outputs, expected))
+"""
+REJECT = """\
+def reject(operator, inputs, attributes):
+    before = {name: array.copy() for name, array in inputs.items()}
+    try:
+        backend.run(operator, inputs, attributes)
+    except Exception:
+        for name, array in before.items():
+            assert inputs[name].tobytes() == array.tobytes(), f"wrote to its input {name}"
+    else:
+        raise AssertionError("a call that breaks a rule was accepted")
+"""
+
+
+def array_text(array: Array) -> str:
+    """Return an expression for `array`: by its values where they give every bit, else by bits."""
+    dtype = dtype_text(array.dtype)
+    flat = array.reshape(-1)
+    shape = "" if array.ndim == 1 else f".reshape({', '.join(map(str, array.shape)) or '()'})"
+    if array.size and _counts(array):
+        return f"np.arange(1, {array.size + 1}).astype({dtype}){shape}"
+    if not array.size:
+        return f"np.zeros({array.shape}, {dtype})"
+    if not array.ndim and is_exact(array):
+        return f"np.array({array.item()!r}, {dtype})"
+    if is_exact(array):
+        return f"np.array({flat.tolist()}, {dtype}){shape}"
+    bits = flat.view(bits_dtype(array.dtype))
+    listed = ", ".join(f"0x{each:0{2 * array.itemsize}x}" for each in bits.tolist())
+    return f"np.array([{listed}], np.uint{8 * array.itemsize}).view({dtype}){shape}"
+
+
+def laid_out_text(text: str, shape: tuple[int, ...], layout: Layout) -> str:
+    """Return `text`, an expression of an array of `shape`, laid out in memory."""
+    long_axes = [axis for axis, extent in enumerate(shape) if extent > 1]
+    if layout == "fortran":
+        return f'{text}.copy(order="F")'
+    if len(long_axes) < NEEDED[layout] or layout == "c" or not all(shape):
+        return text
+    turned = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
+    if layout.endswith("reversed"):
+        axes = turned.get(layout, long_axes)
+        back = f"[{', '.join('::-1' if axis in axes else ':' for axis in range(len(shape)))}]"
+        return f"{text}{back}.copy(){back}"
+    if layout == "permuted":
+        swapped = f".swapaxes({long_axes[-2]}, {long_axes[-1]})"
+        return f"{text}{swapped}.copy(){swapped}"
+    before = "".join(":, " for _ in range(long_axes[-1]))
+    if layout == "pitched":
+        last, extent = long_axes[-1], shape[long_axes[-1]]
+        return f"{text}.take(range({extent + 1}), {last}, mode='wrap')[{before}:{extent}]"
+    return f"np.repeat({text}, 2, axis={long_axes[-1]})[{before}1::2]"
+
+
+def _counts(array: Array) -> bool:
+    """Whether many elements are numbered from 1."""
+    if array.size <= 16:
+        return False
+    numbers = np.arange(1, array.size + 1).astype(array.dtype)
+    return numbers.tobytes() == array.tobytes()
+
+
+def dtype_text(dtype: np.dtype[Any]) -> str:
+    """Return an expression for `dtype`, of NumPy's or of those of ml_dtypes."""
+    if dtype == np.bool_:
+        return "np.bool_"
+    return f"np.{dtype.name}" if dtype.isbuiltin == 1 else f"ml_dtypes.{dtype.name}"
+
+
+def is_exact(array: Array) -> bool:
+    """Whether the values of `array`, written out, give every bit."""
+    values = array.reshape(-1).tolist()
+    if any(isinstance(each, float) and not isfinite(each) for each in values):
+        return False
+    return np.array(values, array.dtype).tobytes() == array.tobytes()

@@ -1,0 +1,88 @@
+"""Specs + suite -> HTML pages, one for each operator and an index, that need nothing beside them.
+
+The element of a rule has the rule's full id as its own id: page_name(operator)#anchor(rule). So
+have examples, laws and ambiguities; a factor's is SLUG/factor/NAME.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from opcert.generator.errors import OpcertError
+from opcert.generator.pages.operator_page import operator_page
+from opcert.generator.specification.files import SpecFile
+from opcert.generator.suite.emit import Files
+from opcert.generator.suite.suite import Suite
+from opcert.generator.suite.writing import files_in, replace_folder
+
+# What each page says near its beginning, so that it can be told from the files of others.
+MARK = '<meta name="generator" content="opcert docs">'
+_HEAD = 200
+
+
+def page_name(operator: str) -> str:
+    """Return the file name of an operator's page: its id, with `-` behind the family."""
+    return f"{operator.replace('/', '-')}.html"
+
+
+def anchor(rule: str) -> str:
+    """Return the fragment of a rule on its operator's page, given its full id: the id itself."""
+    return rule
+
+
+def pages_of(spec_files: Iterable[SpecFile], suite: Suite) -> Files:
+    """Return the page of each operator, and the index of them, by file name.
+
+    Raises:
+        OpcertError: the suite was generated from another text of a spec.
+    """
+    pages = [operator_page(each, suite) for each in spec_files]
+    files = {
+        page_name(page.spec.operator): rendered("operator.html.jinja", page=page, suite=suite)
+        for page in pages
+    }
+    return {"index.html": rendered("index.html.jinja", pages=pages, suite=suite), **files}
+
+
+def write_pages(folder: Path, files: Files) -> None:
+    """Put a folder of just these pages at `folder`, in the place of former ones.
+
+    Raises:
+        OpcertError: the folder holds something else, or cannot be written; nothing has changed.
+    """
+    strangers = sorted(name for name in files_in(folder.resolve()) if not _is_page(folder / name))
+    if strangers:
+        raise OpcertError(
+            f"{folder}: holds {', '.join(strangers[:5])}, which `opcert docs` did not write; "
+            "expected an empty folder, or one with its pages alone"
+        )
+    replace_folder(folder, files)
+
+
+def _is_page(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return MARK.encode() in file.read(_HEAD)
+
+
+def rendered(template: str, **names: Any) -> bytes:
+    """Return the page that an HTML template gives; every value in it is escaped."""
+    return _environment().get_template(template).render(**names).encode()
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("opcert.generator"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=True,
+    )
+    environment.globals |= {"page_name": page_name, "anchor": anchor}
+    return environment

@@ -1,0 +1,1 @@
+"""Certificate -> what people read of it: terminal, HTML, JUnit XML, side by side."""

@@ -1,0 +1,103 @@
+"""Certificate + suite -> the files that tell of it: a page, JUnit XML, the operators' pages."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from opcert.generator.certificate.certificate import Certificate
+from opcert.generator.errors import OpcertError
+from opcert.generator.pages.site import page_name, pages_of, rendered
+from opcert.generator.report.junit import junit_of
+from opcert.generator.report.page import ReportPage
+from opcert.generator.report.side_by_side import SideBySide
+from opcert.generator.report.tallies import MARKS
+from opcert.generator.specification.files import specs_in
+from opcert.generator.suite.emit import Files
+from opcert.generator.suite.suite import Suite
+from opcert.generator.suite.writing import files_in, replace_folder
+
+PAGE, JUNIT, OPERATORS = "report.html", "junit.xml", "operators"
+TOGETHER = "side-by-side.html"
+# What the files say near their beginning, so that they can be told from those of others.
+_MARKS = (b'content="opcert report"', b'content="opcert docs"', b'<testsuites name="opcert ')
+_HEAD = 400
+
+
+def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> Files:
+    """Return the files by name; `suite` is the one of the certificate.
+
+    An operator has a page where `specs`, by default those of opcert, are those of the suite.
+
+    Raises:
+        OpcertError: the certificate is of another suite, or has a case that is not in it.
+    """
+    if certificate.suite.digest != suite.digest:
+        raise OpcertError(
+            f"the certificate is of the suite {certificate.suite.digest[:12]}, {suite.folder} is "
+            f"{suite.digest[:12]}; name the folder of the former by --suite"
+        )
+    of = {case.id: operator.index.operator for operator, case in suite}
+    stranger = next((v for v in certificate.verdicts if of.get(v.case) != v.operator), None)
+    if stranger is not None:
+        raise OpcertError(
+            f"the certificate has a verdict of {stranger.case} of {stranger.operator}, which the "
+            "suite that it names does not have: it was changed; expected it as opcert wrote it"
+        )
+    pages = operator_pages(certificate, suite, specs)
+    return {**report_of(certificate, suite, pages), **pages}
+
+
+def report_of(certificate: Certificate, suite: Suite, pages: Collection[str]) -> Files:
+    """Return the report, with links to those `pages` of operators that there are, and JUnit XML."""
+    shown = ReportPage(certificate, suite)
+    page = rendered("report.html.jinja", page=shown, marks=MARKS, pages=pages)
+    return {PAGE: page, JUNIT: junit_of(certificate)}
+
+
+def operator_file(operator: str) -> str:
+    """Return the name of an operator's page beside the report."""
+    return f"{OPERATORS}/{page_name(operator)}"
+
+
+def operator_pages(certificate: Certificate, suite: Suite, specs: Path | None = None) -> Files:
+    """Return the pages of the operators that there are verdicts of, and specs of the suite."""
+    entries = suite.manifest.operators
+    found = [
+        each
+        for each in specs_in(specs)
+        if each.spec.operator in certificate.operators
+        and entries[each.spec.operator].spec_sha256 == each.digest
+    ]
+    pages = pages_of(found, suite)
+    names = [each.spec.operator for each in found]
+    return {operator_file(name): pages[page_name(name)] for name in names}
+
+
+def write_report(folder: Path, files: Files) -> None:
+    """Put a folder of just these files at `folder`, in the place of a former one.
+
+    Raises:
+        OpcertError: the folder holds something else, or cannot be written; nothing has changed.
+    """
+    found = sorted(files_in(folder.resolve()))
+    strangers = [name for name in found if not _is_ours(folder / name)]
+    if strangers:
+        raise OpcertError(
+            f"{folder}: holds {', '.join(strangers[:5])}, no part of a report; expected an empty "
+            "folder, or one with a report alone"
+        )
+    replace_folder(folder, files)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether opcert wrote a file, by what each of them says near its beginning."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return any(mark in head for mark in _MARKS)
+
+
+def side_by_side(certificates: Sequence[Certificate]) -> Files:
+    """Return the page of several certificates."""
+    page = SideBySide(certificates)
+    return {TOGETHER: rendered("side_by_side.html.jinja", page=page, marks=MARKS)}

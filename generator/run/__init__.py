@@ -1,0 +1,1 @@
+"""Call x backend -> outcome, in this process: supported, rehearsed, compared."""

@@ -1,0 +1,105 @@
+"""What a vendor claims that a backend supports: inside it all has to work, outside none counts."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from opcert.generator.arrays.element_types import ELEMENT_TYPES
+from opcert.generator.errors import SpecError, did_you_mean
+from opcert.generator.run.support import About, OperatorScope, misspelt, unknown_operators
+from opcert.generator.specification.model_mistakes import content_of
+from opcert.generator.specification.yaml_source import Source, SpecPath
+from opcert.generator.suite.suite import Suite, default_folder, read_manifest
+
+
+class ClaimContent(BaseModel):
+    """What a claim's file says; an operator that it leaves out is not claimed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    feature_level: str | None = None
+    operators: Mapping[str, OperatorScope]
+
+    def why_left_out(self, operator: str, case: About) -> str | None:
+        """Return why `case` is not claimed, or None where it is."""
+        scope = self.operators.get(operator)
+        if scope is None:
+            return f"the claim leaves out {operator}"
+        beyond = scope.why_left_out(case)
+        return beyond and f"the claim leaves out {beyond}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim with the file that it was read from."""
+
+    content: ClaimContent
+    source: Source
+
+    def feature_level(self, asked: str | None) -> str | None:
+        """Return the feature level to certify, where one was `asked` for besides.
+
+        Raises:
+            SpecError: the claim has another one.
+        """
+        claimed = self.content.feature_level
+        if None not in (asked, claimed) and asked != claimed:
+            text = f"found '{claimed}', while '{asked}' is asked for; expected the same, or one"
+            raise SpecError([self.source.mistake(("feature_level",), text)])
+        return asked if claimed is None else claimed
+
+
+def read_claim(path: Path | Source, suite: Suite, operator: str = "*") -> Claim:
+    """Return the claim in a file, for the operators of `suite` that match the glob `operator`.
+
+    Raises:
+        SpecError: it is of another form, or names what there is not.
+    """
+    source = path if isinstance(path, Source) else Source(path)
+    claim = Claim(content_of(source, TypeAdapter(ClaimContent), ClaimContent), source)
+    found = claim_mistakes(claim.content, suite, operator)
+    if mistakes := [source.mistake(place, text) for place, text in found]:
+        raise SpecError(mistakes)
+    return claim
+
+
+def claim_mistakes(
+    claim: ClaimContent, suite: Suite, operator: str = "*"
+) -> Iterator[tuple[SpecPath, str]]:
+    """Yield what a claim names that there is not, for the operators that match a glob, and where.
+
+    A part of a suite may go with a claim of more.
+    """
+    level, levels = claim.feature_level, suite.feature_levels
+    if level is not None and level not in levels:
+        text = f"no operator has feature level '{level}'{did_you_mean(level, levels)}"
+        yield ("feature_level",), text
+    strangers, slips = unknown_operators(claim.operators, suite), misspelt(claim.operators, suite)
+    for name, scope in claim.operators.items():
+        place: SpecPath = ("operators", name)
+        if name in slips or (name in strangers and fnmatchcase(name, operator)):
+            known = sorted({*suite.operators, *read_manifest(default_folder()).operators})
+            yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
+        for part, text in _scope_mistakes(name, scope, suite):
+            yield (*place, *part), text
+
+
+def _scope_mistakes(
+    name: str, scope: OperatorScope, suite: Suite
+) -> Iterator[tuple[SpecPath, str]]:
+    """Yield what the scope of an operator names that there is not, and where."""
+    types = list(ELEMENT_TYPES)
+    parts = [
+        ("types", "type", scope.types or [], types),
+        ("index_types", "type", scope.index_types or [], types),
+    ]
+    if name in suite.operators:
+        known = sorted(suite.operators[name].exclusions)
+        parts.append(("excluded", f"rule or level of {name}", scope.excluded, known))
+    for key, what, found, known in parts:
+        for i, each in enumerate(found):
+            if each not in known:
+                yield (key, i), f"unknown {what} '{each}'{did_you_mean(each, known)}"

@@ -1,0 +1,126 @@
+"""Call x backend -> outcome, in this process or in another."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol
+
+import numpy as np
+
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.backends import Backend
+from opcert.generator.errors import said
+from opcert.generator.run.buffers import Inputs, mutated
+from opcert.generator.run.comparison import Difference, compare
+
+Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
+# What leaves no process to go on with.
+ENDINGS: Final = ("crash", "hang")
+
+
+class Kept(Protocol):
+    """Outputs that another process keeps."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether they have been written to since."""
+
+
+@dataclass(frozen=True)
+class Returned:
+    """Outputs that a backend returned, with the golden ones that they equalled at the time.
+
+    What another process returned is `kept` there, and `outputs` are a copy. `inputs` are what the
+    call was last given, as it was `given`.
+    """
+
+    outputs: Sequence[Array] = ()
+    golden: Sequence[Array] = ()
+    inputs: Inputs = field(default_factory=dict)
+    given: Inputs = field(default_factory=dict)
+    kept: Kept | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the outputs have been written to since."""
+        if self.kept is not None:
+            return self.kept.changed
+        return compare(self.golden, self.outputs) is not None
+
+    @property
+    def written(self) -> bool:
+        """Whether the inputs have been written to since."""
+        return mutated(self.inputs, self.given) is not None
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes are held."""
+        return sum(each.nbytes for each in (*self.golden, *self.given.values()))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a backend did with a vector.
+
+    `outputs` is what it returned, arrays as plain ones, which another process may have `kept`;
+    `reason` what it raised, or how it ended; `fault` the worst that was wrong; `returned` what was
+    right, to be looked at again; `log` what it printed.
+    """
+
+    observed: Observed
+    outputs: Any = None
+    reason: str = ""
+    fault: Difference | None = None
+    returned: Sequence[Returned] = ()
+    kept: Kept | None = None
+    log: str = ""
+
+
+class Isolated(ABC):
+    """A backend in another process, which may crash or hang without ending this one.
+
+    `delivery` says how inputs lie in memory there. Memory of the sizes in `dirtied`, in bytes, is
+    dirtied before the next call, where it can be.
+    """
+
+    delivery: Literal["as drawn", "packed"] = "as drawn"
+    reuse: str | None = None
+    dirtied: Sequence[int] = ()
+
+    @abstractmethod
+    def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
+        """Make a call; the inputs are then as it left them."""
+
+
+def run_once(
+    backend: Backend, operator: str, inputs: Inputs, attributes: Mapping[str, Any]
+) -> Outcome:
+    """Call the backend; whatever it raises but an interrupt is an outcome."""
+    if isinstance(backend, Isolated):
+        return backend.outcome(operator, inputs, attributes)
+    try:
+        outputs = _plain(backend.run(operator, dict(inputs), _copied(dict(attributes))))
+    except NotImplementedError as error:
+        return Outcome("unsupported", reason=said(error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return Outcome("rejected", reason=said(error))
+    return Outcome("outputs", outputs)
+
+
+def _copied(attribute: Any) -> Any:
+    """Return a copy of plain attributes, or of a part of them."""
+    if isinstance(attribute, dict):
+        return {name: _copied(each) for name, each in attribute.items()}
+    if isinstance(attribute, list):
+        return [_copied(each) for each in attribute]
+    return attribute
+
+
+def _plain(returned: Any) -> Any:
+    """Return the arrays of a list or tuple without what a subclass would make of them."""
+    if not isinstance(returned, list | tuple):
+        return returned
+    items = (list if isinstance(returned, list) else tuple).__iter__(returned)  # type: ignore[arg-type]
+    return [np.asarray(each) if isinstance(each, np.ndarray) else each for each in items]

@@ -1,0 +1,112 @@
+"""Steps x backend -> what goes wrong: calls made one after the other, with an eye on each."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.arrays.layouts import Layout, laid_out
+from opcert.generator.backends import Backend
+from opcert.generator.run.buffers import mutated, refilled
+from opcert.generator.run.comparison import Difference, compare
+from opcert.generator.run.outcome import ENDINGS, Outcome, Returned, run_once
+from opcert.generator.run.rehearsal import ALIASED
+
+# How many earlier outputs are looked at again after every call, of up to so many bytes each.
+_HELD = 8
+_HELD_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a call has ended the process of the backend."""
+
+    kind: Literal["crash", "hang"]
+    text: str
+
+
+Fault: TypeAlias = Difference | Ended
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call: its arrays, and the outputs that it has to give; None where it has to be rejected.
+
+    `inputs` are handed over as `layouts` says. A step that `reuses` buffers has those of the step
+    before it. The inputs in `free` are data to move. `beside` says what it is to the call that is
+    tried, `rule` which one it breaks, `by_law` whether a law asks for it.
+    """
+
+    operator: str
+    inputs: Mapping[str, Array]
+    attributes: Mapping[str, Any]
+    golden: Sequence[Array] | None
+    layouts: Mapping[str, Layout]
+    free: tuple[str, ...]
+    reuses: bool = False
+    beside: str = ""
+    rule: str | None = None
+    by_law: bool = False
+
+
+class Stage:
+    """A backend, the buffers that it was given last, and what it returned."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        # Whether the first of the last steps was not supported.
+        self.declined = False
+        self._buffers: dict[str, Array] = {}
+        self._held: deque[Returned] = deque(maxlen=_HELD)
+
+    def first_fault(self, steps: Sequence[Step]) -> tuple[int, Fault] | None:
+        """Play steps until one goes wrong, or is not supported: return its number and why."""
+        for number, step in enumerate(steps):
+            outcome = self.play(step)
+            unsupported = outcome.observed == "unsupported"
+            if not number:
+                self.declined = unsupported
+            if outcome.observed in ENDINGS:
+                return number, Ended(outcome.observed, outcome.reason)
+            if outcome.fault is not None:
+                return number, outcome.fault
+            if unsupported and step.golden is not None:
+                break
+        return None
+
+    def play(self, step: Step) -> Outcome:
+        """Make the call of a step; the fault of its outcome is what is wrong, if it came back."""
+        wanted = {name: laid_out(each, step.layouts[name]) for name, each in step.inputs.items()}
+        former = self._buffers if step.reuses else {}
+        self._buffers = {
+            name: refilled(former.get(name), each, step.layouts[name])
+            for name, each in wanted.items()
+        }
+        outcome = run_once(self.backend, step.operator, self._buffers, step.attributes)
+        fault = (
+            outcome.fault
+            or mutated(self._buffers, wanted)
+            or (ALIASED if any(each.changed for each in self._held) else None)
+            or _wrong(step, outcome)
+        )
+        if fault is ALIASED:
+            self._held.clear()
+        elif fault is None and step.golden and outcome.observed == "outputs":
+            self._hold(Returned(outcome.outputs, step.golden, kept=outcome.kept))
+        return Outcome(outcome.observed, outcome.outputs, outcome.reason, fault)
+
+    def _hold(self, returned: Returned) -> None:
+        if sum(each.nbytes for each in returned.golden) <= _HELD_BYTES:
+            self._held.append(returned)
+
+
+def _wrong(step: Step, outcome: Outcome) -> Difference | None:
+    if outcome.observed in ("unsupported", *ENDINGS):
+        return None
+    if step.golden is None:
+        text = f"a call that breaks {step.rule} was accepted"
+        return Difference("accepted", text) if outcome.observed == "outputs" else None
+    if outcome.observed == "rejected":
+        return Difference("rejected", f"a valid call was rejected: {outcome.reason}")
+    return compare(step.golden, outcome.outputs)

@@ -1,0 +1,202 @@
+"""What a backend declares: which cases it says beforehand that it does not support."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any, Protocol
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+
+from opcert.generator.arrays.element_types import ELEMENT_TYPES
+from opcert.generator.backends import telling
+from opcert.generator.errors import BackendError, did_you_mean, said, shown
+from opcert.generator.suite.suite import Suite, default_folder, read_manifest
+
+# How alike names are of which one is a slip of the pen: most of it is their family and version.
+_ALIKE = 0.9
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple | range | set | frozenset) else value
+
+
+_AsList = BeforeValidator(_listed)
+
+
+class OperatorScope(BaseModel):
+    """Which calls of one operator are meant; a part that is left out is meant whole.
+
+    `types` and `ranks` are those of the first input, `index_types` those of the others. `excluded`
+    lists rules and `factor=level`s.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    types: Annotated[list[str] | None, _AsList] = None
+    index_types: Annotated[list[str] | None, _AsList] = None
+    ranks: Annotated[list[int] | None, _AsList] = None
+    excluded: Annotated[list[str], _AsList] = []
+
+    def why_left_out(self, case: "About") -> str | None:
+        """Return what of the scope leaves `case` out, or None where nothing does."""
+        out: dict[str, Iterable[Any]] = {
+            "types": _beyond({case.type}, self.types),
+            "index_types": _beyond(case.index_types, self.index_types),
+            "ranks": _beyond({case.rank}, self.ranks),
+            "excluded": sorted(excludable(case).intersection(self.excluded)),
+        }
+        first = next(((key, found) for key, found in out.items() if found), None)
+        return first and f"{first[0]}, {next(iter(first[1]))}"
+
+
+class OperatorSupport(OperatorScope):
+    """What is supported of one operator, and `how` it is made: native or composed."""
+
+    how: str
+
+
+class About(Protocol):
+    """What a declaration can speak of in a call: as a case of a suite has it."""
+
+    @property
+    def type(self) -> str:
+        """The element type of the first input."""
+
+    @property
+    def rank(self) -> int:
+        """The rank of the first input."""
+
+    @property
+    def index_types(self) -> frozenset[str]:
+        """The element types of the inputs behind the first."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that it exercises, by full id."""
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        """The level of each factor."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """What a backend declares of each operator; without a declaration it is everything."""
+
+    declared: Mapping[str, OperatorSupport] | None
+
+    def described(self) -> dict[str, Any] | None:
+        """Return the declaration as a certificate has it."""
+        if self.declared is None:
+            return None
+        return {name: each.model_dump(exclude_unset=True) for name, each in self.declared.items()}
+
+    def why_left_out(self, operator: str, case: About) -> str | None:
+        """Return what of the declaration leaves `case` out, or None where nothing does."""
+        if self.declared is None:
+            return None
+        if operator not in self.declared:
+            near = get_close_matches(operator, self.declared, n=1)
+            meant = f"; support has '{near[0]}'" if near else ""
+            return f"declared: {operator} is not supported{meant}"
+        beyond = self.declared[operator].why_left_out(case)
+        return beyond and f"declared: {beyond}"
+
+
+def excludable(case: About) -> set[str]:
+    """Return what `excluded` may name to leave `case` out: its rules and factor=levels."""
+    return {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
+
+
+def _beyond(found: Iterable[Any], declared: Iterable[Any] | None) -> list[Any]:
+    return [] if declared is None else sorted(set(found).difference(declared))
+
+
+def support_of(backend: object, suite: Suite) -> Support:
+    """Return what `backend` declares in `support`, checked against what `suite` has.
+
+    Raises:
+        BackendError: it is of another form, or names what there is not.
+    """
+    found = declared_support(backend)
+    for name, meant in misspelt(found.declared or {}, suite).items():
+        raise BackendError(f"support: unknown operator '{name}'; did you mean '{meant}'?")
+    for name, support in (found.declared or {}).items():
+        if name in suite.operators:
+            known = sorted(suite.operators[name].exclusions)
+            _check_names(f"rule or level of {name}", support.excluded, known)
+    return found
+
+
+def unknown_operators(declared: Collection[str], suite: Suite) -> list[str]:
+    """Return which of the `declared` operators neither `suite` nor that of opcert has."""
+    known = {*suite.operators, *read_manifest(default_folder()).operators}
+    return [name for name in declared if name not in known]
+
+
+def misspelt(declared: Collection[str], suite: Suite) -> dict[str, str]:
+    """Return which `declared` operators are slips of the pen, each with what it means of `suite`.
+
+    There may be more operators than a suite has: another number is another version, and what is
+    declared itself is not what another name means.
+    """
+    left = {name.casefold(): name for name in suite.operators if name not in declared}
+    near = {
+        name: left[each[0]]
+        for name in unknown_operators(declared, suite)
+        if (each := get_close_matches(name.casefold(), left, n=1, cutoff=_ALIKE))
+    }
+    return {name: meant for name, meant in near.items() if _unnumbered(name) != _unnumbered(meant)}
+
+
+def _unnumbered(name: str) -> str:
+    return re.sub(r"\d+", "", name)
+
+
+def declared_support(backend: object) -> Support:
+    """Return what `backend` declares in `support`, of whatever operators.
+
+    Raises:
+        BackendError: it is of another form, or names an element type that there is not.
+    """
+    with telling("support"):
+        try:
+            declared = getattr(backend, "support", None)
+            if declared is None:
+                return Support(None)
+            checked = TypeAdapter(dict[str, OperatorSupport]).validate_python(dict(declared))
+        except ValidationError as error:
+            raise BackendError(_told(error)) from None
+        except Exception as error:
+            raise BackendError(f"support: {said(error)}; expected a mapping by operator") from None
+    _check_writable(Support(checked))
+    for name, support in checked.items():
+        for types in (support.types, support.index_types):
+            _check_names(f"type of {name}", types or (), list(ELEMENT_TYPES))
+    return Support(checked)
+
+
+def _check_writable(support: Support) -> None:
+    """Refuse half a character, and a number of thousands of digits."""
+    try:
+        json.dumps(support.described(), ensure_ascii=False).encode()
+    except ValueError as error:
+        text = f"cannot be written as JSON: {error}; expected plain text and small numbers"
+        raise BackendError(f"support: {text}") from None
+
+
+def _told(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        near = did_you_mean(str(first["loc"][-1]), list(OperatorSupport.model_fields))
+        return f"support: unknown key {where}{near}"
+    return f"support: {where}: found {shown(first['input'])}; {first['msg']}"
+
+
+def _check_names(what: str, found: Iterable[str], known: list[str]) -> None:
+    for name in found:
+        if name not in known:
+            raise BackendError(f"support: unknown {what} '{name}'{did_you_mean(name, known)}")

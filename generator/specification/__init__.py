@@ -1,0 +1,1 @@
+"""What an operator is: YAML -> model, every mistake with its place; what specs can say."""

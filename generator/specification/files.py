@@ -1,0 +1,156 @@
+"""Spec files -> specs: found, read, validated, every mistake told with its place."""
+
+import importlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mean, said
+from opcert.generator.python_files import module_from_file
+from opcert.generator.specification.examples import example_mistakes
+from opcert.generator.specification.model import Spec
+from opcert.generator.specification.model_mistakes import model_mistakes
+from opcert.generator.specification.names import name_mistakes
+from opcert.generator.specification.yaml_source import Source, SpecPath
+
+Reference = Callable[..., list[Array]]
+
+
+@dataclass(frozen=True)
+class SpecFile:
+    """A valid spec with the file that it was read from, and the function that gives it meaning."""
+
+    path: Path
+    source: Source
+    spec: Spec
+    reference: Reference
+
+    @cached_property
+    def name(self) -> str:
+        """The path as the suite records it: family and file name, the same on every machine."""
+        return f"{self.spec.family}/{self.path.name}"
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the file's text, line ends apart."""
+        text = self.source.content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return sha256(text).hexdigest()
+
+    def mistake(self, path: SpecPath, text: str) -> Mistake:
+        """Return a mistake at `path` in the file."""
+        return self.source.mistake(path, text)
+
+
+def _function(source: Source, named: str) -> Reference:
+    place, _, attribute = named.partition(":")
+    try:
+        if place.endswith(".py"):
+            module = module_from_file((Path(source.file).parent / place).resolve())
+        else:
+            module = importlib.import_module(place)
+    except (Exception, SystemExit) as error:  # a module may raise anything
+        reason = error.strerror if isinstance(error, OSError) else said(error)
+        text = f"the module of the reference '{named}' cannot be imported: {reason}"
+        raise SpecError([source.mistake(("reference",), text)]) from None
+    function: Reference | None = getattr(module, attribute, None)
+    if not callable(function):
+        text = f"no function '{attribute}' in {place}, which the reference names"
+        raise SpecError([source.mistake(("reference",), text)])
+    return function
+
+
+def references_in(folder: Path | None) -> dict[str, Reference]:
+    """Return each operator's reference function, reading no more of the specs than its name.
+
+    Raises:
+        OpcertError: there is no spec, or no function where one says.
+    """
+    sources = [Source(path) for path in spec_paths(folder)]
+    return {
+        str(source.data["operator"]): _function(source, str(source.data["reference"]))
+        for source in sources
+        if isinstance(source.data, dict) and source.data.keys() >= {"operator", "reference"}
+    }
+
+
+def read_spec(path: Path) -> SpecFile:
+    """Read the spec at `path`.
+
+    Raises:
+        SpecError: with every mistake that shows without drawing a case.
+    """
+    source = Source(path)
+    try:
+        spec = Spec.model_validate_json(json.dumps(source.data))
+    except ValidationError as error:
+        raise SpecError(source.mistakes + model_mistakes(source, error, Spec)) from None
+    found = [*name_mistakes(spec), *example_mistakes(spec)]
+    mistakes = [source.mistake(where, text) for where, text in found]
+    try:
+        reference = _function(source, spec.reference)
+    except SpecError as error:
+        mistakes += error.mistakes
+    if source.mistakes or mistakes:
+        raise SpecError(source.mistakes + mistakes)
+    return SpecFile(path, source, spec, reference)
+
+
+def read_specs(paths: Iterable[Path]) -> list[SpecFile]:
+    """Read several specs, in the order of their operators.
+
+    Raises:
+        SpecError: with the mistakes of all of them, also where two describe one operator.
+    """
+    read: dict[str, SpecFile] = {}
+    mistakes: list[Mistake] = []
+    for path in paths:
+        try:
+            spec_file = read_spec(path)
+        except SpecError as error:
+            mistakes += error.mistakes
+            continue
+        for key, value in (("operator", spec_file.spec.operator), ("slug", spec_file.spec.slug)):
+            other = read.setdefault(value, spec_file)
+            if other is not spec_file:
+                text = f"{key} '{value}' is also that of {other.path}; expected one spec for each"
+                mistakes.append(spec_file.mistake((key,), text))
+    if mistakes:
+        raise SpecError(mistakes)
+    return [read[name] for name in sorted(read) if name == read[name].spec.operator]
+
+
+def spec_paths(folder: Path | None) -> list[Path]:
+    """Return the spec files below `folder`, by default those that come with opcert.
+
+    Raises:
+        OpcertError: there are none.
+    """
+    if folder is None:
+        folder = Path(str(files("opcert.specs")))
+    paths = sorted(folder.rglob("*.yaml")) if folder.is_dir() else []
+    if not paths:
+        raise OpcertError(f"no spec in {folder}; expected a folder with *.yaml files")
+    return paths
+
+
+def specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
+    """Read the specs in `folder` whose operator matches the glob `operator`.
+
+    Raises:
+        SpecError: one of them has mistakes.
+        OpcertError: none is there, or none matches.
+    """
+    specs = read_specs(spec_paths(folder))
+    chosen = [each for each in specs if fnmatchcase(each.spec.operator, operator)]
+    if not chosen:
+        known = [each.spec.operator for each in specs]
+        raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
+    return chosen

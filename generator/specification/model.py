@@ -1,0 +1,286 @@
+"""The model of a spec: what a YAML file in specs/ may say about an operator."""
+
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, TYPE_SETS
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) else value
+
+
+ExpressionText = Annotated[
+    str,
+    BeforeValidator(_as_text, json_schema_input_type=str | int | bool),
+    Field(description="An expression in Python's syntax."),
+]
+Ends = tuple[ExpressionText, ExpressionText]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+Levels = ExpressionText | dict[LevelName, ExpressionText]
+OtherProfile = Literal["full", "stress"]
+Seen = ExpressionText | dict[LevelName, ExpressionText]
+
+
+class Part(BaseModel):
+    """A part of a spec: immutable, with no keys but its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Document(Part):
+    """The document that the spec states."""
+
+    title: str
+    version: str
+    language: str = "en"
+
+
+class Argument(Part):
+    """What inputs and attributes have in common. `range` is [least, most]; both ends are tested."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    type: str
+    required: bool
+    text: str
+    range: Ends | None = None
+
+
+class Input(Argument):
+    """One input tensor of a type symbol from `types`; `rank` is [least, most] as well."""
+
+    rank: Ends
+
+
+class Attribute(Argument):
+    """One attribute: a plain value beside the inputs."""
+
+    type: Literal["int", "string", "list"]
+    default: JsonValue = None
+    one_of: tuple[str, ...] | None = None
+
+
+class Output(Part):
+    """One output, or `count` of them; `i` is its number in `shape`."""
+
+    name: str
+    type: str = Field(description="The type symbol that it shares with a required input.")
+    shape: ExpressionText
+    count: ExpressionText = "1"
+    text: str
+
+
+class Rule(Part):
+    """One normative statement: a requirement (`holds`) or a behaviour (`when`)."""
+
+    id: Name
+    kind: Literal["requirement", "behaviour"]
+    clause: str = Field(description="Where in the document it stands.")
+    text: str
+    when: ExpressionText = Field("True", description="The calls that the rule speaks of.")
+    holds: ExpressionText | None = Field(
+        None, description="Over inputs and attributes; a behaviour's also over `outputs`."
+    )
+    given: tuple[Name, ...] = Field((), description="The requirements without which it is moot.")
+    broken_by: dict[Name, dict[str, ExpressionText]] = Field(
+        default_factory=dict, description="Ways to break it, each one change to a valid call."
+    )
+    unbreakable: str | None = Field(None, description="Why it cannot be broken alone.")
+
+
+class Ambiguity(Part):
+    """What the document leaves open, and what the reference does; it decides no certificate."""
+
+    id: Name
+    clause: str
+    text: str
+    choice: str = Field(description="What the reference does.")
+    touches: ExpressionText = Field(description="Whether a call depends on it.")
+    shown_by: dict[Name, dict[str, ExpressionText]] = Field(
+        description="Ways to reach it, each one change to a valid call."
+    )
+
+
+class Erratum(Part):
+    """Where the document contradicts itself, and how it is read."""
+
+    clause: str
+    text: str
+    reading: str
+
+
+class DocumentedTensor(Part):
+    """A documented tensor: its elements in C order, or only its shape.
+
+    Where the document gives only a shape, a data pattern fills it, or an expression over `i`, the
+    number of an element in C order.
+    """
+
+    type: str = Field(json_schema_extra={"enum": list(ELEMENT_TYPES)})
+    shape: tuple[int, ...]
+    values: tuple[bool | int | float, ...] | None = None
+    element: ExpressionText | None = None
+
+
+class Example(Part):
+    """A call that the document shows, with what it gives."""
+
+    id: Name
+    clause: str
+    text: str
+    inputs: dict[str, DocumentedTensor]
+    attributes: dict[str, JsonValue] = Field(default_factory=dict)
+    outputs: tuple[DocumentedTensor, ...]
+
+
+class FurtherCall(Part):
+    """A call that a law makes beside the one that it speaks of; None leaves an argument out."""
+
+    operator: str | None = Field(None, description="Another operator's id; by default this one's.")
+    inputs: dict[str, ExpressionText] = Field(
+        description="Tensors: of the call, of the outputs so far, or built."
+    )
+    attributes: dict[str, ExpressionText] = Field(default_factory=dict)
+
+
+class Law(Part):
+    """What outputs have to do with inputs, or with the outputs of further calls."""
+
+    id: Name
+    clause: str = Field(description="Where the document says what the law follows from.")
+    text: str
+    when: ExpressionText = Field("True", description="The calls that the law speaks of.")
+    calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], FurtherCall] = Field(
+        default_factory=dict, description="Further calls; each name then stands for the outputs."
+    )
+    holds: ExpressionText = Field(
+        description="Over inputs, attributes, `outputs` and the outputs of further calls."
+    )
+
+
+class FeatureLevel(Part):
+    """The ranks and types that one feature level supports."""
+
+    name: str
+    ranks: tuple[int, int]
+    types: tuple[str, ...]
+
+
+class FactorTable(Part):
+    """The input space of the valid calls, and how one is built from a choice of levels."""
+
+    factors: dict[str, Levels] = Field(
+        description="Each factor's levels by name, or an expression that lists them."
+    )
+    profiles: dict[OtherProfile, dict[str, Levels]] = Field(
+        default_factory=dict, description="Other levels of some factors in another profile."
+    )
+    together: tuple[tuple[str, ...], ...] = Field(
+        (), description="Factors of which every combination is covered, however many they are."
+    )
+    follows: dict[str, ExpressionText] = Field(
+        default_factory=dict, description="Factors whose level, by name, the others decide."
+    )
+    unless: tuple[ExpressionText, ...] = Field((), description="Choices that cannot be.")
+    masked: tuple[ExpressionText, ...] = Field(
+        (), description="Choices whose output hides the other factors."
+    )
+    draw: dict[str, ExpressionText] = Field(
+        default_factory=dict, description="Ordered draws, each over what precedes it."
+    )
+    inputs: dict[str, ExpressionText]
+    attributes: dict[str, ExpressionText] = Field(default_factory=dict)
+    seen_at: dict[str, ExpressionText] = Field(
+        default_factory=dict,
+        max_length=1,
+        description="A name and its values: the places of a call at which the factors show.",
+    )
+    seen: dict[str, Seen] = Field(
+        default_factory=dict,
+        description="How each factor shows in a drawn call: the value of its level, a list of such "
+        "values, or a condition for each level. Other names are for those behind them to use.",
+    )
+
+    def levels(self, profile: str) -> dict[str, Levels]:
+        """Return the levels of each factor in a profile."""
+        others = [levels for name, levels in self.profiles.items() if name == profile]
+        return {**self.factors, **(others[0] if others else {})}
+
+
+class Spec(Part):
+    """Everything that the generator knows about one operator."""
+
+    operator: str = Field(pattern=r"^[a-z0-9_]+/[A-Za-z0-9_-]+$")
+    slug: Name = Field(description="The prefix of every rule and case id.")
+    version: int = Field(ge=1, description="Of this spec; raised with every change of meaning.")
+    document: Document
+    reference: str = Field(
+        pattern=r"^[\w./-]+:\w+$", description="module:function, or file.py:function beside it."
+    )
+    types: dict[str, Literal["any", "integer"] | tuple[str, ...]]
+    constants: dict[str, dict[str, str]] = Field(default_factory=dict)
+    inputs: tuple[Input, ...] = Field(min_length=1)
+    attributes: tuple[Attribute, ...] = ()
+    outputs: tuple[Output, ...] = Field(min_length=1)
+    rules: tuple[Rule, ...] = Field(min_length=1)
+    ambiguities: tuple[Ambiguity, ...] = ()
+    errata: tuple[Erratum, ...] = ()
+    laws: tuple[Law, ...] = ()
+    feature_levels: tuple[FeatureLevel, ...] = ()
+    examples: tuple[Example, ...] = ()
+    cases: FactorTable
+
+    @cached_property
+    def family(self) -> str:
+        """The folder of the suite that the operator's files are in."""
+        return self.operator.partition("/")[0]
+
+    @cached_property
+    def type_sets(self) -> dict[str, tuple[str, ...]]:
+        """The element types behind each type symbol."""
+        return {
+            symbol: TYPE_SETS[types] if isinstance(types, str) else types
+            for symbol, types in self.types.items()
+        }
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The inputs, then the attributes."""
+        return (*self.inputs, *self.attributes)
+
+    @cached_property
+    def leading(self) -> Input:
+        """The first required input, after whose type and rank a case is counted."""
+        return next(each for each in self.inputs if each.required)
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """What an omitted input (nothing) or attribute (its default) counts as."""
+        inputs: dict[str, Any] = {each.name: None for each in self.inputs}
+        return inputs | {each.name: each.default for each in self.attributes}
+
+    @cached_property
+    def requirements(self) -> dict[str, Rule]:
+        """The requirements by id, as the spec orders them."""
+        return {rule.id: rule for rule in self.rules if rule.kind == "requirement"}
+
+    @cached_property
+    def behaviours(self) -> dict[str, Rule]:
+        """The behaviours by id."""
+        return {rule.id: rule for rule in self.rules if rule.kind == "behaviour"}
+
+    def full_id(self, name: str) -> str:
+        """Return the id under which the world knows a rule, an ambiguity or a case."""
+        return f"{self.slug}/{name}"
+
+    def full_ids(self, *names: str) -> tuple[str, ...]:
+        """Return the full id of each of `names`."""
+        return tuple(map(self.full_id, names))
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a spec, for editors."""
+    return Spec.model_json_schema(mode="validation")

@@ -1,0 +1,181 @@
+"""What a spec names: every id, type, input and expression must be known where it stands."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from opcert.generator.arrays.calls import BUILDERS, CHANGES
+from opcert.generator.arrays.element_types import ELEMENT_TYPES
+from opcert.generator.errors import did_you_mean
+from opcert.generator.specification.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    shown,
+)
+from opcert.generator.specification.law_names import law_mistakes
+from opcert.generator.specification.model import Attribute, Rule, Spec
+from opcert.generator.specification.naming import (
+    Found,
+    Known,
+    call_names,
+    expression_mistakes,
+    unknown_name,
+)
+from opcert.generator.specification.table_names import table_mistakes
+from opcert.generator.specification.yaml_source import KEY, SpecPath
+
+# A number of things and the list of them change together.
+_MOST_CHANGED = 2
+_ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
+
+
+def name_mistakes(spec: Spec) -> list[tuple[SpecPath, str]]:
+    """Return each mistake with the path to it; reads names alone, draws nothing."""
+    return [
+        *_types(spec),
+        *_repeated_ids(spec),
+        *_shadowing_names(spec),
+        *_ranges_and_outputs(spec),
+        *_rules(spec),
+        *_ambiguities(spec),
+        *law_mistakes(spec),
+        *table_mistakes(spec),
+    ]
+
+
+def _types(spec: Spec) -> Found:
+    for symbol, types in spec.types.items():
+        for i, name in enumerate(types if isinstance(types, tuple) else ()):
+            yield from element_type_mistakes(("types", symbol, i), name)
+    for i, each in enumerate(spec.inputs):
+        yield from unknown_name(("inputs", i, "type"), "type symbol", each.type, list(spec.types))
+    # An output takes its type from an input that is always there.
+    symbols = list(dict.fromkeys(each.type for each in spec.inputs if each.required))
+    for i, output in enumerate(spec.outputs):
+        if output.type not in symbols:
+            text = f"no required input has the type symbol '{output.type}'"
+            yield ("outputs", i, "type"), f"{text}{did_you_mean(output.type, symbols)}"
+    for i, level in enumerate(spec.feature_levels):
+        for j, name in enumerate(level.types):
+            yield from element_type_mistakes(("feature_levels", i, "types", j), name)
+
+
+def element_type_mistakes(path: SpecPath, name: str) -> Found:
+    """Yield a mistake where there is no element type `name`."""
+    yield from unknown_name(path, "element type", name, list(ELEMENT_TYPES))
+
+
+def _argument_names(spec: Spec) -> list[tuple[SpecPath, str]]:
+    return [
+        *((("inputs", i, "name"), each.name) for i, each in enumerate(spec.inputs)),
+        *((("attributes", i, "name"), each.name) for i, each in enumerate(spec.attributes)),
+    ]
+
+
+def _repeated_ids(spec: Spec) -> Found:
+    named = _argument_names(spec)
+    for key in ("rules", "ambiguities", "laws", "examples"):
+        named += [((key, i, "id"), each.id) for i, each in enumerate(getattr(spec, key))]
+    times = Counter(name for _, name in named)
+    for path, name in named:
+        if times[name] > 1:
+            yield path, f"'{name}' stands {times[name]} times; expected a name of its own"
+
+
+def _shadowing_names(spec: Spec) -> Found:
+    fixed = {*CONSTANTS, *spec.constants, *spec.types, "omitted", "outputs", "level", "i"}
+    named = _argument_names(spec)
+    for key in ("factors", "draw"):
+        named += [(("cases", key, name, KEY), name) for name in getattr(spec.cases, key)]
+    for path, name in named:
+        if name in fixed:
+            yield path, f"'{name}' already means something else in expressions; expected another"
+
+
+def _ranges_and_outputs(spec: Spec) -> Found:
+    known = call_names(spec)
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, each in enumerate(described):
+            if part == "attributes" and each.range is not None and each.type != "int":
+                yield (part, i, "range", KEY), f"'range' of a {each.type}; only integers have one"
+            for key in ("rank", "range"):
+                for j, end in enumerate(getattr(each, key, None) or ()):
+                    yield from expression_mistakes((part, i, key, j), end, known, FUNCTIONS)
+    for i, attribute in enumerate(spec.attributes):
+        if attribute.default is not None:
+            yield from attribute_mistakes(
+                ("attributes", i, "default"), attribute, attribute.default
+            )
+    for i, output in enumerate(spec.outputs):
+        yield from expression_mistakes(("outputs", i, "count"), output.count, known, FUNCTIONS)
+        numbered = {**known, "i": ()}
+        yield from expression_mistakes(("outputs", i, "shape"), output.shape, numbered, FUNCTIONS)
+
+
+def attribute_mistakes(path: SpecPath, attribute: Attribute, value: JsonValue) -> Found:
+    """Yield a mistake where `value` is none of the attribute."""
+    wanted = _ATTRIBUTE_TYPES[attribute.type]
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        yield path, f"found {shown(value)}; expected an attribute of type {attribute.type}"
+    elif attribute.one_of is not None and value not in attribute.one_of:
+        yield from unknown_name(path, "value", str(value), list(attribute.one_of))
+
+
+def _rules(spec: Spec) -> Found:
+    known = call_names(spec)
+    for i, rule in enumerate(spec.rules):
+        path = ("rules", i)
+        yield from expression_mistakes((*path, "when"), rule.when, known, FUNCTIONS)
+        if rule.kind == "requirement":
+            yield from _requirement(spec, rule, path, known)
+        else:
+            yield from _behaviour(rule, path, known)
+        earlier = [each.id for each in spec.rules[:i] if each.kind == "requirement"]
+        for j, name in enumerate(rule.given if rule.kind == "requirement" else ()):
+            yield from unknown_name((*path, "given", j), "earlier requirement", name, earlier)
+
+
+def _requirement(spec: Spec, rule: Rule, path: SpecPath, known: Known) -> Found:
+    if rule.holds is None:
+        text = f"requirement '{rule.id}' has no condition; expected the key 'holds'"
+        yield (*path, "id"), text
+    else:
+        yield from expression_mistakes((*path, "holds"), rule.holds, known, FUNCTIONS)
+    if not rule.broken_by and rule.unbreakable is None:
+        text = f"requirement '{rule.id}' is never broken; expected 'broken_by' or 'unbreakable'"
+        yield (*path, "id"), text
+    if rule.broken_by and rule.unbreakable is not None:
+        yield (*path, "unbreakable", KEY), "'unbreakable' beside 'broken_by'; expected one of them"
+    yield from _ways(spec, (*path, "broken_by"), rule.broken_by)
+
+
+def _behaviour(rule: Rule, path: SpecPath, known: Known) -> Found:
+    for key in ("broken_by", "unbreakable", "given"):
+        if getattr(rule, key):
+            yield (*path, key, KEY), f"'{key}' in a behaviour; only a requirement can be broken"
+    if rule.holds is not None:
+        with_outputs = {**known, "outputs": ()}
+        yield from expression_mistakes((*path, "holds"), rule.holds, with_outputs, FUNCTIONS)
+
+
+def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> Found:
+    arguments = [each.name for each in (*spec.inputs, *spec.attributes)]
+    functions = {**FUNCTIONS, **BUILDERS, **CHANGES}
+    for way, change in ways.items():
+        if not 1 <= len(change) <= _MOST_CHANGED and path[0] == "rules":
+            text = f"{len(change)} arguments change; expected one, or two that only go together"
+            yield (*path, way), text
+        for target, text in change.items():
+            here = (*path, way, target)
+            yield from unknown_name((*here, KEY), "input or attribute", target, arguments)
+            yield from expression_mistakes(here, text, call_names(spec), functions)
+
+
+def _ambiguities(spec: Spec) -> Found:
+    for i, each in enumerate(spec.ambiguities):
+        path = ("ambiguities", i)
+        yield from expression_mistakes(
+            (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
+        )
+        yield from _ways(spec, (*path, "shown_by"), each.shown_by)

@@ -1,0 +1,150 @@
+"""What the table of factors names: levels, draws, inputs, and how factors show in a call."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from opcert.generator.arrays.calls import BUILDERS
+from opcert.generator.errors import ExpressionError, Inapplicable
+from opcert.generator.specification.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    evaluate,
+    parse,
+    shown,
+)
+from opcert.generator.specification.model import FactorTable, Levels, Spec
+from opcert.generator.specification.naming import (
+    Found,
+    Known,
+    call_names,
+    expression_mistakes,
+    unknown_name,
+)
+from opcert.generator.specification.samplers import SAMPLERS
+from opcert.generator.specification.yaml_source import KEY, SpecPath
+
+
+def table_mistakes(spec: Spec) -> Found:
+    """Yield what is wrong with the names in the table of factors."""
+    table = spec.cases
+    fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
+    known: dict[str, tuple[str, ...]] = dict.fromkeys(fixed, ())
+    for factor, levels in table.factors.items():
+        yield from _levels(("cases", "factors", factor), levels, known, fixed)
+        for profile, others in table.profiles.items():
+            if factor in others:
+                here = ("cases", "profiles", profile, factor)
+                yield from _levels(here, others[factor], known, fixed)
+        known[factor] = ()
+    yield from _factor_names(table)
+    known["level"] = tuple(table.factors)
+    for key in ("unless", "masked"):
+        for i, text in enumerate(getattr(table, key)):
+            yield from _over_factors(("cases", key, i), text, known, table)
+    for factor, text in table.follows.items():
+        beside = {name: dots for name, dots in known.items() if name != factor}
+        beside["level"] = tuple(each for each in table.factors if each != factor)
+        yield from _over_factors(("cases", "follows", factor), text, beside, table)
+    yield from _draws(spec, known)
+    yield from _seen(spec, fixed)
+
+
+def _over_factors(path: SpecPath, text: str, known: Known, table: FactorTable) -> Found:
+    mistakes = list(expression_mistakes(path, text, known, FUNCTIONS))
+    yield from mistakes
+    if not mistakes and parse(text).names.isdisjoint((*table.factors, "level")):
+        yield path, f"{shown(text)} names no factor; expected one in it"
+
+
+def _factor_names(table: FactorTable) -> Found:
+    """Yield what names a factor and is none."""
+    known = list(table.factors)
+    for factor in table.follows:
+        yield from unknown_name(("cases", "follows", factor, KEY), "factor", factor, known)
+    for profile, others in table.profiles.items():
+        for factor in others:
+            yield from unknown_name(
+                ("cases", "profiles", profile, factor, KEY), "factor", factor, known
+            )
+    for i, factors in enumerate(table.together):
+        for j, factor in enumerate(factors):
+            yield from unknown_name(("cases", "together", i, j), "factor", factor, known)
+
+
+def _levels(path: SpecPath, levels: Levels, known: Known, fixed: Mapping[str, Any]) -> Found:
+    if isinstance(levels, str):
+        yield from _listed_levels(path, levels, fixed)
+    elif not levels:
+        yield path, f"the factor '{path[-1]}' has no levels"
+    else:
+        for level, text in levels.items():
+            yield from expression_mistakes((*path, level), text, known, FUNCTIONS)
+
+
+def _seen(spec: Spec, fixed: Mapping[str, Any]) -> Found:
+    table, known = spec.cases, call_names(spec)
+    for name, text in table.seen_at.items():
+        yield from expression_mistakes(("cases", "seen_at", name), text, known, FUNCTIONS)
+        known = {**known, name: ()}
+    for name, seen in table.seen.items():
+        here: SpecPath = ("cases", "seen", name)
+        if isinstance(seen, str):
+            yield from expression_mistakes(here, seen, known, FUNCTIONS)
+            # The value of a level is for comparing; what is no factor is for those behind it.
+            known = known if name in table.factors else {**known, name: ()}
+        elif name not in table.factors:
+            yield from unknown_name((*here, KEY), "factor", name, list(table.factors))
+        else:
+            for level, text in seen.items():
+                yield from expression_mistakes((*here, level), text, known, FUNCTIONS)
+            yield from _unseen_levels(spec, here, name, fixed)
+
+
+def _unseen_levels(spec: Spec, path: SpecPath, factor: str, fixed: Mapping[str, Any]) -> Found:
+    """Yield a mistake for each level of `factor` that 'seen' leaves out, or that is none."""
+    seen, levels = spec.cases.seen[factor], list[str]()
+    for profile in ("core", *spec.cases.profiles):
+        found = spec.cases.levels(profile)[factor]
+        try:
+            levels += evaluate(parse(found), fixed, FUNCTIONS) if isinstance(found, str) else found
+        except (ExpressionError, Inapplicable, TypeError):
+            return
+    for level in dict.fromkeys(map(str, levels)):
+        if level not in seen:
+            yield path, f"does not say when the level '{level}' shows"
+    for level in seen:
+        yield from unknown_name((*path, level, KEY), "level", level, [str(each) for each in levels])
+
+
+def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found:
+    """Check an expression that lists levels: it stands alone, so its value shows at once."""
+    mistakes = list(expression_mistakes(path, text, dict.fromkeys(fixed, ()), FUNCTIONS))
+    yield from mistakes
+    if mistakes:
+        return
+    try:
+        levels = evaluate(parse(text), fixed, FUNCTIONS)
+    except (ExpressionError, Inapplicable) as error:
+        yield path, str(error)
+        return
+    if not (isinstance(levels, tuple | range) and levels):
+        found = f"{shown(text)} is {shown(levels)}"
+        yield path, f"{found}; expected a list of levels, or a mapping that names each"
+
+
+def _draws(spec: Spec, factors: Known) -> Found:
+    table, drawn = spec.cases, dict(factors)
+    for name, text in table.draw.items():
+        here = ("cases", "draw", name)
+        yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
+        drawn[name] = ()
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        known = [each.name for each in described]
+        given: Mapping[str, str] = getattr(table, part)
+        for name, text in given.items():
+            here = ("cases", part, name)
+            yield from unknown_name((*here, KEY), part.removesuffix("s"), name, known)
+            yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **BUILDERS})
+        for each in described:
+            if each.name not in given:
+                yield ("cases", part), f"'{each.name}' is not drawn; expected an expression for it"

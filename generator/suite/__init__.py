@@ -1,0 +1,1 @@
+"""Vectors -> suite, and back: packs, indexes, pytest files, manifest; what a suite covers."""

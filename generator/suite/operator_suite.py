@@ -1,0 +1,196 @@
+"""The cases of one operator with their arrays: from its pack, made by a recipe, or proved."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from math import prod
+from pathlib import Path
+
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, inverted, stored_dtype
+from opcert.generator.arrays.layouts import laid_out
+from opcert.generator.arrays.packs import elements
+from opcert.generator.arrays.patterns import made_array
+from opcert.generator.errors import SuiteError, said
+from opcert.generator.specification.files import Reference, references_in
+from opcert.generator.suite.format import (
+    DigestedArray,
+    Index,
+    IndexedCase,
+    MadeArray,
+    OperatorEntry,
+    StoredArray,
+)
+
+# How many values of an input a message shows.
+_BRIEF = 16
+
+
+@dataclass(frozen=True)
+class OperatorSuite:
+    """The cases of one operator, and its pack's bytes."""
+
+    entry: OperatorEntry
+    index: Index
+    pack: bytes
+    folder: Path
+    specs: Path | None = None
+
+    @cached_property
+    def cases(self) -> Mapping[str, IndexedCase]:
+        """The cases by id, in the order in which they run."""
+        return {case.id: case for case in self.index.cases}
+
+    @cached_property
+    def exclusions(self) -> frozenset[str]:
+        """What a backend may name to leave cases out: rules, and levels as factor=level."""
+        rules = {rule for case in self.index.cases for rule in case.rules}
+        pairs = (pair for case in self.index.cases for pair in case.levels.items())
+        return frozenset(rules.union(f"{factor}={level}" for factor, level in pairs))
+
+    def inputs(self, case: IndexedCase) -> dict[str, Array]:
+        """Return fresh, writeable arrays, laid out, by name in the spec's order."""
+        return {
+            name: laid_out(self.array_of(given), given.layout)
+            for name, given in case.inputs.items()
+        }
+
+    def call(self, case: IndexedCase) -> str:
+        """Return the call in one line: types, shapes and short values of inputs, attributes."""
+        parts = []
+        for name, given in case.inputs.items():
+            brief = name not in case.free and prod(given.shape) <= _BRIEF
+            values = f" {self.array_of(given).tolist()}" if brief else ""
+            layout = f" {given.layout}" if given.layout != "c" else ""
+            parts.append(f"{name}={given.type}{list(given.shape)}{layout}{values}")
+        return ", ".join([*parts, *(f"{name}={each}" for name, each in case.attributes.items())])
+
+    def outputs(self, case: IndexedCase) -> list[Array]:
+        """Return the golden outputs, read-only.
+
+        Raises:
+            SuiteError: one is too large to store, and the reference at hand does not give it.
+        """
+        if case.id not in self._last:
+            self._last.clear()
+            self._last[case.id] = self._goldens(case, case.outputs, self.inputs)
+        return self._last[case.id]
+
+    @cached_property
+    def _last(self) -> dict[str, list[Array]]:
+        """The golden outputs of the case that was asked for last: the large ones take time."""
+        return {}
+
+    def other_inputs(self, case: IndexedCase) -> dict[str, Array]:
+        """Return inputs of the same types and shapes, the data in the free ones inverted."""
+        inputs = {name: self.array_of(given) for name, given in case.inputs.items()}
+        return {
+            name: laid_out(inverted(a) if name in case.free else a, case.inputs[name].layout)
+            for name, a in inputs.items()
+        }
+
+    def other_outputs(self, case: IndexedCase) -> list[Array]:
+        """Return the golden outputs for `other_inputs`, as `outputs` does."""
+        if case.other or not case.free:
+            return self._goldens(case, case.other or case.outputs, self.other_inputs)
+        return [inverted(array) for array in self.outputs(case)]
+
+    def _goldens(
+        self,
+        case: IndexedCase,
+        golden: Sequence[StoredArray | DigestedArray],
+        inputs: Callable[[IndexedCase], dict[str, Array]],
+    ) -> list[Array]:
+        if not any(isinstance(each, DigestedArray) for each in golden):
+            return [self._array(each) for each in golden if isinstance(each, StoredArray)]
+        try:
+            made = self._reference(**inputs(case), **deepcopy(dict(case.attributes)))
+        except Exception as error:
+            raise self._not_made(case, said(error)) from None
+        forms = [(ELEMENT_TYPES[each.type], each.shape) for each in golden]
+        if not isinstance(made, list) or forms != [_form(each) for each in made]:
+            raise self._not_made(case, "it gives outputs of other types or shapes")
+        return [
+            self._array(each) if isinstance(each, StoredArray) else self._proved(case, each, array)
+            for each, array in zip(golden, made, strict=True)
+        ]
+
+    def _proved(self, case: IndexedCase, golden: DigestedArray, array: Array) -> Array:
+        if sha256(array.tobytes()).hexdigest() != golden.sha256:
+            raise self._not_made(case, "it gives others than the suite has the digests of")
+        return array
+
+    @cached_property
+    def _reference(self) -> Reference:
+        try:
+            return references_in(self.specs)[self.index.operator]
+        except KeyError:
+            text = f"no spec of {self.index.operator}, whose reference gives the large outputs"
+            raise SuiteError(f"{text}; name the folder of its spec by --specs") from None
+
+    def _not_made(self, case: IndexedCase, why: str) -> SuiteError:
+        text = f"the reference does not give the outputs of {case.id}, too large to store: {why}"
+        return SuiteError(f"{text}; use the specs and the opcert that generated the suite")
+
+    def prove(self) -> None:
+        """Prove that each twin stands before its case, and each array within the pack.
+
+        Raises:
+            SuiteError: one does not.
+        """
+        before: set[str] = set()
+        for case in self.index.cases:
+            if case.twin is not None and case.twin not in before:
+                text = f"{case.id} has no twin {case.twin} before it"
+                raise contradiction(self.folder / self.entry.index, text)
+            before.add(case.id)
+            credited = case.twin is not None and case.rule in self.index.rules
+            if case.expects == "rejection" and not credited:
+                text = f"{case.id} must be rejected, and has no twin or no rule of the index"
+                raise contradiction(self.folder / self.entry.index, text)
+            if not set(case.free) <= case.inputs.keys():
+                text = f"{case.id} has free inputs {list(case.free)} that it does not have"
+                raise contradiction(self.folder / self.entry.index, text)
+            for each in (*case.inputs.values(), *case.outputs, *case.other):
+                if isinstance(each, StoredArray):
+                    self._array(each)
+
+    def array_of(self, given: StoredArray | MadeArray) -> Array:
+        """Return the elements of an array in C order, read-only.
+
+        Raises:
+            SuiteError: the pack or the recipe does not have them.
+        """
+        if isinstance(given, StoredArray):
+            return self._array(given)
+        array = _made(given)
+        if array is None:
+            text = f"the recipe of seed {given.seed} does not make what the suite has"
+            raise contradiction(self.folder / self.entry.index, text)
+        return array
+
+    def _array(self, stored: StoredArray) -> Array:
+        try:
+            bits = elements(self.pack, stored.offset, stored.shape, stored_dtype(stored.type))
+        except ValueError:
+            text = f"{stored.array} is not within the pack's {len(self.pack)} bytes"
+            raise contradiction(self.folder / self.entry.pack, text) from None
+        return bits.view(ELEMENT_TYPES[stored.type])
+
+
+@lru_cache(maxsize=4)
+def _made(given: MadeArray) -> Array | None:
+    """Return what a recipe makes, read-only, unless it is something else than the suite has."""
+    array = made_array(given.type, given.shape, given.seed)
+    array.flags.writeable = False
+    return array if sha256(array.tobytes()).hexdigest() == given.sha256 else None
+
+
+def _form(array: object) -> tuple[object, object]:
+    return getattr(array, "dtype", None), getattr(array, "shape", None)
+
+
+def contradiction(path: Path, text: str) -> SuiteError:
+    """Return the error of a file that contradicts the suite that it is part of."""
+    return SuiteError(f"{path}: {text}; generate the suite again")

@@ -1,0 +1,77 @@
+"""Suite + spec -> the cases behind each rule, told from the suite's own arrays."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.arrays.element_types import Array, bits_of
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.specification.model import Spec
+from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.operator_suite import OperatorSuite
+
+
+@dataclass(frozen=True)
+class RuleCases:
+    """The ids of the cases behind one rule.
+
+    `positive` are valid calls that keep or show it, `negative` calls that must be rejected for it,
+    `left_open` calls that tell of it where the document leaves open what is right.
+    """
+
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    left_open: tuple[str, ...]
+
+
+def rule_cases(
+    spec: Spec, operator: OperatorSuite, calls: Mapping[str, Call]
+) -> dict[str, RuleCases]:
+    """Return the cases behind each rule of `spec` by its full id; `calls` are the valid ones.
+
+    Raises:
+        ExpressionError: a condition of `spec` cannot be evaluated on a call of the suite.
+    """
+    conditions = Conditions(spec)
+    positive, negative, left_open = (defaultdict[str, list[str]](list) for _ in range(3))
+    for case in operator.index.cases:
+        if case.ambiguity is not None:
+            for rule in case.rules:
+                left_open[rule].append(case.id)
+        elif case.rule is not None:
+            negative[case.rule].append(case.id)
+        else:
+            call = calls[case.id]
+            for name in (*conditions.standing(call).kept, *conditions.behaviours(call)):
+                positive[spec.full_id(name)].append(case.id)
+    return {
+        rule: RuleCases(tuple(positive[rule]), tuple(negative[rule]), tuple(left_open[rule]))
+        for rule in spec.full_ids(*(each.id for each in spec.rules))
+    }
+
+
+def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
+    """Return the calls that have to give outputs, by case, but those that are left open."""
+    cases = [case for case in operator.index.cases if case.ambiguity is None]
+    return {case.id: _call(operator, case) for case in cases if case.expects == "outputs"}
+
+
+def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
+    """Return the call of a case, made of nothing but its arrays and attributes."""
+    inputs = {}
+    for name, array in operator.inputs(case).items():
+        given = case.inputs[name]
+        is_free = name in case.free
+        values = None if is_free else tuple(array.ravel().tolist())
+        alike = _alike(array) if is_free else "no"
+        inputs[name] = Tensor(given.type, given.shape, values, laid=given.layout, alike=alike)
+    return Call(inputs, case.attributes)
+
+
+def _alike(array: Array) -> Literal["no", "some", "zero"]:
+    bits = bits_of(array).ravel()
+    if bits.size <= 1 or (bits != bits[0]).any():
+        return "no"
+    return "some" if bits[0] else "zero"

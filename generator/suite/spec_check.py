@@ -1,0 +1,149 @@
+"""Specs -> what their cases exercise; a rule, type or boundary without a case is a mistake."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from opcert.generator.arrays.calls import Call
+from opcert.generator.cases.case import Case
+from opcert.generator.cases.cases import cases_of
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.laws import prove_laws
+from opcert.generator.cases.vectors import vectors_of
+from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse, shown
+from opcert.generator.specification.files import SpecFile, read_specs, references_in
+from opcert.generator.specification.model import Ends
+from opcert.generator.specification.yaml_source import SpecPath
+
+ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
+
+
+@dataclass(frozen=True)
+class RuleCounts:
+    """How many cases stand behind one rule: calls that keep or show it, calls that break it."""
+
+    rule: str
+    kind: str
+    positive: int
+    negative: int
+
+
+def check_specs(paths: Sequence[Path]) -> list[RuleCounts]:
+    """Check specs whole: as files, as draws, against the reference, and for what they exercise.
+
+    Raises:
+        SpecError: with the mistakes of all of them.
+    """
+    mistakes: list[Mistake] = []
+    counts: list[RuleCounts] = []
+    specs = read_specs(paths)
+    references = {each.spec.operator: each.reference for each in specs}
+    references = {**references_in(None), **references} if _names_others(specs) else references
+    for spec_file in specs:
+        try:
+            cases = cases_of(spec_file, "core", seed=0)
+            prove_laws(spec_file, vectors_of(spec_file, cases), references)
+        except SpecError as error:
+            mistakes += error.mistakes
+            continue
+        deciding = [case for case in cases if case.ambiguity is None]
+        counted = _rule_counts(spec_file, deciding)
+        counts += counted
+        mistakes += _unexercised_rules(spec_file, counted)
+        mistakes += _unreached(spec_file, [case for case in deciding if case.rejects is None])
+    if mistakes:
+        raise SpecError(mistakes)
+    return counts
+
+
+def _names_others(specs: Sequence[SpecFile]) -> bool:
+    """Whether a law calls another operator, which may be one of those that come with opcert."""
+    laws = [law for each in specs for law in each.spec.laws]
+    return any(call.operator for law in laws for call in law.calls.values())
+
+
+def _rule_counts(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]:
+    kept = [rule for case in cases if case.rejects is None for rule in case.rules]
+    broken = [case.rejects for case in cases if case.rejects is not None]
+    names = ((spec_file.spec.full_id(rule.id), rule.kind) for rule in spec_file.spec.rules)
+    return [RuleCounts(name, kind, kept.count(name), broken.count(name)) for name, kind in names]
+
+
+def _unexercised_rules(spec_file: SpecFile, counts: Sequence[RuleCounts]) -> Iterator[Mistake]:
+    for i, (rule, counted) in enumerate(zip(spec_file.spec.rules, counts, strict=True)):
+        if not counted.positive:
+            yield spec_file.mistake(("rules", i, "id"), f"no valid case exercises '{rule.id}'")
+
+
+def _unreached(spec_file: SpecFile, valid: Sequence[Case]) -> Iterator[Mistake]:
+    """Yield each type, rank, feature level and end of a range that no valid case has."""
+    spec = spec_file.spec
+    drawn = {
+        each.name: [case.call.inputs[each.name] for case in valid if each.name in case.call.inputs]
+        for each in spec.inputs
+    }
+    for i, each in enumerate(spec.inputs):
+        found = {tensor.type for tensor in drawn[each.name]}
+        for name in sorted(set(spec.type_sets[each.type]) - found):
+            yield spec_file.mistake(("inputs", i, "type"), f"no case has '{each.name}' of {name}")
+    for i, level in enumerate(spec.feature_levels):
+        if not any(level.name in case.feature_levels for case in valid):
+            text = f"no case is in feature level {level.name}"
+            yield spec_file.mistake(("feature_levels", i), text)
+    yield from _unreached_ends(spec_file, [case.call for case in valid])
+
+
+def _unreached_ends(spec_file: SpecFile, calls: Sequence[Call]) -> Iterator[Mistake]:
+    conditions = Conditions(spec_file.spec)
+    seen = [conditions.names(call) for call in calls]
+    for place, name, values_of, ends in _ranges(spec_file):
+        present = [names for names in seen if names[name] is not None]
+        try:
+            yield from _unreached_ends_of(spec_file, present, place, name, values_of, ends)
+        except (ExpressionError, Inapplicable, TypeError) as error:
+            yield spec_file.mistake(place, str(error))
+
+
+def _unreached_ends_of(
+    spec_file: SpecFile,
+    seen: Sequence[Mapping[str, Any]],
+    place: SpecPath,
+    name: str,
+    values_of: ValuesOf,
+    ends: Ends,
+) -> Iterator[Mistake]:
+    reached = [False, False]
+    for names in seen:
+        least, most = (_end(end, names) for end in ends)
+        for value in values_of(names[name]):
+            if not least <= value <= most:
+                text = f"a valid case has {value} for '{name}', outside [{least}, {most}]"
+                yield spec_file.mistake(place, text)
+                return
+            reached = [reached[0] or value == least, reached[1] or value == most]
+    for end, is_reached in zip(ends, reached, strict=True):
+        if not is_reached:
+            text = f"no case of '{name}' reaches the boundary {shown(end)}"
+            yield spec_file.mistake(place, text)
+
+
+def _end(text: str, names: Mapping[str, Any]) -> int:
+    value = evaluate(parse(text), names, FUNCTIONS)
+    if not isinstance(value, int):
+        raise ExpressionError(f"{shown(text)} is {shown(value)}; expected an integer")
+    return value
+
+
+def _ranges(spec_file: SpecFile) -> Iterator[tuple[SpecPath, str, ValuesOf, Ends]]:
+    """Yield each declared range: its place, what it is of, how to read the values, its ends."""
+    for i, each in enumerate(spec_file.spec.inputs):
+        yield ("inputs", i, "rank"), each.name, lambda tensor: (tensor.rank,), each.rank
+        if each.range is not None:
+            # What a pattern fills has no values to speak of.
+            yield ("inputs", i, "range"), each.name, lambda given: given.values or (), each.range
+    for i, attribute in enumerate(spec_file.spec.attributes):
+        if attribute.range is not None:
+            place = ("attributes", i, "range")
+            yield place, attribute.name, lambda value: (value,), attribute.range

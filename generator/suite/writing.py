@@ -1,0 +1,117 @@
+"""Files -> a folder, whole or not at all; and whether a folder holds just these files."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from opcert.generator.errors import OpcertError, SuiteError
+from opcert.generator.given_files import content, make_folder
+from opcert.generator.suite.emit import Files
+from opcert.generator.suite.format import MANIFEST
+from opcert.generator.suite.suite import LARGEST, read_manifest
+
+# What Python and pytest leave behind in a folder of tests.
+_CACHES = ("__pycache__", ".pytest_cache")
+
+
+def write_suite(folder: Path, files: Files) -> None:
+    """Put a suite of just `files` at `folder`, in the place of one that is there.
+
+    Raises:
+        OpcertError: the folder holds something else, or cannot be written; nothing has changed.
+    """
+    _refuse_strangers(folder.resolve())
+    replace_folder(folder, files)
+
+
+def replace_folder(folder: Path, files: Files) -> None:
+    """Put a folder of just `files` at `folder`, in the place of one that is there.
+
+    It is written beside `folder` and moved into its place: a run that fails or is interrupted
+    leaves what was there as it was.
+
+    Raises:
+        OpcertError: there is a file, or it cannot be written; nothing has changed.
+    """
+    target = folder.resolve()
+    if target.exists() and not target.is_dir():
+        raise OpcertError(f"{folder}: a file; expected a folder, or nothing")
+    make_folder(target.parent)
+    try:
+        fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.new-", dir=target.parent))
+    except OSError as error:
+        raise _unwritten(folder, error) from None
+    try:
+        for name, data in files.items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        fresh.chmod(0o755)
+        _exchange(fresh, target)
+    except OSError as error:
+        raise _unwritten(folder, error) from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _exchange(fresh: Path, target: Path) -> None:
+    """Move `fresh` to `target`, and what was there to where `fresh` was."""
+    former = fresh.with_name(fresh.name + ".former")
+    try:
+        if target.exists():
+            target.rename(former)
+        fresh.rename(target)
+    finally:
+        if former.exists() and not target.exists():
+            former.rename(target)
+        shutil.rmtree(former, ignore_errors=True)
+
+
+def _unwritten(folder: Path, error: OSError) -> OpcertError:
+    reason = error.strerror or error
+    return OpcertError(f"{folder}: cannot be written: {reason}; what was there is as it was")
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Refuse a folder that writing would take something from."""
+    found = set(files_in(folder))
+    if not found:
+        return
+    if MANIFEST not in found:
+        raise SuiteError(f"{folder}: holds files but no suite; expected a suite or an empty folder")
+    try:
+        manifest = read_manifest(folder)
+    except SuiteError as error:
+        raise SuiteError(f"{error}; move the folder away first") from None
+    strangers = sorted(found - {MANIFEST, *manifest.files})
+    if strangers:
+        names = ", ".join(strangers[:5])
+        raise SuiteError(f"{folder}: holds {names}, no part of a suite; move it away first")
+
+
+def files_in(folder: Path) -> Iterator[str]:
+    """Yield every file and link below `folder` by path, but what Python leaves behind."""
+    for parent, folders, names in os.walk(folder):
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        folders[:] = [name for name in folders if name not in (*_CACHES, *links)]
+        for name in [*names, *links]:
+            yield (Path(parent) / name).relative_to(folder).as_posix()
+
+
+def differences(folder: Path, files: Files) -> list[str]:
+    """Say how the files in `folder` differ from `files`, one line each.
+
+    Raises:
+        SuiteError: one of them cannot be read.
+    """
+    found = set(files_in(folder))
+    try:
+        held = {name: content(folder / name, LARGEST) for name in found & files.keys()}
+    except OSError as error:
+        raise SuiteError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    missing = [f"missing: {name}" for name in files.keys() - found]
+    beyond = [f"not generated: {name}" for name in found - files.keys()]
+    changed = [f"differs: {name}" for name, data in held.items() if data != files[name]]
+    return sorted([*missing, *beyond, *changed])

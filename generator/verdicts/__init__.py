@@ -1,0 +1,1 @@
+"""Vector and outcome -> verdict: scope, waivers, causes, confirmation."""

@@ -1,0 +1,194 @@
+"""Suite x backend -> verdicts: every case once, twins on demand, outputs looked at again."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import prod
+
+from opcert.generator.backends import Backend
+from opcert.generator.errors import OpcertError, did_you_mean
+from opcert.generator.run.claims import Claim
+from opcert.generator.run.comparison import Kind
+from opcert.generator.run.excerpts import Excerpt
+from opcert.generator.run.outcome import ENDINGS, Outcome, Returned
+from opcert.generator.run.rehearsal import run_vector, still_right, tireless
+from opcert.generator.run.support import support_of
+from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verdicts.anonymous import anonymous
+from opcert.generator.verdicts.scope import Scope, wholly_declined
+from opcert.generator.verdicts.verdict import FAILURES, Verdict, judge
+
+# How many bytes of outputs are kept, to be looked at again after later cases.
+HELD = 1 << 26
+# How many lines that a failing case printed are kept.
+_LINES = 20
+# The most elements of the outputs of a call that is made very often.
+MOVED = 1 << 10
+
+
+class Certification:
+    """Runs the cases of a suite on a backend and remembers each verdict."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        suite: Suite,
+        feature_level: str | None = None,
+        claim: Claim | None = None,
+        *,
+        former: Iterable[Verdict] = (),
+        repeated: Iterable[str] = (),
+    ) -> None:
+        """Begin, or go on from `former` verdicts, of a run that made the calls of `repeated` often.
+
+        Raises:
+            OpcertError: there is no such feature level, or the declaration is wrong.
+        """
+        self.backend = backend
+        self.suite = suite
+        content = None if claim is None else claim.content
+        self._scope = Scope(feature_level, content, support_of(backend, suite))
+        _check_feature_level(suite, feature_level)
+        self._cases = {case.id: (operator, case) for operator, case in suite}
+        self._verdicts = {each.case: each for each in former}
+        self._repeated = {
+            self._cases[case][0].index.operator: case for case in repeated if case in self._cases
+        }
+        self.excerpts: dict[str, Excerpt] = {}
+        self._held: deque[tuple[str, Returned]] = deque()
+        self._held_bytes = 0
+
+    def verdict(self, case_id: str, hold: bool = True) -> Verdict:
+        """Return the verdict of a case, which runs now unless it has; so does its twin."""
+        if case_id not in self._verdicts:
+            verdict, returned = self._run(*self._cases[case_id], hold)
+            self._verdicts[case_id] = verdict = self._as_claimed(verdict)
+            if verdict.status not in FAILURES and hold:
+                self._hold(case_id, returned)
+        return self._verdicts[case_id]
+
+    def _run(
+        self, operator: OperatorSuite, case: IndexedCase, hold: bool
+    ) -> tuple[Verdict, Sequence[Returned]]:
+        """Return the verdict of a case, and what is to be looked at again."""
+        name = operator.index.operator
+        out_of_scope = self._scope.left_out(operator, case)
+        if out_of_scope is not None:
+            status, detail = out_of_scope
+            return Verdict(case.id, name, status, None, "not-run", case.rules, detail), ()
+        twin = self.verdict(case.twin, hold) if case.twin is not None else None
+        outcome = run_vector(self.backend, operator, case)
+        if case.expects == "rejection" and twin is not None and twin.status == "pass":
+            outcome = _and(outcome, still_right(self.backend, operator, operator.cases[twin.case]))
+        elif outcome.returned and outcome.fault is None and self._is_first(operator, case):
+            outcome = _and(outcome, tireless(self.backend, operator, case))
+            self._repeated[name] = case.id
+        outcome = anonymous(outcome)
+        verdict = judge(name, case, outcome, twin)
+        if verdict.status in FAILURES:
+            if outcome.fault is not None and outcome.fault.excerpt is not None:
+                self.excerpts[case.id] = outcome.fault.excerpt
+            told = f"{verdict.detail}\n    {about(operator, case)}{_printed(outcome)}"
+            verdict = replace(verdict, detail=told)
+        return verdict, outcome.returned
+
+    def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
+        """Whether this is the first call of its operator that moves a few elements."""
+        return operator.index.operator not in self._repeated and may_be_repeated(case)
+
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """The cases whose calls were made very often, one of an operator."""
+        return tuple(self._repeated.values())
+
+    def _as_claimed(self, verdict: Verdict) -> Verdict:
+        """Fail what is claimed and not supported, whatever the backend declares."""
+        _, case = self._cases[verdict.case]
+        if verdict.status != "unsupported" or not self._scope.promises(verdict.operator, case):
+            return verdict
+        detail = f"the claim has it, and it is not supported: {verdict.detail}"
+        return replace(verdict, status="fail", kind="undeclared", detail=detail)
+
+    def _hold(self, case: str, returned: Sequence[Returned]) -> None:
+        """Keep what a case returned, and look for the last time at what no longer finds room."""
+        self._held.extend((case, each) for each in returned)
+        self._held_bytes += sum(each.nbytes for each in returned)
+        while self._held_bytes > HELD:
+            self._held_bytes -= self._look_again().nbytes
+
+    def _look_again(self) -> Returned:
+        """Drop what is held longest; if it has changed, so does the verdict of its case."""
+        case, returned = self._held.popleft()
+        if self._verdicts[case].status != "fail":
+            if returned.changed:
+                self._fail(case, "aliased-output", "an output changed while later cases ran")
+            elif returned.written:
+                self._fail(case, "mutated-input", "an input was written to while later cases ran")
+        return returned
+
+    def _fail(self, case: str, kind: Kind, detail: str) -> None:
+        failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
+        self._verdicts[case] = failed
+
+    def finish(self) -> list[Verdict]:
+        """Return the verdicts so far, with rejections and declined cases settled."""
+        while self._held:
+            self._look_again()
+        declined = wholly_declined(
+            (each.operator, self._cases[each.case][1].type, each.status == "unsupported")
+            for each in self._verdicts.values()
+            if each.status != "implementation-defined" and each.observed != "not-run"
+        )
+        return [self._settled(verdict, declined) for verdict in self._verdicts.values()]
+
+    def _settled(self, verdict: Verdict, declined: set[tuple[str, str]]) -> Verdict:
+        _, case = self._cases[verdict.case]
+        if verdict.status != "unsupported" or verdict.observed == "not-run":
+            return verdict
+        if self._scope.claim is not None:  # which has decided it
+            return verdict
+        if any((verdict.operator, each) in declined for each in {case.type, *case.index_types}):
+            return verdict
+        return replace(
+            verdict,
+            status="fail",
+            kind="undeclared",
+            detail=f"declined, while other calls of {verdict.operator} with {case.type} are not; "
+            f"declare in `support` what is not supported: {verdict.detail}",
+        )
+
+
+def may_be_repeated(case: IndexedCase) -> bool:
+    """Whether a call may be the one of its operator that is made very often."""
+    moves = sum(prod(each.shape) for each in case.outputs)
+    return case.expects == "outputs" and not case.ambiguity and 0 < moves <= MOVED
+
+
+def _check_feature_level(suite: Suite, level: str | None) -> None:
+    known = suite.feature_levels
+    if level is not None and level not in known:
+        raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")
+
+
+def about(operator: OperatorSuite, case: IndexedCase) -> str:
+    """Say what a failed case calls, and for a must-reject one what the broken rule says."""
+    if case.rule is None:
+        return f"in {operator.call(case)}"
+    rule = operator.index.rules[case.rule]
+    return f"in {operator.call(case)}\n    {case.rule} ({rule.clause}): {rule.text}"
+
+
+def _printed(outcome: Outcome) -> str:
+    lines = outcome.log.strip().splitlines()
+    return "".join(f"\n    printed: {line}" for line in lines[-_LINES:])
+
+
+def _and(outcome: Outcome, behind: Outcome) -> Outcome:
+    """Return an outcome with what is wrong in it or behind it, and all that is held."""
+    if behind.observed in ENDINGS:
+        return behind
+    returned = [*outcome.returned, *behind.returned]
+    fault, log = outcome.fault or behind.fault, outcome.log + behind.log
+    return replace(outcome, fault=fault, returned=returned, log=log)

@@ -1,0 +1,52 @@
+"""What is out of scope beforehand: by feature level, claim or declaration; and what is not."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from opcert.generator.run.claims import ClaimContent
+from opcert.generator.run.support import Support
+from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.verdicts.verdict import Status
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What feature level, claim and declaration leave of a suite."""
+
+    feature_level: str | None
+    claim: ClaimContent | None
+    support: Support
+
+    def left_out(self, operator: OperatorSuite, case: IndexedCase) -> tuple[Status, str] | None:
+        """Return the status of a case that is not to be run, and why; None where it is."""
+        # A changed call is in scope with the valid one: its own type or rank may be the mistake.
+        case = case if case.twin is None else operator.cases[case.twin]
+        level = self.feature_level
+        if level and operator.index.feature_levels and level not in case.feature_levels:
+            return "out-of-claim", f"not in feature level {level}"
+        if self.claim is not None:
+            beyond = self.claim.why_left_out(operator.index.operator, case)
+            if beyond is not None:
+                return "out-of-claim", beyond
+        declared = self.support.why_left_out(operator.index.operator, case)
+        return None if declared is None else ("unsupported", declared)
+
+    def promises(self, operator: str, case: IndexedCase) -> bool:
+        """Whether a claim has `case` itself, so that to decline it is a failure."""
+        if self.claim is None or case.ambiguity is not None:
+            return False
+        # A changed call runs with the claimed one beside it; its own type or rank may be beyond.
+        return self.claim.why_left_out(operator, case) is None
+
+
+def wholly_declined(calls: Iterable[tuple[str, str, bool]]) -> set[tuple[str, str]]:
+    """Return each operator and data type of which every call was declined.
+
+    `calls` are those that ran: the operator, the data type, and whether it was declined.
+    """
+    found: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
+    for operator, element_type, declined in calls:
+        found[operator, element_type].add(declined)
+    return {key for key, declined in found.items() if declined == {True}}

@@ -1,0 +1,1 @@
+"""Certificate x suite -> flaws: all that a third party can check, and a sample run again."""

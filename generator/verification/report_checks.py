@@ -1,0 +1,54 @@
+"""The files that a certificate names x what opcert makes of it -> flaws."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+from opcert.generator.certificate.certificate import Certificate
+from opcert.generator.certificate.submission import CLAIM, WAIVERS
+from opcert.generator.report.files import JUNIT, PAGE, operator_file, operator_pages, report_of
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verification.flaws import Flaw
+
+
+def is_ours(certificate: Certificate) -> bool:
+    """Whether this opcert wrote a certificate: another may write other files, and otherwise."""
+    return certificate.platform.opcert == version("opcert")
+
+
+def name_flaws(certificate: Certificate) -> Iterator[Flaw]:
+    """Yield which files a certificate names that opcert never writes, or lacks that it does.
+
+    A run that was not finished has no report; operators have a page where their specs are known.
+    """
+    done = not certificate.counts["not-run"]
+    report = {PAGE, JUNIT} if done else set()
+    pages = set(map(operator_file, certificate.operators)) if done else set()
+    for name in sorted(certificate.files.keys() - report - pages - {CLAIM, WAIVERS}):
+        why = "of such a run" if done else "of a run that was not finished"
+        yield Flaw(f"files.{name}", f"is no file that opcert writes {why}")
+    for name in sorted(report - certificate.files.keys()):
+        yield Flaw(f"files.{name}", "found none; expected one, as of any run that was finished")
+
+
+def report_flaws(
+    certificate: Certificate, suite: Suite, specs: Path | None = None
+) -> tuple[list[Flaw], list[str]]:
+    """Return where the report is not what is made of a certificate, and what cannot be made.
+
+    The certificate has no other flaws, and `suite` is its own.
+    """
+    if certificate.counts["not-run"]:
+        return [], []
+    named = [
+        name for name in map(operator_file, certificate.operators) if name in certificate.files
+    ]
+    pages = operator_pages(certificate, suite, specs) if named else {}
+    made = {**report_of(certificate, suite, named), **pages}
+    flaws = [
+        Flaw(f"files.{name}", f"found {stated}; of this certificate opcert makes {digest}")
+        for name, stated in certificate.files.items()
+        if name in made and stated != (digest := sha256(made[name]).hexdigest())
+    ]
+    return flaws, [name for name in named if name not in pages]

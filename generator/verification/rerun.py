@@ -1,0 +1,99 @@
+"""A sample of a certificate's cases x the backend -> where it now does something else."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from opcert.generator.backends import Backend, closed
+from opcert.generator.certificate.certificate import BackendEntry, Certificate
+from opcert.generator.certificate.entries import backend_entry
+from opcert.generator.certificate.file import differences
+from opcert.generator.isolation.supervised import TIMEOUT, hosted
+from opcert.generator.run.support import support_of
+from opcert.generator.suite.suite import Suite
+from opcert.generator.verdicts.certification import Certification
+from opcert.generator.verdicts.verdict import Verdict
+from opcert.generator.verification.flaws import Flaw
+from opcert.generator.verification.verdict_checks import Judged
+
+# Kinds that tell of what ran before or later, which a sample leaves out.
+_OF_MORE = ("state", "aliased-output")
+
+
+def sample(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:
+    """Return up to `count` verdicts of calls that were made, in the suite's order."""
+    cases = {case.id for _, case in suite}
+    ran = [
+        each
+        for each in certificate.verdicts
+        if each.observed != "not-run" and each.kind not in _OF_MORE and each.case in cases
+    ]
+    chosen = random.Random(seed).sample(range(len(ran)), min(count, len(ran)))  # noqa: S311
+    return [ran[i] for i in sorted(chosen)]
+
+
+def rerun_flaws(
+    certificate: Certificate,
+    suite: Suite,
+    sampled: Sequence[Verdict],
+    backend: str,
+    options: Mapping[str, Any],
+    specs: Path | None = None,
+) -> Iterator[Flaw]:
+    """Run the cases of `sampled` verdicts again, and yield where another verdict comes out.
+
+    Raises:
+        BackendError: the backend cannot be found or made.
+    """
+    run = certificate.run
+    given = {"specs": str(specs)} if backend == "reference" and specs is not None else {}
+    found = hosted(
+        backend,
+        {**given, **options},
+        run.isolated,
+        timeout=run.timeout or TIMEOUT,
+        memory=run.memory or 0,
+    )
+    try:
+        yield from _other(certificate, backend_entry(found, options, support_of(found, suite)))
+        yield from _otherwise(certificate, suite, sampled, found)
+    finally:
+        closed(found)
+
+
+def _other(certificate: Certificate, entry: BackendEntry) -> Iterator[Flaw]:
+    """Say how the backend that runs now is another one."""
+    stated = certificate.content()["backend"]
+    here = entry.model_dump(mode="json", exclude_unset=True)
+    for place, was, now in differences(stated, here):
+        text = f"found {was}; the backend that runs now has {now}"
+        yield Flaw(".".join(("backend", *place)), text)
+
+
+def _otherwise(
+    certificate: Certificate, suite: Suite, sampled: Sequence[Verdict], backend: Backend
+) -> Iterator[Flaw]:
+    """Say which cases have another verdict now."""
+    cases = {case.id: (operator, case) for operator, case in suite}
+    chosen = {verdict.case for verdict in sampled}
+    repeated = [case for case in certificate.run.repeated if case not in chosen]
+    certification = Certification(backend, suite, repeated=repeated)
+    for verdict in sampled:
+        again = certification.verdict(verdict.case)
+        was, now = Judged(*cases[verdict.case], verdict), Judged(*cases[verdict.case], again)
+        if not _same(was, now):
+            text = f"found {_told(was)}; run again it is {_told(now)}: {again.detail}"
+            yield Flaw(f"verdicts, {verdict.case}", text)
+
+
+def _same(was: Judged, now: Judged) -> bool:
+    """Whether two verdicts of a case agree; what else was declined decides what that counts as."""
+    if was.declined or now.declined:
+        return was.declined and now.declined
+    return (was.said, was.verdict.observed) == (now.said, now.verdict.observed)
+
+
+def _told(judged: Judged) -> str:
+    status, kind = judged.said
+    return f"{status}{f' ({kind})' if kind else ''}, observed '{judged.verdict.observed}'"

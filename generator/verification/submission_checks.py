@@ -1,0 +1,126 @@
+"""A folder that a stranger handed in x its certificate -> flaws; nothing leads out of it."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from opcert.generator.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
+from opcert.generator.certificate.file import LARGEST, NAME
+from opcert.generator.certificate.submission import CLAIM, MOST, SIGNATURE, WAIVERS, files_below
+from opcert.generator.errors import OpcertError, SpecError
+from opcert.generator.given_files import opened
+from opcert.generator.run.claims import ClaimContent
+from opcert.generator.specification.model_mistakes import content_of
+from opcert.generator.specification.yaml_source import LARGEST as LARGEST_YAML
+from opcert.generator.specification.yaml_source import Source
+from opcert.generator.verdicts.waivers import Waiver
+from opcert.generator.verification.flaws import Flaw
+
+# The most bytes that are read of a signature.
+LARGEST_SIGNATURE = 1 << 10
+
+
+def certificate_in(path: Path) -> Path:
+    """Return the file of the certificate that `path` is, or that is in the folder `path`.
+
+    Raises:
+        OpcertError: the folder has none of its own.
+    """
+    if not path.is_dir():
+        return path
+    try:
+        opened(path / NAME).close()
+    except OSError as error:
+        wanted = "expected a certificate that `opcert certify --out` wrote"
+        raise OpcertError(f"{path / NAME}: {error.strerror}; {wanted}") from None
+    return path / NAME
+
+
+def signature_beside(path: Path) -> bytes | None:
+    """Return the text of the signature of the certificate at `path`, or None where there is none.
+
+    Raises:
+        OpcertError: it cannot be read.
+    """
+    beside = path.with_name(f"{path.name}.sig")
+    try:
+        with opened(beside) as file:
+            return file.read(LARGEST_SIGNATURE)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OpcertError(f"{beside}: {error.strerror}; expected a signature") from None
+
+
+def form_flaws(path: Path, certificate: Certificate) -> Iterator[Flaw]:
+    """Yield where the bytes of a certificate are not just those that say what it says."""
+    found, wanted = path.read_bytes(), certificate.to_json().encode()
+    if found != wanted:
+        pairs = zip_longest(found.splitlines(True), wanted.splitlines(True))
+        line = next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
+        text = f"line {line} is not as opcert writes it; expected the same content in its one form"
+        yield Flaw(path.name, text)
+
+
+def folder_flaws(folder: Path, certificate: Certificate) -> Iterator[Flaw]:
+    """Yield how the files in `folder` are not those that a certificate names."""
+    found = list(files_below(folder))
+    if len(found) == MOST:
+        yield Flaw(str(folder), f"holds {MOST} files or more; no others were looked at")
+    for name in found:
+        if name not in {NAME, SIGNATURE, *certificate.files}:
+            yield Flaw(name, "is not among the files of the certificate; expected nothing else")
+    for name, wanted in certificate.files.items():
+        place = f"files.{name}"
+        try:
+            digest = _digest(folder, name)
+        except OSError as error:
+            yield Flaw(place, f"found {error.strerror}; expected a file with the digest {wanted}")
+            continue
+        if digest != wanted:
+            yield Flaw(place, f"found a file with the digest {digest}; expected {wanted}")
+    yield from _given(folder, certificate)
+
+
+def _digest(folder: Path, name: str) -> str:
+    path = folder / name
+    if any((folder / parent).is_symlink() for parent in Path(name).parents):
+        raise OSError(0, "a link on the way, which is not followed")
+    with opened(path) as file:
+        if os.fstat(file.fileno()).st_size > LARGEST:
+            raise OSError(0, f"more than {LARGEST >> 20} MiB")
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _given(folder: Path, certificate: Certificate) -> Iterator[Flaw]:
+    """Yield how claim and waivers are not those in the files beside the certificate."""
+    entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, TypeAdapter[Any]]] = {
+        CLAIM: ("claim", certificate.claim, TypeAdapter(ClaimContent)),
+        WAIVERS: ("waivers", certificate.waivers, TypeAdapter(tuple[Waiver, ...])),
+    }
+    for name, (part, entry, form) in entries.items():
+        digest = certificate.files.get(name)
+        if entry is None:
+            if digest is not None:
+                yield Flaw(f"files.{name}", f"found one, while the certificate has no {part}")
+        elif digest != entry.sha256:
+            text = f"found {digest or 'none'}; expected {entry.sha256}, as {part}.sha256 says"
+            yield Flaw(f"files.{name}", text)
+        elif _content(folder / name, form) != entry.content:
+            yield Flaw(f"{part}.content", f"is not what {name} says")
+
+
+def _content(path: Path, form: TypeAdapter[Any]) -> Any:
+    """Return what a claim or waivers say, or None where that cannot be read."""
+    try:
+        with opened(path) as file:
+            if os.fstat(file.fileno()).st_size > LARGEST_YAML:
+                return None
+        return content_of(Source(path), form, ClaimContent)
+    except (OSError, SpecError):
+        return None

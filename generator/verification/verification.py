@@ -1,0 +1,123 @@
+"""Certificate x suite -> flaws: everything in it that contradicts the suite, or itself."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from itertools import dropwhile
+from pathlib import Path
+
+from opcert.generator.certificate.certificate import Certificate, SuiteEntry
+from opcert.generator.certificate.file import differences
+from opcert.generator.specification.files import specs_in
+from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.generation import suite_of
+from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.suite import Suite
+from opcert.generator.suite.writing import write_suite
+from opcert.generator.verdicts.verdict import Verdict
+from opcert.generator.verification.confirmation_checks import confirmation_flaws
+from opcert.generator.verification.excerpt_checks import excerpt_flaws
+from opcert.generator.verification.flaws import Flaw
+from opcert.generator.verification.run_checks import (
+    backend_flaws,
+    date_flaws,
+    declaration_flaws,
+    repeated_flaws,
+)
+from opcert.generator.verification.verdict_checks import Judged, VerdictChecks
+from opcert.generator.verification.waiver_checks import waiver_flaws
+
+Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]
+
+
+def flaws_of(certificate: Certificate, suite: Suite, now: datetime | None = None) -> list[Flaw]:
+    """Return what in a certificate, whose form is right, cannot be; `now` is when it is asked.
+
+    Its reader has recomputed conclusion and counts. Where it is of another suite, nothing can be
+    said of its verdicts.
+    """
+    now = datetime.now(UTC) if now is None else now
+    dated, other = list(date_flaws(certificate, now)), list(_another_suite(certificate, suite))
+    return dated + (other or list(_flaws_by_suite(certificate, suite, now.date())))
+
+
+def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iterator[Flaw]:
+    cases: Cases = {case.id: (operator, case) for operator, case in suite}
+    judged = [
+        Judged(*cases[verdict.case], verdict)
+        for verdict in certificate.verdicts
+        if verdict.case in cases
+    ]
+    yield from backend_flaws(certificate)
+    yield from declaration_flaws(certificate, suite)
+    yield from _feature_level(certificate, suite)
+    yield from repeated_flaws(certificate.run, suite, judged)
+    yield from _chosen(certificate, cases)
+    yield from _after_the_end(certificate.verdicts)
+    yield from VerdictChecks(certificate, judged).flaws()
+    yield from confirmation_flaws(certificate, judged)
+    yield from excerpt_flaws(certificate, cases)
+    yield from waiver_flaws(certificate, suite, judged, today)
+
+
+def _another_suite(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
+    stated = certificate.content()["suite"]
+    for place, found, wanted in differences(stated, suite.identity):
+        text = f"found {found}; the suite at hand has {wanted}; name another by --suite or --specs"
+        yield Flaw(".".join(("suite", *place)), text)
+
+
+def _feature_level(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
+    level, claim = certificate.selection.feature_level, certificate.claim
+    if level is not None and level not in suite.feature_levels:
+        yield Flaw("selection.feature_level", f"found {level}; no operator has it")
+    claimed = None if claim is None else claim.content.feature_level
+    if claimed is not None and claimed != level:
+        yield Flaw("selection.feature_level", f"found {level}; the claim has {claimed}")
+
+
+def _chosen(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:
+    """Say where the cases are not those that were chosen of the suite, in its order."""
+    globs = certificate.selection
+    chosen = [
+        case
+        for case, (operator, _) in cases.items()
+        if fnmatchcase(operator.index.operator, globs.operator) and fnmatchcase(case, globs.case)
+    ]
+    found = [verdict.case for verdict in certificate.verdicts]
+    beyond, missing = set(found).difference(chosen), set(chosen).difference(found)
+    for case in found:
+        if case in beyond:
+            what = "which was not chosen" if case in cases else "which the suite does not have"
+            yield Flaw("verdicts", f"found one of {case}, {what}")
+    yield from (Flaw("verdicts", f"{case} has none") for case in chosen if case in missing)
+    if not beyond and not missing and found != chosen:
+        first = next(
+            i for i, pair in enumerate(zip(found, chosen, strict=True)) if len({*pair}) > 1
+        )
+        text = f"found {found[first]}; expected {chosen[first]}, in the order of the suite"
+        yield Flaw(f"verdicts.{first}", text)
+
+
+def _after_the_end(verdicts: Sequence[Verdict]) -> Iterator[Flaw]:
+    """Say which cases were run behind the first that was not: a run that ends does so once."""
+    for verdict in dropwhile(lambda each: each.status != "not-run", verdicts):
+        if verdict.status != "not-run":
+            text = f"found {verdict.status}, behind a case that is not-run; a run ends once"
+            yield Flaw(f"verdicts, {verdict.case}", text)
+
+
+def regenerated(stated: SuiteEntry, specs: Path) -> Suite:
+    """Return the suite of the operators, profile and seed that a certificate states, made anew.
+
+    Raises:
+        OpcertError: a spec has mistakes, or the profile is none.
+    """
+    chosen = [each for each in specs_in(specs, "*") if each.spec.operator in stated.specs]
+    jobs = min(len(chosen), os.cpu_count() or 1)
+    files = suite_of(chosen, stated.profile, stated.seed, jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        write_suite(Path(folder) / "suite", files)
+        return Suite(Path(folder) / "suite", specs)

@@ -1,0 +1,173 @@
+"""Calls before they have arrays: how tensors are built and changed, and calls with them."""
+
+import pytest
+
+from opcert.generator.arrays.calls import (
+    BUILDERS,
+    CHANGES,
+    Call,
+    Tensor,
+    filled,
+    listed,
+    scalar,
+    tensor,
+    with_shape,
+    with_type,
+    with_values,
+)
+from opcert.generator.errors import Inapplicable
+
+DATA = filled("f32", (2, 3))
+AXES = listed("i8", (0, -1))
+ORDER = ("data", "axes", "mode", "sizes")
+CALL = Call({"data": DATA, "axes": AXES}, {"mode": "numpy", "sizes": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("shape", "rank", "size"), [((), 0, 1), ((0,), 1, 0), ((2, 3, 4), 3, 24), ((2, 0), 2, 0)]
+)
+def test_a_tensor_knows_its_rank_and_size(shape: tuple[int, ...], rank: int, size: int) -> None:
+    found = filled("u8", shape)
+    assert (found.rank, found.size) == (rank, size)
+
+
+def test_a_filled_tensor_has_no_values_of_its_own() -> None:
+    assert filled("f16", (2, 2)) == Tensor("f16", (2, 2), None)
+
+
+def test_builders_give_tensors_of_values() -> None:
+    assert listed("i32", (4, 5, 6)) == Tensor("i32", (3,), (4, 5, 6))
+    assert listed("i32", ()) == Tensor("i32", (0,), ())
+    assert scalar("u8", 255) == Tensor("u8", (), (255,))
+    assert tensor("i64", (2, 1), (7, 8)) == Tensor("i64", (2, 1), (7, 8))
+
+
+@pytest.mark.parametrize(
+    ("element_type", "value"), [("i8", 128), ("i8", -129), ("u8", -1), ("u64", 2**64)]
+)
+def test_a_value_past_its_integer_type_is_inapplicable(element_type: str, value: int) -> None:
+    with pytest.raises(Inapplicable, match=rf"\[{value}\] does not fit {element_type}"):
+        scalar(element_type, value)
+
+
+def test_values_that_do_not_fill_the_shape_are_inapplicable() -> None:
+    with pytest.raises(Inapplicable, match=r"3 values for the shape \[2, 2\]"):
+        tensor("i32", (2, 2), (1, 2, 3))
+
+
+def test_other_values_take_the_shape_that_they_fill_or_become_a_list() -> None:
+    column = tensor("i16", (2, 1), (1, 2))
+    assert with_values(column, (3, 4)) == Tensor("i16", (2, 1), (3, 4))
+    assert with_values(column, (3, 4, 5)) == Tensor("i16", (3,), (3, 4, 5))
+    assert with_values(scalar("i16", 1), (9,)) == Tensor("i16", (), (9,))
+
+
+def test_other_values_have_to_fit_the_type_too() -> None:
+    with pytest.raises(Inapplicable, match="does not fit u8"):
+        with_values(listed("u8", (1,)), (-1,))
+
+
+def test_another_type_keeps_shape_pattern_and_values() -> None:
+    patterned = Tensor("f32", (2,), pattern="case|data")
+    assert with_type(patterned, "i8") == Tensor("i8", (2,), pattern="case|data")
+    assert with_type(tensor("i64", (1, 2), (3, 4)), "f32") == Tensor("f32", (1, 2), (3, 4))
+
+
+@pytest.mark.parametrize(
+    ("value", "element_type"),
+    [
+        (300, "u8"),
+        (-1, "u64"),
+        (2, "boolean"),
+        (-1, "boolean"),
+        (70000, "f16"),
+        (500, "f8e4m3"),
+        (60000, "f8e5m2"),
+    ],
+)
+def test_another_type_is_inapplicable_where_a_value_does_not_fit(
+    value: int, element_type: str
+) -> None:
+    with pytest.raises(Inapplicable, match=rf"\[{value}\] does not fit {element_type}"):
+        with_type(listed("i64", (value,)), element_type)
+
+
+@pytest.mark.parametrize(
+    ("value", "element_type"),
+    [(1, "boolean"), (65504, "f16"), (-65504, "f16"), (448, "f8e4m3"), (57344, "f8e5m2")],
+)
+def test_another_type_is_taken_up_to_its_greatest_value(value: int, element_type: str) -> None:
+    assert with_type(listed("i64", (value,)), element_type).values == (value,)
+
+
+@pytest.mark.parametrize("element_type", ["i32", "boolean", "f16"])
+def test_a_fraction_takes_no_other_type(element_type: str) -> None:
+    with pytest.raises(Inapplicable, match=r"\[0\.5\] does not fit"):
+        with_type(Tensor("f32", (1,), (0.5,)), element_type)
+
+
+def test_another_shape_keeps_what_fills_the_tensor() -> None:
+    patterned = Tensor("f32", (2, 3), pattern="case|data")
+    assert with_shape(patterned, (9, 9)) == Tensor("f32", (9, 9), pattern="case|data")
+    assert with_shape(listed("i8", (1, 2)), (2, 1)) == Tensor("i8", (2, 1), (1, 2))
+
+
+def test_another_shape_is_inapplicable_where_the_values_do_not_fill_it() -> None:
+    with pytest.raises(Inapplicable, match=r"2 values for the shape \[3\]"):
+        with_shape(listed("i8", (1, 2)), (3,))
+
+
+def test_a_call_hands_attributes_over_as_plain_lists_and_mappings() -> None:
+    call = Call({}, {"sizes": (1, (2, 3)), "outputs": ({"Sizes": (4,)},), "mode": "numpy"})
+    assert call.attributes == {
+        "sizes": [1, [2, 3]],
+        "outputs": [{"Sizes": [4]}],
+        "mode": "numpy",
+    }
+
+
+def test_a_changed_call_differs_in_one_place_and_shares_the_rest() -> None:
+    changed = CALL.changed("axes", listed("i8", (1,)), ORDER)
+    assert changed.inputs["axes"].values == (1,)
+    assert changed.inputs["data"] is DATA
+    assert changed.attributes == CALL.attributes
+    assert list(changed.inputs) == ["data", "axes"]
+
+
+def test_a_changed_attribute_stays_in_its_place() -> None:
+    changed = CALL.changed("mode", "explicit", ORDER)
+    assert list(changed.attributes.items()) == [("mode", "explicit"), ("sizes", [1, 2])]
+    assert changed.inputs == CALL.inputs
+
+
+def test_a_change_leaves_the_call_it_is_made_to_as_it_was() -> None:
+    CALL.changed("axes", None, ORDER)
+    CALL.changed("mode", "explicit", ORDER)
+    assert list(CALL.inputs) == ["data", "axes"]
+    assert CALL.attributes["mode"] == "numpy"
+
+
+@pytest.mark.parametrize("name", ["axes", "mode"])
+def test_none_leaves_an_argument_out(name: str) -> None:
+    changed = CALL.changed(name, None, ORDER)
+    assert {**changed.inputs, **changed.attributes}.keys() == {
+        "data",
+        "axes",
+        "mode",
+        "sizes",
+    } - {name}
+
+
+def test_leaving_out_what_is_not_there_changes_nothing() -> None:
+    assert CALL.changed("steps", None, ORDER) == CALL
+
+
+def test_an_omitted_argument_can_be_put_in() -> None:
+    left_out = CALL.changed("axes", None, ORDER).changed("mode", None, ORDER)
+    assert list(left_out.changed("axes", AXES, ORDER).inputs) == ["data", "axes"]
+    assert list(left_out.changed("mode", "numpy", ORDER).attributes) == list(CALL.attributes)
+
+
+def test_expressions_call_builders_and_changes_by_their_own_names() -> None:
+    assert set(BUILDERS) == {"filled", "tensor", "listed", "scalar", "laid_out", "alike"}
+    assert set(CHANGES) == {"with_values", "with_type", "with_shape"}

@@ -1,0 +1,116 @@
+"""Element types: their names, their bits, their ranges."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opcert.generator.arrays.element_types import (
+    ELEMENT_TYPES,
+    FLOATS,
+    HALF_BYTES,
+    INTEGERS,
+    TYPE_SETS,
+    bits_dtype,
+    bits_of,
+    fits,
+    highest,
+    inverted,
+    lowest,
+    name_of,
+    stored_dtype,
+    width_of,
+)
+
+
+@pytest.mark.parametrize("name", ELEMENT_TYPES)
+def test_a_type_has_one_name_and_one_dtype(name: str) -> None:
+    assert name_of(ELEMENT_TYPES[name]) == name
+
+
+def test_a_dtype_that_no_spec_names_keeps_numpys_name() -> None:
+    assert name_of(np.dtype(np.complex64)) == "complex64"
+
+
+def test_every_type_is_boolean_integer_or_float() -> None:
+    assert set(ELEMENT_TYPES) == {"boolean", *HALF_BYTES, *INTEGERS, *FLOATS}
+    assert set(TYPE_SETS["any"]) == set(ELEMENT_TYPES) - set(HALF_BYTES)
+    assert TYPE_SETS["integer"] == INTEGERS
+
+
+@pytest.mark.parametrize("name", [name for name in ELEMENT_TYPES if name != "boolean"])
+def test_the_width_is_that_of_the_name(name: str) -> None:
+    width = 8 if name.startswith("f8") else int(name.lstrip("biuf"))
+    assert width_of(name) == width
+    assert ELEMENT_TYPES[name].itemsize * 8 == max(width, 8)
+
+
+def test_a_boolean_has_one_bit_of_its_byte() -> None:
+    assert width_of("boolean") == ELEMENT_TYPES["boolean"].itemsize == 1
+
+
+@pytest.mark.parametrize("name", ELEMENT_TYPES)
+def test_inverted_data_differs_in_every_bit_of_the_type_and_in_no_other(name: str) -> None:
+    array = np.arange(2).astype(ELEMENT_TYPES[name]).reshape(1, 2)
+    other = inverted(array)
+    assert (other.dtype, other.shape) == (array.dtype, array.shape)
+    changed = bits_of(array) ^ bits_of(other)
+    assert {int(each) for each in changed.flat} == {2 ** width_of(name) - 1}
+    assert inverted(other).tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("name", HALF_BYTES)
+def test_half_a_byte_is_the_low_one(name: str) -> None:
+    elements = np.arange(16, dtype=np.uint8).view(ELEMENT_TYPES[name])
+    assert sorted(int(each) for each in elements) == list(
+        range(-8, 8) if name == "i4" else range(16)
+    )
+    assert bits_of(inverted(elements)).tolist() == list(reversed(range(16)))
+
+
+@pytest.mark.parametrize("name", ELEMENT_TYPES)
+def test_bits_are_little_endian_unsigned_and_as_wide_as_the_type(name: str) -> None:
+    dtype = bits_dtype(ELEMENT_TYPES[name])
+    assert dtype == np.dtype(f"<u{ELEMENT_TYPES[name].itemsize}")
+
+
+@pytest.mark.parametrize("name", ELEMENT_TYPES)
+def test_a_pack_stores_a_type_that_numpy_has_as_it_is_and_others_as_bits(name: str) -> None:
+    dtype, stored = ELEMENT_TYPES[name], stored_dtype(name)
+    assert stored == (bits_dtype(dtype) if dtype.type.__module__ == "ml_dtypes" else dtype)
+    assert stored.str[0] in "<|"
+
+
+@pytest.mark.parametrize("name", ELEMENT_TYPES)
+def test_bits_of_an_array_are_a_fresh_copy_in_the_order_of_its_elements(name: str) -> None:
+    array = np.arange(6).astype(np.uint8).astype(ELEMENT_TYPES[name]).reshape(2, 3).T
+    bits = bits_of(array)
+    assert bits.shape == array.shape
+    assert bits.flags.c_contiguous
+    assert bits.flags.writeable
+    assert bits.tobytes() == array.tobytes()
+    assert not np.shares_memory(bits, array)
+
+
+def test_bits_keep_what_tells_values_apart_that_compare_equal_or_not_at_all() -> None:
+    floats = np.array([0.0, -0.0, np.nan, -np.nan], np.float32)
+    assert bits_of(floats).tolist() == [0, 0x8000_0000, 0x7FC0_0000, 0xFFC0_0000]
+    assert bits_of(np.array(-0.0, ml_dtypes.bfloat16)).tolist() == 0x8000
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)])
+def test_bits_of_scalars_and_empty_arrays_keep_their_shape(shape: tuple[int, ...]) -> None:
+    assert bits_of(np.zeros(shape, np.float16)).shape == shape
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_an_integer_type_holds_its_extremes_and_nothing_beyond(name: str) -> None:
+    width, signed = int(name[1:]), name.startswith("i")
+    least, most = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if signed else (0, 2**width - 1)
+    assert (lowest(name), highest(name)) == (least, most)
+    assert type(lowest(name)) is type(highest(name)) is int
+    assert [fits(name, each) for each in (least - 1, least, most, most + 1)] == [
+        False,
+        True,
+        True,
+        False,
+    ]

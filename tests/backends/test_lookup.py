@@ -1,0 +1,104 @@
+"""The lookup of backends: built-in names, entry points, modules, files, objects."""
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from opcert.generator import backends
+from opcert.generator.backends import checked, load
+from opcert.generator.errors import BackendError
+from tests.wrong_backends import Right
+
+FILE = Path(__file__).parents[1] / "wrong_backends.py"
+
+
+def test_a_built_in_name_loads() -> None:
+    assert load("reference").name == "reference"
+
+
+def test_a_class_in_a_file_is_made() -> None:
+    assert load(f"{FILE}:Right").name == "right"
+
+
+def test_a_factory_is_called() -> None:
+    assert load(f"{FILE}:with_support").name == "right"
+
+
+def test_a_module_attribute_loads() -> None:
+    found = load("opcert.generator.backends.reference:Reference")
+    assert found.name == "reference"
+
+
+def test_options_reach_the_constructor(tmp_path: Path) -> None:
+    (tmp_path / "optioned.py").write_text(
+        "class Backend:\n"
+        "    name = 'optioned'\n"
+        "    def __init__(self, device='CPU'):\n"
+        "        self.version = device\n"
+        "    def run(self, operator, inputs, attributes):\n"
+        "        raise NotImplementedError\n"
+        "instance = Backend()\n"
+    )
+    assert load(f"{tmp_path / 'optioned.py'}:Backend", device="GPU").version == "GPU"
+    assert load(f"{tmp_path / 'optioned.py'}:instance").version == "CPU"
+    with pytest.raises(BackendError, match="takes no options"):
+        load(f"{tmp_path / 'optioned.py'}:instance", device="GPU")
+
+
+def test_an_unknown_attribute_is_told_with_those_that_run_something(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import json\nLIMIT = 3\nclass Mine:\n    def run(self): pass\n")
+    with pytest.raises(BackendError, match=r"has no 'Backend'; expected one of Mine$"):
+        load(f"{file}:Backend")
+
+
+def test_an_entry_point_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("vendor", "tests.wrong_backends:Right", backends.GROUP)
+    monkeypatch.setattr(backends, "entry_points", lambda **_: [point])
+    assert load("vendor").name == "right"
+
+
+def test_an_entry_point_that_does_not_import_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("vendor", "no_such_module:Backend", backends.GROUP)
+    monkeypatch.setattr(backends, "entry_points", lambda **_: [point])
+    with pytest.raises(BackendError, match="cannot be imported"):
+        load("vendor")
+
+
+def test_an_object_that_lacks_a_part_is_told_which() -> None:
+    class NoVersion:
+        name = "incomplete"
+
+        def run(self) -> None: ...
+
+    with pytest.raises(BackendError, match="lacks version"):
+        checked(NoVersion(), "incomplete")
+
+
+def test_run_has_to_be_callable() -> None:
+    broken = Right()
+    broken.run = None  # type: ignore[assignment,method-assign]
+    with pytest.raises(BackendError, match=r"lacks run\(\)"):
+        checked(broken, "broken")
+
+
+def test_the_reference_declines_operators_without_a_spec() -> None:
+    with pytest.raises(NotImplementedError):
+        load("reference").run("vendor/Unknown-1", {}, {})
+
+
+@pytest.mark.parametrize("name", ["openvino", "onnxruntime"])
+def test_a_built_in_backend_says_which_extra_it_needs(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, f"opcert.generator.backends.{name}", raising=False)
+    for module in [each for each in sys.modules if each.partition(".")[0] in (name, "onnx")]:
+        monkeypatch.delitem(sys.modules, module)
+    for package in (name, "onnx"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        BackendError, match=rf"needs the package .*; pip install 'opcert\[{name}\]'"
+    ):
+        load(name)

@@ -1,0 +1,273 @@
+"""Cases of the shipped specs, and of copies of one that was edited."""
+
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcert.generator.arrays.calls import Call
+from opcert.generator.cases.case import Case
+from opcert.generator.cases.cases import cases_of
+from opcert.generator.cases.changed_cases import TWINS
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.errors import SpecError
+from opcert.generator.specification.files import SpecFile, read_spec
+from tests.shipped import SPECS, cases, each_spec, spec
+
+SMALLEST = SPECS["DML_OPERATOR_SPLIT"]
+
+EXAMPLE = """\
+examples:
+  - id: example-0
+    clause: Added
+    text: Nothing that another case has to do with.
+    inputs:
+      InputTensor: {type: u8, shape: [3]}
+    attributes:
+      OutputCount: 1
+      OutputTensors: [{Sizes: [3], DataType: UINT8}]
+      Axis: 0
+    outputs:
+      - {type: u8, shape: [3]}
+"""
+MOST = 'most: {Axis: "4294967295"}'
+LAID = "filled(type, shape)"
+WAY = f"another: {{Axis: InputTensor.rank + 1}}\n      {MOST}"
+
+
+def by_id(found: tuple[Case, ...] | list[Case]) -> dict[str, Case]:
+    return {case.id: case for case in found}
+
+
+def edited(folder: Path, old: str, new: str) -> SpecFile:
+    """The smallest spec with one text in the place of another."""
+    text = SMALLEST.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path = folder / SMALLEST.name
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return read_spec(path)
+
+
+def cases_with(folder: Path, old: str, new: str) -> list[Case]:
+    return cases_of(edited(folder, old, new), "core", 0)
+
+
+def mistakes_with(folder: Path, old: str, new: str) -> str:
+    with pytest.raises(SpecError) as caught:
+        cases_with(folder, old, new)
+    assert f"{folder / SMALLEST.name}:" in str(caught.value)
+    return str(caught.value)
+
+
+def arguments(call: Call) -> dict[str, Any]:
+    return {**call.inputs, **call.attributes}
+
+
+def differences(call: Call, twin: Call) -> list[str]:
+    found, others = arguments(call), arguments(twin)
+    return [name for name in found.keys() | others.keys() if found.get(name) != others.get(name)]
+
+
+def ways(name: str) -> set[str]:
+    """Each way of breaking a rule, and of showing an ambiguity."""
+    parts = spec(name).spec
+    breaking = {f"{rule.id}.{way}" for rule in parts.rules for way in rule.broken_by}
+    return breaking | {f"{each.id}.{way}" for each in parts.ambiguities for way in each.shown_by}
+
+
+@each_spec
+def test_ids_are_unique_and_begin_with_the_slug(name: str) -> None:
+    ids = [case.id for case in cases(name)]
+    assert len(ids) == len(set(ids))
+    assert all(each.startswith(f"{spec(name).spec.slug}/") for each in ids)
+
+
+@each_spec
+def test_the_id_of_a_drawn_case_is_a_digest_of_its_levels(name: str) -> None:
+    drawn = [case for case in cases(name) if case.levels]
+    assert drawn
+    for case in drawn:
+        pairs = sorted(f"{factor}={level}" for factor, level in case.levels.items())
+        end = sha256(" ".join(pairs).encode()).hexdigest()[:8]
+        first, second, *_ = case.levels.values()
+        assert case.id == f"{spec(name).spec.slug}/valid-{first}-{second}-{end}"
+
+
+@each_spec
+def test_a_drawn_case_records_the_level_of_every_factor(name: str) -> None:
+    for case in cases(name):
+        if case.place == ("cases", "draw") and case.twin is None:
+            assert list(case.levels) == list(spec(name).spec.cases.factors)
+        else:
+            assert case.levels == {}
+
+
+@each_spec
+def test_the_examples_come_first_and_every_twin_before_its_case(name: str) -> None:
+    examples = [each.id for each in spec(name).spec.examples]
+    found = cases(name)
+    assert [case.example.id for case in found if case.example] == examples
+    valid = [case for case in found if case.twin is None]
+    assert all(case.example for case in valid[: len(examples)])
+    before: set[str] = set()
+    for case in found:
+        assert case.twin is None or case.twin in before
+        before.add(case.id)
+
+
+@each_spec
+def test_twins_are_valid_and_free_of_ambiguity(name: str) -> None:
+    conditions, known = Conditions(spec(name).spec), by_id(cases(name))
+    for case in cases(name):
+        if case.twin is not None:
+            twin = known[case.twin]
+            assert (twin.rejects, twin.twin, twin.ambiguity) == (None, None, None)
+            assert conditions.standing(twin.call).broken == ()
+            assert conditions.ambiguity(twin.call) is None
+
+
+@each_spec
+def test_a_must_reject_case_has_a_twin_and_breaks_its_rule_alone(name: str) -> None:
+    conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
+    for case in cases(name):
+        if case.rejects is not None and case.ambiguity is None:
+            assert case.twin is not None
+            broken = conditions.standing(case.call).broken
+            assert [f"{slug}/{rule}" for rule in broken] == [case.rejects]
+            assert case.rules == (case.rejects,)
+
+
+@each_spec
+def test_a_must_reject_case_is_a_change_of_one_or_two_arguments_away_from_its_twin(
+    name: str,
+) -> None:
+    known = by_id(cases(name))
+    for case in cases(name):
+        if case.rejects is not None and case.ambiguity is None:
+            twin = known[case.twin or ""]
+            assert 1 <= len(differences(case.call, twin.call)) <= 2, case.id
+
+
+@each_spec
+def test_each_way_of_breaking_a_rule_is_applied_to_a_few_twins(name: str) -> None:
+    names = [case.id.partition("/")[2].rpartition("-")[0] for case in cases(name) if case.twin]
+    kinds = Counter(name for name in names if not name.startswith("other-"))
+    assert set(kinds) == ways(name)
+    assert all(1 <= count <= TWINS["core"] for count in kinds.values())
+
+
+@each_spec
+def test_the_twins_are_not_always_the_same(name: str) -> None:
+    twins = {case.twin for case in cases(name) if case.twin}
+    assert len(twins) > 3 * TWINS["core"]
+
+
+def test_a_case_that_touches_an_ambiguity_is_no_twin_even_of_a_call_that_does_not(
+    tmp_path: Path,
+) -> None:
+    touches = "touches: 0 in InputTensor.shape"
+    found = by_id(cases_with(tmp_path, touches, touches.replace("0 in", "Axis == 0 or 0 in")))
+    assert sum(case.ambiguity is not None and case.twin is None for case in found.values()) > 20
+    assert all(found[case.twin].ambiguity is None for case in found.values() if case.twin)
+
+
+@each_spec
+def test_a_case_is_marked_with_the_ambiguity_that_it_touches(name: str) -> None:
+    conditions = Conditions(spec(name).spec)
+    for case in cases(name):
+        assert case.ambiguity == conditions.ambiguity(case.call)
+
+
+@each_spec
+def test_a_valid_case_names_the_rules_it_keeps_and_the_behaviours_it_shows(name: str) -> None:
+    conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
+    for case in cases(name):
+        if case.rejects is None and case.twin is None:
+            expected = (*conditions.standing(case.call).kept, *conditions.behaviours(case.call))
+            assert case.rules == tuple(f"{slug}/{rule}" for rule in expected)
+
+
+@each_spec
+def test_every_call_leaves_out_only_what_the_spec_knows_and_keeps_its_order(name: str) -> None:
+    parts = spec(name).spec
+    for case in cases(name):
+        for found, known in (
+            (case.call.inputs, [each.name for each in parts.inputs]),
+            (case.call.attributes, [each.name for each in parts.attributes]),
+        ):
+            assert list(found) == [each for each in known if each in found]
+
+
+@each_spec
+def test_patterns_are_seeded_by_the_id_of_the_case_or_of_its_twin(name: str) -> None:
+    for case in cases(name):
+        for argument, tensor in case.call.inputs.items():
+            owner = case.twin or case.id
+            expected = f"0|{owner}|{argument}" if tensor.values is None else ""
+            assert tensor.pattern == expected
+
+
+def test_the_same_spec_gives_the_same_cases() -> None:
+    assert tuple(cases_of(read_spec(SMALLEST), "core", 0)) == cases(SMALLEST.stem)
+
+
+def test_another_seed_draws_other_calls_under_the_same_ids() -> None:
+    drawn = {case.id: case.call for case in cases(SMALLEST.stem) if case.levels}
+    others = by_id(cases_of(spec(SMALLEST.stem), "core", 1))
+    assert drawn.keys() <= others.keys()
+    assert sum(others[name].call.attributes != call.attributes for name, call in drawn.items()) > 50
+
+
+def test_an_example_more_leaves_every_drawn_case_as_it_was(tmp_path: Path) -> None:
+    found = by_id(cases_with(tmp_path, "examples:\n", EXAMPLE))
+    assert "dml-split/example-0" in found
+    for case in cases(SMALLEST.stem):
+        if case.twin is None and case.example is None:
+            assert found[case.id] == case
+
+
+def test_a_way_of_breaking_a_rule_more_leaves_every_case_as_it_was(tmp_path: Path) -> None:
+    found = by_id(cases_with(tmp_path, MOST, WAY))
+    assert sum(".another-" in name for name in found) == TWINS["core"]
+    assert all(found[case.id] == case for case in cases(SMALLEST.stem))
+
+
+def test_a_change_that_breaks_nothing_alone_is_a_mistake(tmp_path: Path) -> None:
+    text = mistakes_with(tmp_path, 'minus-one: {Axis: "-1"}', 'minus-one: {Axis: "0"}')
+    assert "'axis-range.minus-one' applies to no call" in text
+
+
+def test_a_draw_that_breaks_a_rule_is_a_mistake_that_names_rule_and_levels(tmp_path: Path) -> None:
+    text = mistakes_with(tmp_path, "'DataType': DATA_TYPE[type]}", "'DataType': 'INT4'}")
+    assert "breaks output-type" in text
+    assert "drawn for type=" in text
+
+
+def test_an_example_that_breaks_a_rule_is_a_mistake(tmp_path: Path) -> None:
+    broken = EXAMPLE.replace("Axis: 0", "Axis: 1")
+    assert "example-0 is to be valid" in mistakes_with(tmp_path, "examples:\n", broken)
+
+
+def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / SMALLEST.name
+    text = SMALLEST.read_text(encoding="utf-8")
+    for old, new in ((MOST, 'most: {Axis: "0"}'), ('"-1"}', '"0"}')):
+        text = text.replace(old, new, 1)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        cases_of(read_spec(path), "core", 0)
+    assert len(caught.value.mistakes) == 2
+    lines = [text.splitlines()[each.line - 1].strip() for each in caught.value.mistakes]
+    assert [line.partition(":")[0] for line in lines] == ["minus-one", "most"]
+
+
+def test_a_feature_level_is_one_whose_table_has_the_rank_and_type() -> None:
+    levels = {each.name: each for each in spec(SMALLEST.stem).spec.feature_levels}
+    for case in cases(SMALLEST.stem):
+        tensor = case.call.inputs.get("InputTensor")
+        if tensor is not None and case.twin is None:
+            for name, level in levels.items():
+                covered = level.ranks[0] <= tensor.rank <= level.ranks[1]
+                assert (name in case.feature_levels) == (covered and tensor.type in level.types)

@@ -1,0 +1,174 @@
+"""What a call keeps, breaks and touches, by conditions small enough to follow by hand."""
+
+from typing import Any
+
+import pytest
+
+from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.errors import ExpressionError
+from opcert.generator.specification.model import Spec
+
+DATA = Tensor("i8", (4, 2))
+NOT_NEGATIVE = {
+    "id": "not-negative",
+    "kind": "requirement",
+    "clause": "1",
+    "text": "The count is not negative.",
+    "holds": "count >= 0",
+    "unbreakable": "Here.",
+}
+ENOUGH = {
+    **NOT_NEGATIVE,
+    "id": "enough",
+    "text": "There are as many rows.",
+    "given": ["not-negative"],
+    "holds": "count <= data.shape[0]",
+}
+WITH_MASK = {
+    **NOT_NEGATIVE,
+    "id": "mask-rank",
+    "text": "A mask has one dimension.",
+    "when": "mask is not None",
+    "holds": "mask.rank == 1",
+}
+ALL_ROWS = {
+    "id": "all-rows",
+    "kind": "behaviour",
+    "clause": "2",
+    "text": "All rows may be taken.",
+    "when": "count == data.shape[0]",
+    "holds": "outputs[0].shape == data.shape",
+}
+NONE = {
+    "id": "none",
+    "clause": "3",
+    "text": "What no rows are.",
+    "choice": "Rows.",
+    "touches": "count == 0",
+    "shown_by": {},
+}
+
+
+def conditions(**changed: Any) -> Conditions:
+    """Return the conditions of a spec that takes `count` rows of `data`."""
+    whole = {
+        "operator": "example/Take-1",
+        "slug": "take-1",
+        "version": 1,
+        "document": {"title": "Take", "version": "1"},
+        "reference": "take.py:take",
+        "types": {"T": ["i8", "f32"]},
+        "inputs": [argument("data", "T", True), argument("mask", "T", False)],
+        "attributes": [{**argument("count", "int", False), "default": 1}],
+        "outputs": [{"name": "output", "type": "T", "text": "", "shape": "[count, 2]"}],
+        "rules": [NOT_NEGATIVE, ENOUGH, WITH_MASK, ALL_ROWS],
+        "ambiguities": [NONE],
+        "cases": {"factors": {}, "inputs": {}},
+    }
+    return Conditions(Spec.model_validate(whole | changed, strict=False))
+
+
+def argument(name: str, kind: str, required: bool) -> dict[str, Any]:
+    given = {"name": name, "type": kind, "required": required, "text": ""}
+    return given if kind == "int" else {**given, "rank": ["0", "8"]}
+
+
+def call(count: int | None = None, **inputs: Tensor) -> Call:
+    attributes = {} if count is None else {"count": count}
+    return Call({"data": DATA, **inputs}, attributes)
+
+
+def test_what_is_omitted_has_its_default_and_is_listed() -> None:
+    names = conditions().names(call())
+    assert (names["count"], names["mask"]) == (1, None)
+    assert names["omitted"] == ("mask", "count")
+
+
+def test_type_symbols_are_the_names_of_their_types() -> None:
+    assert conditions().names(call())["T"] == ("i8", "f32")
+
+
+def test_a_valid_call_keeps_every_rule_that_speaks_of_it() -> None:
+    standing = conditions().standing(call(4))
+    assert (standing.kept, standing.broken) == (("not-negative", "enough"), ())
+
+
+def test_a_rule_with_when_is_asked_where_it_speaks() -> None:
+    standing = conditions().standing(call(4, mask=Tensor("i8", (4, 1))))
+    assert standing.broken == ("mask-rank",)
+
+
+def test_a_rule_is_moot_where_one_that_it_is_given_is_broken() -> None:
+    standing = conditions().standing(call(-1))
+    assert (standing.kept, standing.broken) == ((), ("not-negative",))
+
+
+def test_what_is_given_a_moot_rule_is_moot() -> None:
+    last = {**ENOUGH, "id": "last", "given": ["enough"], "holds": "False"}
+    standing = conditions(rules=[NOT_NEGATIVE, ENOUGH, last]).standing(call(-1))
+    assert standing.broken == ("not-negative",)
+
+
+def test_every_rule_that_is_not_moot_is_asked() -> None:
+    standing = conditions().standing(call(-1, mask=Tensor("i8", ())))
+    assert standing.broken == ("not-negative", "mask-rank")
+
+
+def test_a_rule_does_not_speak_of_a_call_without_a_required_argument_that_it_names() -> None:
+    standing = conditions().standing(Call({}, {"count": 9}))
+    assert (standing.kept, standing.broken) == (("not-negative",), ())
+
+
+def test_a_behaviour_is_shown_when_its_condition_holds() -> None:
+    assert conditions().behaviours(call(4)) == ("all-rows",)
+    assert conditions().behaviours(call(3)) == ()
+
+
+def test_the_first_ambiguity_that_a_call_touches_is_its_own() -> None:
+    twice = conditions(ambiguities=[NONE, {**NONE, "id": "other", "touches": "count < 3"}])
+    assert [twice.ambiguity(call(count)) for count in (0, 2, 3)] == ["none", "other", None]
+
+
+def test_an_ambiguity_is_not_touched_without_a_required_argument_that_it_names() -> None:
+    about = conditions(ambiguities=[{**NONE, "touches": "data.rank == 0"}])
+    assert about.ambiguity(Call()) is None
+
+
+def test_outputs_have_the_declared_shapes_and_the_type_of_their_symbol() -> None:
+    assert conditions().outputs(call(3)) == [Tensor("i8", (3, 2))]
+
+
+def test_outputs_may_be_several_with_a_number_each() -> None:
+    parts = [{"name": "o", "type": "T", "text": "", "count": "count", "shape": "[i]"}]
+    assert conditions(outputs=parts).outputs(call(2)) == [Tensor("i8", (0,)), Tensor("i8", (1,))]
+
+
+@pytest.mark.parametrize("shape", ["3", "'x'", "['x']", "[1.5]", "None", "data.shape[9]"])
+def test_a_declared_shape_that_is_none_is_a_mistake(shape: str) -> None:
+    outputs = [{"name": "o", "type": "T", "text": "", "shape": shape}]
+    with pytest.raises(ExpressionError, match=r"expected a shape|not there"):
+        conditions(outputs=outputs).outputs(call())
+
+
+@pytest.mark.parametrize("count", ["-1", "data.shape", "10**9", "'2'", "data.shape[9]"])
+def test_a_declared_count_that_is_none_is_a_mistake(count: str) -> None:
+    outputs = [{"name": "o", "type": "T", "text": "", "shape": "[1]", "count": count}]
+    with pytest.raises(ExpressionError, match=r"expected a number of outputs|not there"):
+        conditions(outputs=outputs).outputs(call())
+
+
+def test_outputs_contradict_a_behaviour_whose_condition_they_do_not_meet() -> None:
+    shown = ["take-1/all-rows"]
+    assert conditions().contradicted(call(4), shown, [DATA]) == []
+    assert conditions().contradicted(call(4), shown, [Tensor("i8", ())]) == ["all-rows"]
+
+
+def test_a_behaviour_that_is_not_shown_is_not_contradicted() -> None:
+    assert conditions().contradicted(call(3), [], [Tensor("i8", ())]) == []
+
+
+@pytest.mark.parametrize("holds", ["count", "data.shape[7] == 1", "data.values[0] == 1"])
+def test_a_condition_that_does_not_come_to_a_bool_is_a_mistake(holds: str) -> None:
+    with pytest.raises(ExpressionError, match=r"expected true or false|not there|cannot be"):
+        conditions(rules=[{**NOT_NEGATIVE, "holds": holds}]).standing(call())

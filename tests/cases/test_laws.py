@@ -1,0 +1,141 @@
+"""Laws: when they speak, what they call, and what of the reference they hold against."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opcert.generator.arrays.calls import Call, filled
+from opcert.generator.cases.cases import cases_of
+from opcert.generator.cases.laws import Laws, prove_laws
+from opcert.generator.cases.vectors import vectors_of
+from opcert.generator.errors import SpecError
+from opcert.generator.specification.files import read_spec, references_in, specs_in
+from opcert.generator.suite.spec_check import check_specs
+from tests.suite.test_spec_check import spec
+
+LAW = """laws:
+  - id: whole
+    clause: Outputs
+    text: All rows of the rows taken are the rows taken.
+    when: count > 0
+    calls:
+      again:
+        inputs: {data: "outputs[0]"}
+        attributes: {count: count}
+    holds: same(again[0], outputs[0])
+examples:
+"""
+
+
+def with_law(folder: Path, *changes: tuple[str, str]) -> Path:
+    text = LAW
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return spec(folder, ("examples:\n", text))
+
+
+def told(path: Path) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        check_specs([path])
+    lines = path.read_text().splitlines()
+    return [f"{lines[each.line - 1].strip()} | {each.text}" for each in caught.value.mistakes]
+
+
+def test_a_law_that_holds_is_no_mistake(tmp_path: Path) -> None:
+    assert check_specs([with_law(tmp_path)])
+
+
+def test_the_laws_of_a_call_make_their_further_calls(tmp_path: Path) -> None:
+    laws = Laws(read_spec(with_law(tmp_path)), {})
+    call = Call({"data": filled("i8", (3,))}, {"count": 2})
+    assert laws.speaking(call) == [0]
+    assert laws.speaking(Call(call.inputs, {"count": 0})) == []
+    inputs, outputs = {"data": np.arange(3, dtype=np.int8)}, [np.arange(2, dtype=np.int8)]
+    (made,) = laws.further(0, call, inputs, outputs)
+    assert made.operator == "example/Take-1"
+    assert (made.inputs["data"].tolist(), made.attributes) == ([0, 1], {"count": 2})
+    assert [each.tolist() for each in made.outputs] == [[0, 1]]
+    assert made.free == ("data",)
+
+
+def test_a_law_that_wrong_outputs_contradict_is_told(tmp_path: Path) -> None:
+    laws = Laws(read_spec(with_law(tmp_path, ("again[0], outputs", "data, outputs"))), {})
+    call = Call({"data": filled("i8", (3,))}, {"count": 3})
+    inputs = {"data": np.arange(3, dtype=np.int8)}
+    laws.further(0, call, inputs, [inputs["data"]])
+    with pytest.raises(SpecError, match="does not hold for the reference, for data=i8"):
+        laws.further(0, call, inputs, [np.zeros(3, np.int8)])
+
+
+def test_what_a_law_calls_of_another_operator_is_found(tmp_path: Path) -> None:
+    slices = {name: f"{name}: \"listed('i64', [{value}])\"" for name, value in
+              {"start": 0, "stop": "count", "step": 1}.items()}  # fmt: skip
+    call = (
+        f"operator: openvino/Slice-8\n        inputs: {{data: data, {', '.join(slices.values())}}}"
+    )
+    path = with_law(
+        tmp_path,
+        ('inputs: {data: "outputs[0]"}\n        attributes: {count: count}', call),
+    )
+    assert check_specs([path])
+    unknown = with_law(tmp_path, ("inputs: {data", "operator: a/B\n        inputs: {data"))
+    assert told(unknown)[0].startswith(
+        "operator: a/B | there is no spec of 'a/B'; expected one of "
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "text"),
+    [
+        (("count > 0", "count > 9"), "- id: whole", "the law 'whole' speaks of no case"),
+        (("count > 0", "count"), "when: count", "'count' is "),
+        (("same(again[0], outputs[0])", "len(again)"), "holds: len(again)", "'len(again)' is 1"),
+        (
+            ("same(again[0], outputs[0])", "same(again[0], data)"),
+            "holds: same(again[0], data)",
+            "the law 'whole' does not",
+        ),
+        (('"outputs[0]"', "count"), "inputs: {data: count}", "'count' is "),
+        (
+            ("count: count", "count: count + 1"),
+            "again:",
+            "the reference rejects the call: RuleBroken",
+        ),
+        (
+            ('"outputs[0]"', '"outputs[1]"'),
+            'inputs: {data: "outputs[1]"}',
+            "'outputs[1]' asks for an element",
+        ),
+        (
+            ('"outputs[0]"', '"concatenated(outputs, 9)"'),
+            'inputs: {data: "concatenated(outputs, 9)"}',
+            "'concatenated(outputs, 9)' asks for an element",
+        ),
+    ],
+)
+def test_each_mistake_in_a_law_is_told_where_it_stands(
+    tmp_path: Path, change: tuple[str, str], place: str, text: str
+) -> None:
+    found = told(with_law(tmp_path, change))
+    assert len(found) == 1
+    assert found[0].startswith(f"{place} | {text}")
+
+
+def test_goldens_that_contradict_a_law_are_told(tmp_path: Path) -> None:
+    file = read_spec(with_law(tmp_path, ("again[0], outputs", "data, outputs")))
+    vectors = vectors_of(file, cases_of(file, "core", 0))
+    with pytest.raises(SpecError, match="does not hold"):
+        prove_laws(file, vectors, {})
+
+
+def test_every_shipped_spec_has_laws() -> None:
+    references = references_in(None)
+    for file in specs_in(None):
+        assert len(file.spec.laws) > 1
+        assert all(
+            call.operator is None or call.operator in references
+            for law in file.spec.laws
+            for call in law.calls.values()
+        )

@@ -1,0 +1,256 @@
+"""Sight: which levels show in a call, told from the call alone."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Literal
+
+import pytest
+
+from opcert.generator.arrays.calls import Call, Tensor, filled, laid_out, listed
+from opcert.generator.arrays.element_types import Array, bits_of
+from opcert.generator.cases.sight import Sight, Sights
+from opcert.generator.errors import ExpressionError
+from opcert.generator.specification.files import specs_in
+from opcert.generator.specification.model import Spec
+from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.operator_suite import OperatorSuite
+from tests.faults.finding import core_suite
+
+SUITE = core_suite()
+SPECS = {each.spec.operator: each for each in specs_in(None)}
+each_spec = pytest.mark.parametrize("name", SPECS)
+
+FACTORS = {
+    "type": "T",
+    "n": {"five": "5", "one": "1", "many": "259"},
+    "index": {"first": "0", "last": "n - 1", "negative": "-1", "beyond": "n"},
+    "rest": {"alone": "0", "more": "1"},
+    "others": "['varied', 'ones', 'long']",
+}
+SEEN_AT = {"k": "range(indices.size)"}
+SEEN = {
+    "type": "data.type",
+    "n": "data.shape[0]",
+    "index": "indices.values[k]",
+    "beside": "[*indices.values[:k], *indices.values[k + 1:]]",
+    "rest": {"alone": "len(beside) == 0", "more": "len(beside) > 0"},
+    "others": "kinds(data.shape[1:], data.shape[0])",
+}
+
+
+def sights(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any) -> Sights:
+    """The sights of a made-up operator that takes elements of data."""
+    argument = {"required": True, "text": "x"}
+    spec = {
+        "operator": "made/Up",
+        "slug": "up",
+        "version": 1,
+        "document": {"title": "x", "version": "1"},
+        "reference": "up.py:up",
+        "types": {"T": ["f32", "i8"]},
+        "inputs": [
+            {**argument, "name": "data", "type": "T", "rank": ["1", "8"]},
+            {**argument, "name": "indices", "type": "T", "rank": ["1", "1"]},
+        ],
+        "outputs": [{"name": "out", "type": "T", "shape": "data.shape", "text": "x"}],
+        "rules": [{"id": "any", "kind": "behaviour", "clause": "x", "text": "x"}],
+        "cases": {
+            "factors": FACTORS,
+            "inputs": {"data": "filled(type, [n])", "indices": "listed('i8', [index])"},
+            "seen_at": SEEN_AT,
+            "seen": seen,
+            **table,
+        },
+    }
+    return Sights(Spec.model_validate_json(json.dumps(spec)), profile)
+
+
+def call(shape: tuple[int, ...], *indices: int, element_type: str = "f32") -> Call:
+    return Call({"data": filled(element_type, shape), "indices": listed("i32", indices)})
+
+
+def only(found: Sights, drawn: Call) -> Sight:
+    (sight,) = found.of(drawn)
+    return sight
+
+
+LEVELS = {"type": "f32", "n": "five", "index": "last", "rest": "more", "others": "varied"}
+
+
+def test_a_call_that_shows_all_its_levels_misses_none() -> None:
+    assert sights().unseen(call((5, 2, 3), 1, 4), LEVELS) == []
+
+
+@pytest.mark.parametrize(
+    ("drawn", "missing"),
+    [
+        (call((5, 2, 3), 1, 4, element_type="i8"), ["type"]),
+        (call((5, 2, 3), 4), ["rest"]),
+        (call((5, 1, 1), 1, 4), ["others"]),
+        (call((5, 2, 3), 1, 3), ["index"]),
+        # What builds on another factor follows what that shows of it.
+        (call((259, 2, 3), 1, 258), ["n"]),
+        (call((259, 2, 3), 1, 4), ["n", "index"]),
+        # A value that no level has shows none, nor what builds on it.
+        (call((7, 2, 3), 1, 6), ["n"]),
+    ],
+    ids=str,
+)
+def test_what_does_not_show_is_missed(drawn: Call, missing: list[str]) -> None:
+    assert sights().unseen(drawn, LEVELS) == missing
+
+
+def test_each_place_is_looked_at_and_the_best_counts() -> None:
+    found = sights()
+    drawn = call((5, 2, 3), 1, 4, -1)
+    shown = [sight.levels("index") for sight in found.of(drawn)]
+    assert shown == [set(), {"last"}, {"negative"}]
+    for level in ("last", "negative"):
+        assert found.unseen(drawn, {**LEVELS, "index": level}) == []
+    assert found.unseen(drawn, {**LEVELS, "index": "first"}) == ["index"]
+
+
+def test_without_a_place_nothing_shows() -> None:
+    assert sights().unseen(call((5,)), LEVELS) == list(LEVELS)
+
+
+def test_without_seen_at_there_is_one_place() -> None:
+    found = sights({"n": "data.shape[0]"}, seen_at={})
+    assert len(list(found.of(call((5, 2), 1, 2)))) == 1
+    assert found.unseen(call((5, 2)), LEVELS) == []
+
+
+def test_several_levels_of_one_value_show_together() -> None:
+    sight = only(sights(), call((1, 2, 3), 0))
+    assert sight.levels("index") == {"first", "last"}
+    assert sight.levels("n") == {"one"}
+
+
+def test_a_list_shows_every_level_whose_value_is_in_it() -> None:
+    sight = only(sights(), call((5, 2, 67), 0))
+    assert sight.levels("others") == {"varied", "long"}
+    assert only(sights(), call((5, 1, 1), 0)).levels("others") == {"ones"}
+
+
+def test_an_element_that_the_call_does_not_have_shows_nothing() -> None:
+    found = sights({"mine": "indices.values[9]", "n": "mine"}, seen_at={})
+    assert found.unseen(call((5, 2, 3), 1, 4), LEVELS) == ["n"]
+
+
+def test_a_factor_that_cannot_be_told_is_not_asked_for() -> None:
+    found = sights({"type": "data.type"}, seen_at={})
+    assert found.factors == ["type"]
+    assert found.unseen(call((9,), 3), LEVELS) == []
+
+
+def test_a_factor_told_by_conditions_has_the_value_of_its_level() -> None:
+    seen = {
+        "n": {"five": "data.rank == 1", "one": "data.rank == 2", "many": "data.rank > 2"},
+        "index": "indices.values[0]",
+    }
+    assert only(sights(seen, seen_at={}), call((3,), 4)).levels("index") == {"last"}
+    assert only(sights(seen, seen_at={}), call((3, 3), 0)).levels("index") == {"first", "last"}
+    assert only(sights(seen, seen_at={}), call((3, 3, 3), 259)).levels("index") == {"beyond"}
+
+
+def test_the_levels_are_those_of_the_profile() -> None:
+    other = {"stress": {"n": {"huge": "65539"}}}
+    assert set(sights(profiles=other).levels["n"]) == {"five", "one", "many"}
+    stressed = sights(profile="stress", profiles=other)
+    assert set(stressed.levels["n"]) == {"huge"}
+    assert set(stressed.levels["index"]) == set(FACTORS["index"])
+    assert stressed.unseen(call((65539, 2, 3), 1, 65538), {**LEVELS, "n": "huge"}) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"seen_at": {"k": "data.rank"}}, ("cases", "seen_at", "k")),
+        ({"seen_at": {"k": "highest('f32')"}}, ("cases", "seen_at", "k")),
+        ({"seen": {"n": "highest('f32')"}}, ("cases", "seen", "n")),
+        ({"seen": {"mine": "highest('f32')", "n": "mine"}}, ("cases", "seen", "mine")),
+        (
+            {"seen": {"rest": {"alone": "data.rank == 9", "more": "data.rank"}}},
+            ("cases", "seen", "rest", "more"),
+        ),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_told_is_a_mistake_with_its_place(
+    change: dict[str, Any], place: tuple[str, ...]
+) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        sights(**change).unseen(call((5, 2, 3), 1, 4), LEVELS)
+    assert caught.value.place == place
+
+
+def test_the_layout_of_a_tensor_shows() -> None:
+    found = sights(
+        {"layout": "data.layout"},
+        seen_at={},
+        factors={"layout": "['c', 'fortran', 'reversed', 'gapped']"},
+    )
+
+    def shown(shape: tuple[int, ...], layout: Any) -> frozenset[str]:
+        drawn = Call({"data": laid_out(filled("i8", shape), layout), "indices": listed("i8", ())})
+        return only(found, drawn).levels("layout")
+
+    for layout in ("c", "fortran", "reversed", "gapped"):
+        assert shown((2, 3), layout) == {layout}
+    assert shown((1, 3), "fortran") == shown((2, 0), "gapped") == shown((1, 1), "reversed") == {"c"}
+
+
+def stored_call(operator: OperatorSuite, case: IndexedCase) -> Call:
+    """Return the call that the suite stores, whatever it was drawn from."""
+    inputs = {}
+    for name, array in operator.inputs(case).items():
+        given, is_free = case.inputs[name], name in case.free
+        values = None if is_free else tuple(array.ravel().tolist())
+        alike = alike_of(array) if is_free else "no"
+        inputs[name] = Tensor(given.type, given.shape, values, laid=given.layout, alike=alike)
+    return Call(inputs, case.attributes)
+
+
+def alike_of(array: Array) -> Literal["no", "some", "zero"]:
+    """Tell whether several elements are all the same, and whether they are zero."""
+    elements = [*bits_of(array).ravel().tolist()]
+    if len(elements) < 2 or len({*elements}) > 1:
+        return "no"
+    return "some" if elements[0] else "zero"
+
+
+@cache
+def stored_calls(name: str) -> list[tuple[Mapping[str, str], Call]]:
+    operator = SUITE.operators[name]
+    drawn = [case for case in operator.index.cases if case.levels]
+    # Generation asks it of every case; a third of them is quick.
+    return [(case.levels, stored_call(operator, case)) for case in drawn[::3]]
+
+
+@each_spec
+def test_every_level_of_the_core_suite_shows_in_the_case_that_has_it(name: str) -> None:
+    found = Sights(SPECS[name].spec)
+    for levels, stored in stored_calls(name):
+        assert found.unseen(stored, levels) == []
+
+
+@each_spec
+def test_every_factor_of_a_shipped_spec_can_be_told(name: str) -> None:
+    found = Sights(SPECS[name].spec)
+    assert found.factors == list(found.levels)
+
+
+# Whatever is not one of the other levels of its factor.
+OF_ANY_CALL = {("order", "drawn"), ("step", "product")}
+
+
+@each_spec
+def test_every_level_fails_to_show_from_some_place_of_the_core_suite(name: str) -> None:
+    """A level that shows in any call tells nothing, unless it stands for the ordinary."""
+    found = Sights(SPECS[name].spec)
+    left = {(factor, level) for factor, levels in found.levels.items() for level in levels}
+    for _, stored in stored_calls(name):
+        for sight in found.of(stored):
+            left -= {pair for pair in left if not sight.shows(*pair)}
+    assert left <= OF_ANY_CALL

@@ -1,0 +1,229 @@
+"""Vectors: goldens are the reference's own, on memory of their own, and proved against the spec."""
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, FLOATS, Array
+from opcert.generator.arrays.patterns import special_bits
+from opcert.generator.cases.cases import cases_of
+from opcert.generator.cases.vectors import Vector, vectors_of
+from opcert.generator.errors import SpecError
+from opcert.generator.specification.files import read_spec
+from tests.shipped import cases, each_spec, spec, vectors
+
+
+def described(array: Array) -> tuple[str, tuple[int, ...], bytes]:
+    return str(array.dtype), array.shape, array.tobytes()
+
+
+@each_spec
+def test_every_case_has_its_vector_in_order(name: str) -> None:
+    assert [vector.case for vector in vectors(name)] == list(cases(name))
+
+
+@each_spec
+def test_the_inputs_are_of_the_types_and_shapes_of_the_call(name: str) -> None:
+    for vector in vectors(name):
+        tensors = vector.case.call.inputs
+        assert list(vector.inputs) == list(tensors)
+        for argument, array in vector.inputs.items():
+            assert array.dtype == ELEMENT_TYPES[tensors[argument].type]
+            assert array.shape == tensors[argument].shape
+
+
+@each_spec
+def test_values_that_a_call_states_are_those_of_its_arrays(name: str) -> None:
+    for vector in vectors(name):
+        for argument, tensor in vector.case.call.inputs.items():
+            if tensor.values is not None:
+                exact = [float(v) if tensor.type in FLOATS else v for v in tensor.values]
+                stated = np.array(exact, ELEMENT_TYPES[tensor.type]).tobytes()
+                assert vector.inputs[argument].tobytes() == stated
+
+
+@each_spec
+def test_goldens_are_what_the_reference_gives(name: str) -> None:
+    for vector in vectors(name):
+        if vector.case.rejects is None:
+            inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
+            outputs = spec(name).reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
+            assert [*map(described, outputs)] == [*map(described, vector.outputs)]
+
+
+@each_spec
+def test_the_reference_leaves_its_arguments_as_they_were(name: str) -> None:
+    for vector in vectors(name):
+        if vector.case.rejects is None:
+            inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
+            attributes = deepcopy(dict(vector.case.call.attributes))
+            spec(name).reference(**inputs, **attributes)
+            assert attributes == vector.case.call.attributes
+            for argument, array in vector.inputs.items():
+                assert inputs[argument].tobytes() == array.tobytes()
+
+
+@each_spec
+def test_goldens_share_no_memory_with_inputs_or_each_other(name: str) -> None:
+    for vector in vectors(name):
+        for i, output in enumerate(vector.outputs):
+            others = [*vector.inputs.values(), *vector.outputs[:i]]
+            assert not any(np.shares_memory(output, other) for other in others)
+
+
+@each_spec
+def test_a_must_reject_case_has_no_goldens(name: str) -> None:
+    for vector in vectors(name):
+        assert vector.case.rejects is None or vector.outputs == []
+
+
+@each_spec
+def test_the_reference_rejects_a_must_reject_case_for_its_rule(name: str) -> None:
+    for vector in vectors(name):
+        if vector.case.rejects is not None:
+            attributes = deepcopy(dict(vector.case.call.attributes))
+            with pytest.raises(ValueError, match=r"\w") as caught:
+                spec(name).reference(**vector.inputs, **attributes)
+            assert getattr(caught.value, "rule", None) == vector.case.rejects
+
+
+@each_spec
+def test_what_a_case_leaves_unchanged_it_shares_with_its_twin(name: str) -> None:
+    known = {vector.case.id: vector for vector in vectors(name)}
+    for vector in vectors(name):
+        if vector.case.twin is not None:
+            twin = known[vector.case.twin]
+            for argument, tensor in vector.case.call.inputs.items():
+                unchanged = twin.case.call.inputs.get(argument) == tensor
+                assert (twin.inputs.get(argument) is vector.inputs[argument]) == unchanged
+
+
+@each_spec
+def test_unrelated_cases_share_no_arrays(name: str) -> None:
+    valid = [vector for vector in vectors(name) if vector.case.twin is None]
+    arrays = [id(array) for each in valid for array in (*each.inputs.values(), *each.outputs)]
+    assert len(arrays) == len(set(arrays))
+
+
+@each_spec
+def test_every_type_has_special_values_in_a_golden_output(name: str) -> None:
+    found: dict[str, set[int]] = {}
+    for vector in vectors(name):
+        for output in vector.outputs:
+            bits = np.frombuffer(output.tobytes(), f"u{output.itemsize}")
+            found.setdefault(str(output.dtype), set()).update(bits.tolist())
+    for element_type, dtype in ELEMENT_TYPES.items():
+        if str(dtype) in found:
+            assert set(special_bits(element_type)) <= found[str(dtype)]
+
+
+MADE_UP: dict[str, Any] = {
+    "operator": "made/Flip",
+    "slug": "flip",
+    "version": 1,
+    "document": {"title": "x", "version": "1"},
+    "reference": "flip.py:flip",
+    "types": {"T": ["f32", "i8"]},
+    "inputs": [{"name": "data", "type": "T", "required": True, "rank": ["1", "1"], "text": "x"}],
+    "attributes": [{"name": "axis", "type": "int", "required": True, "text": "x"}],
+    "outputs": [{"name": "out", "type": "T", "shape": "data.shape", "text": "x"}],
+    "rules": [
+        {
+            "id": "axis-range",
+            "kind": "requirement",
+            "clause": "x",
+            "text": "x",
+            "holds": "axis == 0",
+            "broken_by": {"above": {"axis": "1"}},
+        },
+        {"id": "same", "kind": "behaviour", "clause": "x", "text": "x", "holds": "True"},
+    ],
+    "examples": [
+        {
+            "id": "example",
+            "clause": "x",
+            "text": "x",
+            "inputs": {"data": {"type": "i8", "shape": [3], "values": [1, 2, 3]}},
+            "attributes": {"axis": 0},
+            "outputs": [{"type": "i8", "shape": [3], "values": [3, 2, 1]}],
+        }
+    ],
+    "cases": {
+        "factors": {"type": "T"},
+        "inputs": {"data": "filled(type, (4,))"},
+        "attributes": {"axis": "0"},
+    },
+}
+RIGHT = """
+class Broken(ValueError):
+    rule = "flip/axis-range"
+
+def flip(data, axis):
+    if axis != 0:
+        raise Broken("axis")
+    return [data[::-1].copy()]
+"""
+
+
+def made_up(folder: Path, reference: str = RIGHT, **changes: Any) -> list[Vector]:
+    """The vectors of a made-up operator with a reference of its own."""
+    folder.joinpath("flip.py").write_text(reference, encoding="utf-8")
+    path = folder / "Flip.yaml"
+    path.write_text(json.dumps({**MADE_UP, **changes}), encoding="utf-8")
+    found = read_spec(path)
+    return vectors_of(found, cases_of(found, "core", 0))
+
+
+def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
+    with pytest.raises(SpecError) as caught:
+        made_up(folder, reference, **changes)
+    assert f"{folder / 'Flip.yaml'}:" in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_right_reference_is_proved(tmp_path: Path) -> None:
+    found = made_up(tmp_path)
+    assert found[0].outputs[0].tolist() == [3, 2, 1]
+    assert {vector.case.rejects for vector in found} == {None, "flip/axis-range"}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ("if axis != 0", "if True", "rejects a valid call: Broken: axis"),
+        ("if axis != 0", "if False", "accepts a call that breaks flip/axis-range"),
+        ("flip/axis-range", "flip/same", "names flip/same; expected RuleBroken('flip/axis-range'"),
+        ("rule = ", "other = ", "raises Broken: axis; expected RuleBroken('flip/axis-range'"),
+        ("data[::-1]", "data[1:]", "the reference gives i8[2], the outputs are declared as i8[3]"),
+        ("data[::-1]", "data[::-1].astype('f8')", "the reference gives f64[3]"),
+        ("[data[::-1].copy()]", "[]", "the reference gives no outputs"),
+        ("data[::-1]", "data", "output 0 of the example is [3, 2, 1], of the reference [1, 2, 3]"),
+    ],
+)
+def test_a_reference_that_contradicts_the_spec_is_a_mistake_of_it(
+    tmp_path: Path, right: str, wrong: str, told: str
+) -> None:
+    assert RIGHT.count(right) == 1
+    assert told in mistake(tmp_path, RIGHT.replace(right, wrong))
+
+
+def test_a_behaviour_that_the_outputs_contradict_is_a_mistake(tmp_path: Path) -> None:
+    rules = [MADE_UP["rules"][0], {**MADE_UP["rules"][1], "holds": "outputs[0].size == 0"}]
+    assert "the outputs of the reference contradict same" in mistake(tmp_path, rules=rules)
+
+
+def test_an_example_of_other_outputs_is_a_mistake(tmp_path: Path) -> None:
+    examples = [{**MADE_UP["examples"][0], "outputs": [{"type": "i8", "shape": [4]}]}]
+    text = "the example gives i8[4], the reference i8[3]"
+    assert text in mistake(tmp_path, examples=examples)
+
+
+def test_the_mistakes_of_all_places_are_told_at_once(tmp_path: Path) -> None:
+    text = mistake(tmp_path, RIGHT.replace("if axis != 0", "if axis == 0"))
+    assert "flip/example: the reference rejects" in text
+    assert "the reference rejects a valid call" in text
+    assert "accepts a call that breaks flip/axis-range" in text

@@ -1,0 +1,62 @@
+"""The certificate: what follows from verdicts, and the file it becomes."""
+
+import json
+
+import pytest
+
+from opcert.generator import Certificate, certify
+from opcert.generator.run.comparison import Kind
+from opcert.generator.verdicts.verdict import Status, Verdict
+from tests import made_certificate
+
+Made = tuple[Status, Kind | None]
+
+
+def certificate(*verdicts: Made) -> Certificate:
+    """Return a certificate of one operator with the given statuses and kinds."""
+    return made_certificate.certificate(
+        [
+            Verdict(f"a/{i}", made_certificate.OPERATOR, status, kind, "outputs", ("a/rule",), "")
+            for i, (status, kind) in enumerate(verdicts)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "grade"),
+    [
+        ([("pass", None)], "bit-exact"),
+        ([("pass", None), ("fail", "bits")], "value-exact"),
+        ([("fail", "bits")], "value-exact"),
+        ([("pass", None), ("implementation-defined", None)], "bit-exact"),
+        ([("pass", None), ("unsupported", None), ("out-of-claim", None)], "bit-exact"),
+        ([("pass", None), ("waived", "value")], "bit-exact"),
+        ([("pass", None), ("fail", "value")], None),
+        ([("pass", None), ("crash", None)], None),
+        ([("pass", None), ("hang", None)], None),
+        ([("pass", None), ("not-run", None)], None),
+        ([("unsupported", None)], None),
+        ([("implementation-defined", None)], None),
+        ([], None),
+    ],
+)
+def test_the_grade_follows_from_the_verdicts(verdicts: list[Made], grade: str | None) -> None:
+    found = certificate(*verdicts)
+    assert found.grade == grade
+    assert found.conformant == (grade is not None)
+    assert bool(found.reasons) == (grade is None)
+
+
+def test_the_counts_add_up_by_status_and_by_operator() -> None:
+    found = certify("reference", operator="directml/*")
+    assert sum(found.counts.values()) == len(found.verdicts)
+    assert found.operators["directml/DML_OPERATOR_SPLIT"] == found.counts
+
+
+def test_the_same_run_gives_the_same_certificate_but_for_the_date() -> None:
+    first, second = (
+        json.loads(certify("reference", operator="directml/*").to_json()) for _ in "ab"
+    )
+    for each in (first, second):
+        del each["platform"]["date"]
+    assert first == second

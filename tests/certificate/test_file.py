@@ -1,0 +1,296 @@
+"""certificate.json: read as it was written, or refused with one message."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opcert.generator import Certificate, certify
+from opcert.generator.certificate import file as certificate_file
+from opcert.generator.certificate.certificate import BackendEntry, ClaimEntry, Run, WaiversEntry
+from opcert.generator.certificate.file import (
+    certificate_path,
+    json_schema,
+    read_certificate,
+    write_certificate,
+)
+from opcert.generator.errors import OpcertError
+from opcert.generator.run.claims import ClaimContent
+from opcert.generator.run.support import OperatorScope, OperatorSupport
+from opcert.generator.suite.suite import default_folder
+from opcert.generator.verdicts.verdict import Verdict
+from opcert.generator.verdicts.waivers import Waiver
+from tests import made_certificate
+from tests import wrong_backends as wrong
+from tests.faults.finding import core_suite
+from tests.made_certificate import DIGEST
+
+NAMES = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=5)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+    lambda parts: st.lists(parts, max_size=2) | st.dictionaries(TEXTS, parts, max_size=2),
+    max_leaves=4,
+)
+SCOPES = st.just(OperatorScope()) | st.builds(
+    OperatorScope, types=st.lists(TEXTS, max_size=2), ranks=st.none() | st.lists(st.integers())
+)
+WAIVER = Waiver(case="*", reason="r", owner="o", link="l", expires="2030-12-31")
+MOMENTS = st.datetimes().map(lambda at: f"{at.isoformat(timespec='seconds')}+00:00")
+
+
+def claim_entry(scopes: dict[str, OperatorScope]) -> ClaimEntry:
+    return ClaimEntry(sha256=DIGEST, content=ClaimContent(operators=scopes))
+
+
+CERTIFICATES = st.builds(
+    made_certificate.certificate(()).replaced,
+    backend=st.builds(
+        BackendEntry,
+        name=NAMES,
+        version=NAMES,
+        options=st.dictionaries(TEXTS, PLAIN, max_size=2),
+        support=st.none()
+        | st.dictionaries(TEXTS, st.builds(OperatorSupport, how=TEXTS), max_size=2),
+    ),
+    run=st.builds(
+        Run,
+        isolated=st.just(True),
+        timeout=st.none() | st.floats(1e-3, 1e9),
+        memory=st.none() | st.integers(1),
+        resumed=st.lists(MOMENTS, max_size=2).map(tuple),
+    ),
+    claim=st.none() | st.builds(claim_entry, st.dictionaries(TEXTS, SCOPES, max_size=2)),
+    waivers=st.none() | st.just(WaiversEntry(sha256=DIGEST, content=(WAIVER,))),
+    verdicts=st.lists(
+        st.builds(Verdict, case=TEXTS, operator=TEXTS, detail=TEXTS),
+        unique_by=lambda verdict: verdict.case,
+        max_size=4,
+    ).map(tuple),
+)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """What certificate.json holds after a run with failures."""
+    path = tmp_path_factory.mktemp("out") / "certificate.json"
+    certificate = certify(wrong.AcceptsEverything(), core_suite(), operator="directml/*")
+    write_certificate(certificate, path)
+    assert read_certificate(path) == certificate
+    return path.read_bytes()
+
+
+@settings(deadline=None)
+@given(certificate=CERTIFICATES)
+def test_what_is_written_is_read(
+    certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "round-trip.json"
+    write_certificate(certificate, path)
+    found = read_certificate(path)
+    assert found == certificate
+    assert found.to_json() == certificate.to_json()
+    jsonschema.validate(json.loads(path.read_text()), json_schema())
+
+
+def test_a_run_is_of_the_schema(written: bytes) -> None:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(written), schema)
+
+
+def test_the_schema_refuses_what_the_reader_refuses(written: bytes) -> None:
+    data = json.loads(written)
+    data["verdicts"][0]["status"] = "passed"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, json_schema())
+
+
+def test_the_schema_does_not_depend_on_the_process() -> None:
+    command = [sys.executable, "-m", "opcert.generator.cli", "schema", "--certificate"]
+    texts = {
+        subprocess.run(
+            command, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in "12"
+    }
+    assert len(texts) == 1
+    assert json.loads(texts.pop()) == json_schema()
+
+
+def test_odd_text_and_options_are_written_as_a_file_can_hold_them(tmp_path: Path) -> None:
+    class Odd(wrong.Right):
+        def run(self, operator: str, inputs: wrong.Inputs, attributes: wrong.Attributes) -> Any:
+            raise ValueError("\ud800")
+
+    options = {"one": object, "two": float("nan"), "three": "\udcff", "four": (1, "a")}
+    certificate = certify(
+        Odd(), core_suite(), operator="directml/*", case="*-2-*\udcff", options=options
+    )
+    assert certificate.backend.options["four"] == [1, "a"]
+    path = tmp_path / "certificate.json"
+    write_certificate(certificate, path)
+    assert read_certificate(path) == certificate
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(OpcertError) as caught:
+        read_certificate(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}:")
+    assert "expected" in text or "use the opcert" in text
+    assert len(text.splitlines()) == 1
+    return text.removeprefix(f"{path}:")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"", r"1:1: not JSON"),
+        (b'{"schema": 2,\n "suite": }', r"2:11: not JSON: Expecting value"),
+        (b"\xff", r" not UTF-8: found 0xff at byte 0"),
+        (b"[]", r" no certificate"),
+        (b"{}", r" no certificate"),
+        (b'{"schema": 1}', r" schema 1; this opcert reads schema 2"),
+        (b'{"schema": "2"}', r' schema "2"; this opcert reads schema 2'),
+        (b'{"schema": true}', r" schema true; this opcert"),
+        (b'{"schema": 2, "a": {"b": [{"c": 1, "c": 2}]}}', r" a.b.0.c: stands twice"),
+        (b'{"schema": 2, "schema": 2}', r" schema: stands twice"),
+        (b'{"schema": 2, "seed": NaN}', r" not JSON: NaN is no number"),
+        (b'{"schema": 2, "seed": 1e999}', r" not JSON: 1e999 is no number"),
+        (b'{"schema": 2, "name": "\\ud800"}', r" not JSON: .*surrogates"),
+        (b'{"schema": 2, "name": ' + b"1" * 5000 + b"}", r" not JSON: "),
+        (b"[" * 100_000, r" not JSON: "),
+    ],
+)
+def test_what_is_no_certificate_is_told(tmp_path: Path, text: bytes, told: str) -> None:
+    path = tmp_path / "certificate.json"
+    path.write_bytes(text)
+    assert re.match(told, refusal(path))
+
+
+def changed(name: str, value: object) -> Callable[[Any], None]:
+    """Return what sets a part of the file, given by the path to it; `...` removes it."""
+
+    def change(data: Any) -> None:
+        *way, last = [int(step) if step.isdigit() else step for step in name.split(".")]
+        for step in way:
+            data = data[step]
+        if value is ...:
+            del data[last]
+        else:
+            data[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("suite", ..., "suite: is missing"),
+        ("run.timeout", ..., "run.timeout: is missing"),
+        ("verdicts.3.kind", ..., "verdicts.3.kind: is missing"),
+        ("grade", ..., "grade: found nothing, but null follows from the rest"),
+        ("extra", 1, "extra: unknown key"),
+        ("backend.driver", 1, "backend.driver: unknown key"),
+        ("verdicts.3.extra", 1, "verdicts.3.extra: unknown key"),
+        ("suite.seed", "0", 'suite.seed: found "0"; expected an integer'),
+        ("suite.digest", "0", 'suite.digest: found "0"; expected text of the form'),
+        ("run.isolated", 1, "run.isolated: found 1; expected true or false"),
+        ("platform.date", "today", 'platform.date: found "today"; expected text of the form'),
+        ("verdicts", {}, "verdicts: found {}; expected a list"),
+        ("verdicts.0", [], "verdicts.0: found []; expected a mapping"),
+        ("verdicts.0.status", "passed", "verdicts.0.status: found \"passed\"; expected 'pass',"),
+        ("verdicts.0.kind", "odd", "verdicts.0.kind: found \"odd\"; expected 'count',"),
+        ("verdicts.0.observed", "odd", 'verdicts.0.observed: found "odd"; expected'),
+        ("summary.pass", 7, "summary.pass: found 7, but"),
+        ("summary.cases", True, "summary.cases: found true, but 547 follows from the rest"),
+        ("conformant", True, "conformant: found true, but false follows from the rest"),
+        ("grade", "bit-exact", 'grade: found "bit-exact", but null follows from the rest'),
+        ("reasons", [], "reasons: found [], but"),
+        ("operators", {}, "operators.directml/DML_OPERATOR_SPLIT: found nothing, but"),
+        ("verdicts.0.operator", "other/A-1", "operators.directml/DML_OPERATOR_SPLIT."),
+    ],
+)
+def test_a_changed_certificate_is_refused_with_the_place(
+    tmp_path: Path, written: bytes, name: str, value: object, told: str
+) -> None:
+    data = json.loads(written)
+    changed(name, value)(data)
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(data))
+    assert refusal(path).startswith(f" {told}")
+
+
+def test_two_verdicts_of_a_case_are_refused(tmp_path: Path, written: bytes) -> None:
+    data = json.loads(written)
+    data["verdicts"].append(data["verdicts"][0])
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(data))
+    assert f" 2 verdicts of {data['verdicts'][0]['case']}; expected one" in refusal(path)
+
+
+def test_what_is_no_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No such file" in refusal(tmp_path / "missing.json")
+    assert "not a file" in refusal(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    assert "not a file" in refusal(tmp_path / "pipe")
+    (tmp_path / "large").write_bytes(b" " * 65)
+    monkeypatch.setattr(certificate_file, "LARGEST", 64)
+    assert "more than" in refusal(tmp_path / "large")
+
+
+def certificate() -> Certificate:
+    verdict = Verdict("a/1", made_certificate.OPERATOR, "pass", None, "outputs", (), "")
+    return made_certificate.certificate([verdict])
+
+
+def test_a_certificate_is_replaced_whole(tmp_path: Path) -> None:
+    target = certificate_path(tmp_path / "out", None)
+    write_certificate(certificate(), target)
+    write_certificate(certificate().replaced(verdicts=()), target)
+    assert json.loads(target.read_text())["conformant"] is False
+    assert [each.name for each in target.parent.iterdir()] == ["certificate.json"]
+
+
+def test_a_certificate_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "certificate.json").mkdir()
+    with pytest.raises(OpcertError, match="cannot be written"):
+        write_certificate(certificate(), tmp_path / "certificate.json")
+    assert [each.name for each in tmp_path.iterdir()] == ["certificate.json"]
+
+
+@pytest.mark.parametrize(
+    "place", ["a file", "a link to the suite", "a loop", "a folder in the way"]
+)
+def test_an_odd_place_for_a_certificate_is_refused(tmp_path: Path, place: str) -> None:
+    out = tmp_path / "out"
+    if place == "a file":
+        out.write_text("")
+    elif place == "a link to the suite":
+        out.symlink_to(default_folder())
+    elif place == "a loop":
+        out.symlink_to(out)
+    else:
+        (out / "certificate.json").mkdir(parents=True)
+    with pytest.raises(OpcertError):
+        certificate_path(out, None)
+
+
+def test_a_wrong_value_within_is_told_with_its_place(tmp_path: Path, written: bytes) -> None:
+    data = json.loads(written)
+    data["backend"]["name"] = "\x1b[2J"
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(data))
+    wanted = ' backend.name: found "\\u001b[2J"; expected printable text; it was changed'
+    assert refusal(path).startswith(wanted)
+    assert "certify again" not in refusal(path)

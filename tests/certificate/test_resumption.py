@@ -1,0 +1,340 @@
+"""Going on from an interrupted run: as if it had never been, or refused."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator import Certificate, certify
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.certificate.certify_suite import Interrupted, OnVerdict
+from opcert.generator.certificate.file import read_certificate, write_certificate
+from opcert.generator.cli import app
+from opcert.generator.errors import OpcertError
+from opcert.generator.verdicts.verdict import Verdict
+from tests import wrong_backends as wrong
+from tests.faults.finding import core_suite
+
+SPLIT = "directml/*"
+MISBEHAVING = Path(__file__).parents[1] / "misbehaving.py"
+WRONG = Path(__file__).parents[1] / "wrong_backends.py"
+REST = "reason: r, owner: o, link: l, expires: 9999-12-31"
+
+
+def interrupting(at: int) -> OnVerdict:
+    """Return what interrupts a run behind the verdict of that number."""
+
+    def on_verdict(*told: Verdict | int) -> None:
+        if told[1] == at:
+            raise KeyboardInterrupt
+
+    return on_verdict
+
+
+def in_pieces(backend: Any, cases: int, **given: Any) -> Certificate:
+    """Return the certificate of a run that is interrupted and resumed behind every `cases`."""
+    former = None
+    while True:
+        try:
+            return certify(
+                backend, core_suite(), progress=interrupting(cases), resume=former, **given
+            )
+        except Interrupted as reached:
+            former = reached.certificate
+
+
+def apart_from_dates(certificate: Certificate) -> dict[str, Any]:
+    content = certificate.content()
+    del content["platform"]["date"], content["run"]["resumed"]
+    return content
+
+
+class Recording(wrong.Right):
+    """Remembers what it was called with."""
+
+    def __init__(self, wraps: Callable[[], wrong.Right]) -> None:
+        super().__init__()
+        self.wrapped = wraps()
+        self.calls: list[tuple[str, list[bytes], str]] = []
+
+    def run(self, operator: str, inputs: wrong.Inputs, attributes: wrong.Attributes) -> Any:
+        arrays = [each.tobytes() for each in inputs.values()]
+        self.calls.append((operator, arrays, repr(attributes)))
+        return self.wrapped.run(operator, inputs, attributes)
+
+
+@pytest.mark.parametrize(("case", "pieces"), [("*-f32-*", 1), ("*", 120)])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        wrong.AcceptsEverything,
+        wrong.RejectsEverything,
+        wrong.DeclinesHighRanks,
+        wrong.CachesByShape,
+        wrong.WrongEveryThirdCall,
+    ],
+)
+def test_the_calls_and_the_verdicts_are_those_of_one_run(
+    backend: Callable[[], wrong.Right], case: str, pieces: int
+) -> None:
+    given: dict[str, Any] = {"operator": SPLIT, "case": case}
+    one, other = Recording(backend), Recording(backend)
+    whole = certify(one, core_suite(), **given)
+    pieced = in_pieces(other, pieces, **given)
+    assert apart_from_dates(pieced) == apart_from_dates(whole)
+    assert other.calls == one.calls
+    assert not whole.run.resumed
+    assert len(pieced.run.resumed) == (len(whole.verdicts) - 1) // pieces > 3
+
+
+def test_a_case_that_was_interrupted_is_run_again_whole() -> None:
+    class Interrupts(wrong.Right):
+        calls = 0
+
+        def run(
+            self, operator: str, inputs: wrong.Inputs, attributes: wrong.Attributes
+        ) -> list[Array]:
+            self.calls += 1
+            # Amid the many calls of the first case.
+            if self.calls == 100:
+                raise KeyboardInterrupt
+            return list(super().run(operator, inputs, attributes))
+
+    backend = Interrupts()
+    with pytest.raises(Interrupted) as caught:
+        certify(backend, core_suite(), operator=SPLIT)
+    former = caught.value.certificate
+    assert former.counts["not-run"] == len(former.verdicts)
+    assert former.run.repeated == ()
+    found = certify(backend, core_suite(), operator=SPLIT, resume=former)
+    assert found.conformant
+    assert found.run.repeated == (found.verdicts[0].case,)
+
+
+def test_waived_failures_and_claims_are_as_in_one_run(tmp_path: Path) -> None:
+    waivers, claim = tmp_path / "waivers.yaml", tmp_path / "claim.yaml"
+    waivers.write_text(f"- {{case: '*', kind: dtype, {REST}}}\n")
+    claim.write_text("operators:\n  directml/DML_OPERATOR_SPLIT: {ranks: [1, 2, 3, 4, 5, 6, 7]}\n")
+
+    class WrongAndDeclines(wrong.WrongDtype):
+        def run(self, operator: str, inputs: wrong.Inputs, attributes: wrong.Attributes) -> Any:
+            if next(iter(inputs.values())).ndim == 7:
+                raise NotImplementedError
+            return super().run(operator, inputs, attributes)
+
+    given: dict[str, Any] = {"operator": SPLIT, "claim": claim, "waivers": waivers}
+    whole = certify(WrongAndDeclines(), core_suite(), **given)
+    assert whole.counts["waived"] > 0
+    assert {"undeclared", "uncredited"} <= {each.kind for each in whole.verdicts}
+    pieced = in_pieces(WrongAndDeclines(), 100, **given)
+    assert apart_from_dates(pieced) == apart_from_dates(whole)
+
+
+@pytest.mark.parametrize("how", ["abort", "none"])
+def test_failures_are_confirmed_once_every_case_has_run(how: str) -> None:
+    backend = f"{MISBEHAVING}:Misbehaves"
+    given: dict[str, Any] = {"options": {"how": how}, "case": "dml-split/valid-f32-[234]-*"}
+    whole = certify(backend, core_suite(), **given)
+    assert sum("\n    confirmed" in each.detail for each in whole.verdicts) == 1
+    pieced = in_pieces(backend, 5, **given)
+    assert apart_from_dates(pieced) == apart_from_dates(whole)
+
+
+def test_a_run_that_stops_at_failures_goes_on_from_each() -> None:
+    given: dict[str, Any] = {"operator": SPLIT, "case": "dml-split/axis-range*"}
+    backend = wrong.AcceptsEverything()
+    whole = certify(backend, core_suite(), **given)
+    given["stop_at_failure"] = True
+    found, stops = certify(backend, core_suite(), **given), 1
+    while found.counts["not-run"]:
+        assert found.counts["fail"] == stops
+        found = certify(backend, core_suite(), **given, resume=found)
+        stops += 1
+    assert stops == whole.counts["fail"] > 2
+    assert apart_from_dates(found) == apart_from_dates(whole)
+
+
+def test_a_whole_run_is_returned_as_it_is() -> None:
+    backend = Recording(wrong.Right)
+    whole = certify(backend, core_suite(), operator=SPLIT)
+    calls = len(backend.calls)
+    assert certify(backend, core_suite(), operator=SPLIT, resume=whole) == whole
+    assert len(backend.calls) == calls
+
+
+class Other(wrong.Right):
+    name = "other"
+
+
+class Newer(wrong.Right):
+    version = "2"
+
+
+class Declares(wrong.Right):
+    support = {"directml/DML_OPERATOR_SPLIT": {"how": "native"}}  # noqa: RUF012
+
+
+@pytest.fixture(scope="module")
+def partly() -> Certificate:
+    """The certificate of a run that was interrupted."""
+    with pytest.raises(Interrupted) as caught:
+        certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", progress=interrupting(9))
+    return caught.value.certificate
+
+
+@pytest.mark.parametrize(
+    ("backend", "given", "told"),
+    [
+        (Other, {}, 'backend.name was "right" and now is "other"'),
+        (Newer, {}, 'backend.version was "1" and now is "2"'),
+        (Declares, {}, "backend.support was null and now is {"),
+        (wrong.Right, {"options": {"a": 1}}, "backend.options.a was nothing and now is 1"),
+        (wrong.Right, {"operator": "*"}, 'selection.operator was "directml/*" and now is "*"'),
+        (wrong.Right, {"case": "*f16*"}, 'selection.case was "*f32*" and now is "*f16*"'),
+        (wrong.Right, {"feature_level": "2_1"}, "selection.feature_level was null and now is"),
+        (f"{WRONG}:Right", {}, "run.isolated was false and now is true"),
+        (f"{WRONG}:Right", {}, "run.timeout was null and now is 60.0"),
+    ],
+)
+def test_another_run_is_refused(
+    partly: Certificate, backend: Any, given: dict[str, Any], told: str
+) -> None:
+    backend = backend if isinstance(backend, str) else backend()
+    with pytest.raises(OpcertError) as caught:
+        certify(
+            backend,
+            core_suite(),
+            **{"operator": SPLIT, "case": "*f32*", **given},
+            resume=partly,
+        )
+    assert told in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["claim", "waivers"])
+def test_another_claim_and_other_waivers_are_refused(
+    partly: Certificate, tmp_path: Path, kind: str
+) -> None:
+    file = tmp_path / "file.yaml"
+    texts = {
+        "claim": "operators:\n  directml/DML_OPERATOR_SPLIT: {}\n",
+        "waivers": f"- {{case: '*', {REST}}}\n",
+    }
+    file.write_text(texts[kind])
+    with pytest.raises(OpcertError, match=f"{kind} was null and now is"):
+        certify(
+            wrong.Right(),
+            core_suite(),
+            operator=SPLIT,
+            case="*f32*",
+            resume=partly,
+            **{kind: file},  # type: ignore[arg-type]
+        )
+
+
+@pytest.mark.parametrize(
+    ("entry", "parts"),
+    [
+        ("suite", {"digest": "0" * 64}),
+        ("platform", {"opcert": "0.0.1"}),
+        ("platform", {"numpy": "1.0"}),
+        ("run", {"isolated": True, "memory": 1 << 30}),
+    ],
+)
+def test_a_certificate_of_elsewhere_is_refused(
+    partly: Certificate, entry: str, parts: dict[str, Any]
+) -> None:
+    former = partly.replaced(**{entry: getattr(partly, entry).model_copy(update=parts)})
+    with pytest.raises(OpcertError, match=f"{entry}.{next(iter(parts))} was"):
+        certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", resume=former)
+
+
+def test_a_certificate_of_other_cases_is_refused(partly: Certificate) -> None:
+    former = partly.replaced(verdicts=partly.verdicts[1:])
+    with pytest.raises(OpcertError, match="other cases than the suite"):
+        certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", resume=former)
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def interrupted(*arguments: str | Path) -> tuple[int, str, str]:
+    """Run `opcert certify` as a user does who may interrupt it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "opcert.generator.cli", "certify", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        # In the background a shell has its commands ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def interrupting_backend(tmp_path: Path) -> tuple[str | Path, ...]:
+    options = ("--backend-option", f"trace={tmp_path / 'trace'}")
+    return "--backend", f"{MISBEHAVING}:Interrupts", *options, "--case", "dml-split/valid-f32-*"
+
+
+def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    arguments = *interrupting_backend(tmp_path), "--out", tmp_path / "out"
+    code, _, _ = interrupted(*arguments)
+    assert code == 130
+    former = read_certificate(tmp_path / "out" / "certificate.json")
+    assert 0 < former.counts["not-run"] < len(former.verdicts)
+    result = opcert("certify", *arguments, "--resume")
+    assert result.exit_code == 0
+    left = former.counts["not-run"]
+    assert f"{left} of {len(former.verdicts)} cases left to run" in result.stderr
+    assert f"1/{left} " in result.stderr
+    found = read_certificate(tmp_path / "out" / "certificate.json")
+    assert found.conformant
+    assert found.platform.date == former.platform.date
+    assert len(found.run.resumed) == 1
+    again = opcert("certify", *arguments, "--resume")
+    assert again.exit_code == 0
+    assert "no of " in again.stderr
+    assert read_certificate(tmp_path / "out" / "certificate.json") == found
+
+
+def test_a_resumed_run_may_be_not_conformant(tmp_path: Path) -> None:
+    backend = "--backend", f"{WRONG}:AcceptsEverything", "--case", "dml-split/axis-range*"
+    assert opcert("certify", *backend, "--out", tmp_path, "-x").exit_code == 1
+    assert read_certificate(tmp_path / "certificate.json").counts["not-run"] > 0
+    assert opcert("certify", *backend, "--out", tmp_path, "--resume").exit_code == 1
+    assert read_certificate(tmp_path / "certificate.json").counts["not-run"] == 0
+
+
+def test_resuming_needs_out() -> None:
+    result = opcert("certify", "--resume")
+    assert result.exit_code == 2
+    assert "--resume needs --out" in result.stderr
+
+
+def test_resuming_needs_a_certificate(tmp_path: Path) -> None:
+    result = opcert("certify", "--resume", "--out", tmp_path / "new")
+    assert result.exit_code == 2
+    assert "certificate.json: No such file or directory; expected a certificate" in result.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_refused_certificate_stays_as_it_is(partly: Certificate, tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    write_certificate(partly, path)
+    before = path.read_bytes()
+    result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "cannot go on from a certificate of another run" in result.stderr
+    assert path.read_bytes() == before
+    path.write_text(json.dumps({"schema": 1}))
+    result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "schema 1; this opcert reads" in result.stderr

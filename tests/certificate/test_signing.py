@@ -1,0 +1,261 @@
+"""Signatures: every change of a signed certificate is found, and no key is ever told."""
+
+import base64
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from typer.testing import CliRunner, Result
+
+from opcert.generator.certificate.signing import PASSPHRASE, public_key, signer, wrong_signature
+from opcert.generator.cli import app
+from tests import wrong_backends as wrong
+
+CASES = ("--operator", "directml/*", "--case", "dml-split/axis-range*")
+PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+PLAIN = serialization.NoEncryption()
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of keys, right and wrong ones."""
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("key", "other"):
+        key = Ed25519PrivateKey.generate()
+        public = key.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        (folder / f"{name}.pem").write_bytes(key.private_bytes(PEM, PKCS8, PLAIN))
+        (folder / f"{name}.pub.pem").write_bytes(public)
+    encrypted = serialization.BestAvailableEncryption(b"open sesame")
+    (folder / "locked.pem").write_bytes(key.private_bytes(PEM, PKCS8, encrypted))
+    curve = generate_private_key(SECP256R1())
+    (folder / "curve.pem").write_bytes(curve.private_bytes(PEM, PKCS8, PLAIN))
+    (folder / "curve.pub.pem").write_bytes(
+        curve.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+    (folder / "text.pem").write_text("no key")
+    broken = (folder / "key.pem").read_text().splitlines()
+    broken[1] = broken[1][:20]
+    (folder / "broken.pem").write_text("\n".join(broken))
+    for each in folder.iterdir():
+        each.chmod(0o600)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def original(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("signed") / "out"
+    result = opcert("certify", *CASES, "--out", folder, "--sign", keys / "key.pem")
+    assert result.exit_code == 0
+    assert f"wrote {folder / 'certificate.json'} and its signature" in result.stderr
+    return folder
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "out"))
+
+
+def test_a_signed_certificate_is_sound(folder: Path, keys: Path) -> None:
+    for path in (folder, folder / "certificate.json"):
+        result = opcert("verify", path, "--key", keys / "key.pub.pem")
+        assert result.exit_code == 0
+        assert result.stdout.startswith("sound: CONFORMANT")
+        # Named alone, it stands for itself and not for the report beside it.
+        assert "the signature" not in result.stdout
+        assert ("not checked" in result.stdout) is (path != folder)
+    assert "not checked: the signature (no --key)" in opcert("verify", folder).stdout
+
+
+def test_any_changed_byte_is_found(folder: Path, keys: Path) -> None:
+    data = (folder / "certificate.json").read_bytes()
+    text = (folder / "certificate.json.sig").read_bytes()
+    key, chance = public_key(keys / "key.pub.pem"), random.Random(0)
+    assert wrong_signature(text, data, key) is None
+    for place in chance.sample(range(len(data)), 300):
+        one, flipped = data[:place], bytes([data[place] ^ 1 << chance.randrange(8)])
+        for rest in (flipped + data[place + 1 :], data[place + 1 :], b" " + data[place:]):
+            assert wrong_signature(text, one + rest, key)
+    for place in range(len(text)):
+        for bit in range(8):
+            changed = text[:place] + bytes([text[place] ^ 1 << bit]) + text[place + 1 :]
+            assert wrong_signature(changed, data, key)
+        assert wrong_signature(text[:place] + text[place + 1 :], data, key)
+        assert wrong_signature(text[:place] + b"\n" + text[place:], data, key)
+
+
+def test_what_no_recomputation_finds_a_signature_does(folder: Path, keys: Path) -> None:
+    path = folder / "certificate.json"
+    path.write_text(path.read_text().replace('"python": "3', '"python": "9'))
+    assert opcert("verify", path).exit_code == 0
+    result = opcert("verify", path, "--key", keys / "key.pub.pem")
+    assert result.exit_code == 1
+    assert "certificate.json.sig: is not of this certificate and this key" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "found none; expected one that"),
+        ("", "is no signature|expected base64 in one line|is not of this"),
+        ("not base64\n", "expected base64 in one line"),
+        ("AAAA\n", "is not of this certificate and this key"),
+        (base64.b64encode(bytes(64)).decode() + "\n", "is not of this certificate and this key"),
+    ],
+)
+def test_a_signature_swapped_or_taken_away_is_found(
+    folder: Path, keys: Path, text: str | None, said: str
+) -> None:
+    beside = folder / "certificate.json.sig"
+    beside.unlink() if text is None else beside.write_text(text)
+    result = opcert("verify", folder, "--key", keys / "key.pub.pem")
+    assert result.exit_code == 1
+    assert any(each in result.stdout for each in said.split("|"))
+
+
+def test_another_key_is_found(folder: Path, keys: Path) -> None:
+    result = opcert("verify", folder, "--key", keys / "other.pub.pem")
+    assert result.exit_code == 1
+    assert "certificate.json.sig: is not of this certificate and this key" in result.stdout
+
+
+def test_a_signature_that_is_a_link_is_refused(folder: Path, keys: Path) -> None:
+    beside = folder / "certificate.json.sig"
+    beside.rename(folder.parent / "elsewhere.sig")
+    beside.symlink_to(folder.parent / "elsewhere.sig")
+    result = opcert("verify", folder, "--key", keys / "key.pub.pem")
+    assert result.exit_code == 2
+    assert "a link, which is not followed" in result.stderr
+
+
+def test_a_run_that_is_not_signed_leaves_no_former_signature(folder: Path) -> None:
+    assert opcert("certify", *CASES, "--out", folder).exit_code == 0
+    assert "certificate.json.sig" not in {each.name for each in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing.pem", "No such file or directory; expected the PEM file of a key"),
+        (".", "a folder, not a file"),
+        ("text.pem", "no key; expected the PEM file of an Ed25519 private key"),
+        ("broken.pem", "no key; expected"),
+        ("key.pub.pem", "a public key; expected"),
+        ("curve.pem", "a key of another kind; expected"),
+        ("locked.pem", f"encrypted; expected its passphrase in {PASSPHRASE}"),
+    ],
+)
+def test_a_wrong_key_costs_no_run(keys: Path, tmp_path: Path, name: str, said: str) -> None:
+    result = opcert("certify", "--out", tmp_path / "out", "--sign", keys / name)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("key.pem", "a private key, which is for its owner alone; expected"),
+        ("curve.pub.pem", "a key of another kind; expected"),
+        ("text.pem", "no key; expected the PEM file of an Ed25519 public key"),
+        ("missing.pem", "No such file"),
+    ],
+)
+def test_a_wrong_public_key_is_told(folder: Path, keys: Path, name: str, said: str) -> None:
+    result = opcert("verify", folder, "--key", keys / name)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_signing_needs_out(keys: Path) -> None:
+    result = opcert("certify", "--sign", keys / "key.pem")
+    assert result.exit_code == 2
+    assert "--sign needs --out" in result.stderr
+
+
+def test_a_passphrase_is_taken_out_of_the_environment(
+    keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSPHRASE, "open sesame")
+    text = signer(keys / "locked.pem")(b"signed")
+    assert PASSPHRASE not in os.environ
+    assert wrong_signature(text, b"signed", public_key(keys / "other.pub.pem")) is None
+    monkeypatch.setenv(PASSPHRASE, "close sesame")
+    result = opcert("certify", "--out", "out", "--sign", keys / "locked.pem")
+    assert f"cannot be decrypted; expected its passphrase in {PASSPHRASE}" in result.stderr
+    assert "sesame" not in result.stderr
+
+
+def test_a_key_that_others_can_read_is_told(keys: Path, tmp_path: Path) -> None:
+    shutil.copy(keys / "key.pem", tmp_path / "key.pem")
+    (tmp_path / "key.pem").chmod(0o644)
+    arguments = ("certify", *CASES, "--out", tmp_path / "out", "--sign")
+    told = "key.pem can be read by others than its owner; chmod 600"
+    assert told in opcert(*arguments, tmp_path / "key.pem").stderr
+    assert told not in opcert(*arguments, keys / "key.pem").stderr
+
+
+class Spies(wrong.Right):
+    """Says what it finds in its environment."""
+
+    def run(self, operator: str, inputs: wrong.Inputs, attributes: wrong.Attributes) -> Any:
+        raise ValueError(str(dict(os.environ)))
+
+
+def test_no_key_gets_into_a_certificate_or_what_is_said(
+    keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSPHRASE, "open sesame")
+    backend = ("--backend", f"{__file__}:Spies", "--out", tmp_path / "out")
+    result = opcert("certify", *CASES, *backend, "--sign", keys / "locked.pem")
+    assert result.exit_code == 1
+    told = result.output + "".join(
+        each.read_text() for each in (tmp_path / "out").rglob("*") if each.is_file()
+    )
+    assert "environ" not in told
+    assert "sesame" not in told
+    for line in (keys / "locked.pem").read_text().splitlines():
+        assert line not in told
+
+
+def test_without_the_package_the_extra_is_named(folder: Path, keys: Path) -> None:
+    program = (
+        "import sys; sys.modules['cryptography'] = None; sys.argv[0] = 'opcert'; "
+        "from opcert.generator.cli import main; main()"
+    )
+    for arguments, code in (
+        (["certify", "--out", folder.parent / "new", "--sign", keys / "key.pem"], 2),
+        (["verify", folder, "--key", keys / "key.pub.pem"], 2),
+        (["verify", folder], 0),
+    ):
+        command = [sys.executable, "-c", program, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        if code:
+            assert done.stderr == (
+                "opcert: signatures need the package cryptography; pip install 'opcert[sign]'\n"
+            )
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+def test_openssl_verifies_it_too(folder: Path, keys: Path) -> None:
+    signature = base64.b64decode((folder / "certificate.json.sig").read_bytes())
+    (folder / "raw.sig").write_bytes(signature)
+    command = ["openssl", "pkeyutl", "-verify", "-rawin", "-pubin"]
+    files = {"inkey": keys / "key.pub.pem", "in": folder / "certificate.json"}
+    for option, path in {**files, "sigfile": folder / "raw.sig"}.items():
+        command += [f"-{option}", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,73 @@
+"""`opcert docs` and `opcert explain` as a user sees them: exit codes, messages, files left."""
+
+from pathlib import Path
+
+import pytest
+
+from opcert.generator.pages.site import page_name
+from opcert.generator.suite.suite import default_folder
+from tests.faults.finding import core_suite
+from tests.test_cli import opcert
+
+OPERATOR = "directml/DML_OPERATOR_SPLIT"
+
+
+def test_docs_writes_an_index_and_a_page_for_each_operator(tmp_path: Path) -> None:
+    result = opcert("docs", "--out", tmp_path / "docs")
+    assert result.exit_code == 0, result.stderr
+    names = {path.name for path in (tmp_path / "docs").iterdir()}
+    assert names == {"index.html", *map(page_name, core_suite().operators)}
+    again = opcert("docs", "--out", tmp_path / "docs", "--operator", OPERATOR)
+    assert again.exit_code == 0
+    names = {path.name for path in (tmp_path / "docs").iterdir()}
+    assert names == {"index.html", page_name(OPERATOR)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--out", "docs", "--operator", "openvino/Slice8"], "did you mean 'openvino/Slice-8'?"),
+        (["--out", "docs", "--specs", "nowhere"], "no spec in nowhere"),
+        (["--out", "docs", "--suite", "nowhere"], "expected a folder that `opcert generate` wrote"),
+        (["--out", str(default_folder() / "docs")], "is inside the suite"),
+        (["--out", "thesis"], "thesis: holds chapter.html, which `opcert docs` did not write"),
+        (["--out", "thesis/chapter.html"], "thesis/chapter.html: a file; expected a folder"),
+        ([], "Missing option '--out'"),
+    ],
+)
+def test_docs_that_cannot_be_exit_2_and_leave_all_as_it_was(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("thesis").mkdir()
+    Path("thesis/chapter.html").write_text("<p>years of work")
+    result = opcert("docs", *arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.replace("│", "").split())
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis"]
+    assert Path("thesis/chapter.html").read_text() == "<p>years of work"
+    assert not (default_folder() / "docs").exists()
+
+
+def test_explain_shows_a_case_and_its_program() -> None:
+    result = opcert("explain", "gather-8/example-1", "--backend", "reference")
+    assert result.exit_code == 0
+    assert "output 0 = i32[3] [1, 1, 5]" in result.stdout
+    assert "backend = load('reference')" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["gather-8/exampel-1"], "did you mean 'gather-8/example-1'?"),
+        (["gather-8/*"], "732 cases match 'gather-8/*', expected one: gather-8/example-1, "),
+        (["gather-8/example-1", "--backend", "refrence"], "did you mean 'reference'?"),
+        (["gather-8/example-1", "--suite", "nowhere"], "nowhere/manifest.json"),
+        (["gather-8/example-1", "--backend-option", "x=1"], "--backend-option without --backend"),
+    ],
+)
+def test_a_case_that_cannot_be_explained_exits_2(arguments: list[str], told: str) -> None:
+    result = opcert("explain", *arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert result.stdout == ""

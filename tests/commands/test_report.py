@@ -1,0 +1,194 @@
+"""`opcert report` and what `certify` leaves and prints, as a user sees them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from opcert.generator.certificate.certificate import Certificate
+from opcert.generator.certificate.file import read_certificate, write_certificate
+from opcert.generator.suite.suite import default_folder
+from tests import shown
+from tests.small_suite import contents, files
+from tests.test_cli import BACKENDS, opcert
+
+PAGE = "operators/directml-DML_OPERATOR_SPLIT.html"
+DML = ["--operator", "directml/*"]
+SMALL = [*DML, "--case", "*valid-f32-*"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with certificates: `right` and `faulty`, each in a folder of its own."""
+    for name, certificate in (("right", shown.right()), ("faulty", shown.faulty())):
+        (tmp_path / name).mkdir()
+        write_certificate(certificate, tmp_path / name / "certificate.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def changed(path: str, certificate: Certificate) -> None:
+    Path(path).mkdir()
+    write_certificate(certificate, Path(path) / "certificate.json")
+
+
+@pytest.mark.parametrize("given", ["faulty", "faulty/certificate.json"])
+@pytest.mark.usefixtures("folder")
+def test_one_is_shown_as_certify_showed_it(given: str) -> None:
+    result = opcert("report", given)
+    assert result.exit_code == 0
+    assert "NOT CONFORMANT, 1 waived: faulty 1 on core suite" in result.stdout
+    assert "\nfail (accepted) dml-split/" in result.stdout
+
+
+def test_one_is_written_as_certify_wrote_it(folder: Path) -> None:
+    result = opcert("report", "right", "--out", "html")
+    assert result.exit_code == 0, result.stderr
+    assert "wrote html/report.html, html/junit.xml" in result.stdout
+    assert set(contents(folder / "html")) == {"report.html", "junit.xml", PAGE}
+    again = opcert("report", "right", "--out", "html")
+    assert again.exit_code == 0
+
+
+def test_several_are_shown_side_by_side(folder: Path) -> None:
+    result = opcert("report", "right", "faulty", "right", "--out", "html")
+    assert result.exit_code == 0, result.stderr
+    assert "1. CONFORMANT, bit-exact: right 1" in result.stdout
+    assert "2. NOT CONFORMANT, 1 waived: faulty 1" in result.stdout
+    assert re.search(r"faulty 1 since 1: \d+ regressed, 0 mended, ", result.stdout)
+    assert "right 1 since 1: 0 regressed, 0 mended, 0 otherwise" in result.stdout
+    assert "wrote html/side-by-side.html" in result.stdout
+    assert set(contents(folder / "html")) == {"side-by-side.html"}
+
+
+def test_alone_replaces_side_by_side(folder: Path) -> None:
+    assert opcert("report", "right", "faulty", "--out", "html").exit_code == 0
+    assert opcert("report", "right", "--out", "html").exit_code == 0
+    assert "side-by-side.html" not in contents(folder / "html")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "Missing argument"),
+        (["nowhere"], "nowhere: No such file"),
+        (["empty"], "empty/certificate.json: No such file"),
+        (["notes.txt"], "notes.txt:1:1: not JSON"),
+        (["right", "notes.txt"], "notes.txt:1:1: not JSON"),
+        (["right", "--out", "right"], "right: holds certificate.json, no part of a report"),
+        (["right", "--out", "notes.txt"], "notes.txt: a file; expected a folder"),
+        (["right", "faulty", "--out", "right"], "right: holds certificate.json"),
+        (["right", "--out", str(default_folder() / "html")], "is inside the suite"),
+        (
+            ["right", "--out", "html", "--suite", "small"],
+            "name the folder of the former by --suite",
+        ),
+        (["right", "--out", "html", "--suite", "nowhere"], "nowhere/manifest.json"),
+        (["stranger", "--out", "html"], "which the suite that it names does not have"),
+        (["excerpt", "--out", "html"], "excerpt whose elements do not lie in an output"),
+    ],
+)
+def test_what_cannot_be_reported_exits_2_and_leaves_all_as_it_was(
+    folder: Path, arguments: list[str], told: str
+) -> None:
+    Path("empty").mkdir()
+    Path("notes.txt").write_text("no certificate")
+    first, *others = shown.right().verdicts
+    changed("stranger", shown.right().replaced(verdicts=(replace(first, case="a/b"), *others)))
+    changed("excerpt", shown.faulty())
+    text = Path("excerpt/certificate.json").read_text()
+    Path("excerpt/certificate.json").write_text(re.sub(r'"start": \d+', '"start": 9999999', text))
+    for name, data in files().items():
+        (folder / "small" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "small" / name).write_bytes(data)
+    before = contents(folder)
+    result = opcert("report", *arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.replace("│", "").split())
+    assert contents(folder) == before
+    assert not (default_folder() / "html").exists()
+
+
+def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> None:
+    for name, data in files().items():
+        (tmp_path / "small" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "small" / name).write_bytes(data)
+    out, suite = tmp_path / "out", tmp_path / "small"
+    assert opcert("certify", "--suite", suite, "--out", out, "--case", "*valid-i8*").exit_code == 0
+    refused = opcert("report", out, "--out", tmp_path / "html")
+    assert refused.exit_code == 2
+    result = opcert("report", out, "--suite", suite, "--out", tmp_path / "html")
+    assert result.exit_code == 0
+    assert contents(tmp_path / "html") == {
+        name: data for name, data in contents(out).items() if name != "certificate.json"
+    }
+
+
+@pytest.mark.parametrize(("backend", "code"), [("reference", 0), ("AcceptsEverything", 1)])
+def test_certify_leaves_the_report_beside_the_certificate(
+    backend: str, code: int, tmp_path: Path
+) -> None:
+    named = backend if code == 0 else f"{BACKENDS}:{backend}"
+    result = opcert(
+        "certify", "--backend", named, "--case", "*axis-range*", *DML, "--out", tmp_path
+    )
+    assert result.exit_code == code
+    left = contents(tmp_path)
+    assert set(left) == {"certificate.json", "report.html", "junit.xml", PAGE}
+    stated = read_certificate(tmp_path / "certificate.json").files
+    assert set(stated) == set(left) - {"certificate.json"}
+    assert opcert("verify", tmp_path).exit_code == 0
+
+
+def test_a_run_that_was_not_finished_leaves_no_report(tmp_path: Path) -> None:
+    backend = f"{BACKENDS}:AcceptsEverything"
+    result = opcert("certify", "-x", "--backend", backend, "--out", tmp_path)
+    assert result.exit_code == 1
+    assert set(contents(tmp_path)) == {"certificate.json"}
+
+
+@pytest.mark.parametrize(("backend", "code"), [("Right", 0), ("ThroughFloat16", 1)])
+def test_json_is_the_certificate_and_nothing_else(backend: str, code: int, tmp_path: Path) -> None:
+    named = f"{BACKENDS}:{backend}"
+    result = opcert("certify", "--json", "--backend", named, *SMALL, "--out", tmp_path)
+    assert result.exit_code == code
+    assert result.stdout == (tmp_path / "certificate.json").read_text()
+    assert json.loads(result.stdout)["conformant"] is (code == 0)
+
+
+def test_json_of_several_configurations_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text(
+        "from tests.wrong_backends import Right\n"
+        "class Backend(Right):\n"
+        "    configurations = {'device': ['a', 'b']}\n"
+        "    def __init__(self, device='a'):\n"
+        "        super().__init__()\n"
+    )
+    backend = ["--backend", f"{tmp_path / 'b.py'}:Backend", "--backend-option", "device=all"]
+    result = opcert("certify", "--json", *backend, *SMALL)
+    assert result.exit_code == 2
+    assert "--json prints one certificate; choose one configuration" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("no_colour", [False, True])
+def test_no_color_is_honoured_also_where_colour_is_asked_for(no_colour: bool) -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"FORCE_COLOR": "1"}
+    if no_colour:
+        environment["NO_COLOR"] = "1"
+    command = [sys.executable, "-m", "opcert.generator.cli", "certify", *SMALL]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    coloured = re.search(r"\x1b\[[\d;]*3\d", done.stdout + done.stderr)
+    assert (coloured is None) is no_colour
+
+
+@pytest.mark.usefixtures("folder")
+def test_plain_lines_where_the_output_is_no_terminal() -> None:
+    result = opcert("certify", *SMALL)
+    assert "\x1b" not in result.output
+    assert re.search(r"^1/\d+ directml/DML_OPERATOR_SPLIT$", result.stderr, re.MULTILINE)

@@ -1,0 +1,105 @@
+"""The driver in C++ that comes with opcert: it compiles, speaks well, and is certified."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator.cli import app
+from opcert.generator.exploration.explore import explore
+from opcert.generator.isolation.messages import line_of, packed
+
+SOURCE = Path(__file__).parents[1] / "driver" / "driver.cpp"
+pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The driver, compiled without a warning."""
+    target = tmp_path_factory.mktemp("a folder") / "driver"
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    command = ["c++", "-std=c++17", "-O1", *strict, "-o", str(target), str(SOURCE)]
+    subprocess.run(command, check=True)
+    return target
+
+
+def opcert(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
+    done = opcert("certify", "--backend", f"driver:'{driver}'", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.stdout
+    found = json.loads((tmp_path / "certificate.json").read_text())
+    assert (found["conformant"], found["grade"]) == (True, "bit-exact")
+    backend = found["backend"]
+    assert (backend["name"], backend["delivery"]) == ("cpp-driver", "packed")
+    counts = {name: each["pass"] for name, each in found["operators"].items()}
+    assert [name for name, passed in counts.items() if passed] == [
+        "openvino/Gather-8",
+        "openvino/VariadicSplit-1",
+    ]
+    assert backend["support"].keys() == {name for name, passed in counts.items() if passed}
+    assert found["summary"]["pass"] > 1300
+
+
+def test_it_speaks_well(driver: Path) -> None:
+    done = opcert("driver-check", f"'{driver}'")
+    assert done.exit_code == 0, done.stdout
+    assert "16 MB, both ways" in done.stdout
+    assert "not tried" not in done.stdout
+
+
+def test_nothing_is_found_by_exploring_it(driver: Path) -> None:
+    explored = list(explore(f"driver:'{driver}'", operator="*[VG]*", minutes=0.05))
+    assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
+    assert [each.finding for each in explored] == [None, None]
+    assert all(each.tried > each.declined for each in explored)
+
+
+def test_the_readmes_conversation_is_what_is_said(driver: Path) -> None:
+    readme = (SOURCE.parents[2] / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^([<>]) (.+)$", readme, re.MULTILINE)
+    assert len(lines) == 8
+
+    def written(side: str) -> bytes:
+        spoken = [text for by, text in lines if by == side]
+        return b"".join(
+            f"{text}\n".encode() if text.startswith("{") else bytes.fromhex(text) for text in spoken
+        )
+
+    done = subprocess.run([driver], input=written(">"), capture_output=True, check=True)
+    assert done.stdout == written("<")
+    asked = [json.loads(text) for by, text in lines if by == ">" and text.startswith("{")]
+    inputs = {
+        "data": np.array([1, 2, 3], np.int16),
+        "axis": np.array(0),
+        "split_lengths": np.array([1, -1], np.int32),
+    }
+    described, contents = packed(inputs)
+    assert json.loads(line_of({"inputs": described}))["inputs"] == asked[1]["inputs"]
+    assert b"".join(contents) in written(">")
+
+
+def test_it_refuses_an_option_that_it_does_not_have(driver: Path) -> None:
+    arguments = ["--backend", f"driver:'{driver}'", "--backend-option", 'a "b"=c']
+    done = opcert("certify", *arguments)
+    assert done.exit_code == 2
+    assert "refuses: there is no option 'a \"b\"'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "{", '{"protocol"', "[1,2", '"\\u12"', "nul", "1e", "-", "[" * 1000, '{"a":1}x', "\0"],
+)
+def test_what_is_no_json_ends_it_with_a_word(driver: Path, line: str) -> None:
+    done = subprocess.run(
+        [driver], input=f"{line}\n", capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(("JSON: ", "a value of the message", "the message has no"))

@@ -1,0 +1,240 @@
+"""Exploring: what is found beyond the suite, how small, how soon, and what is no finding."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.cli import app
+from opcert.generator.errors import BackendError, OpcertError, SpecError
+from opcert.generator.exploration.explore import explore
+from opcert.generator.exploration.search import Explored, Search
+from tests.faults.catalogue import FAULTS
+from tests.faults.exploring import at_random, explored
+from tests.faults.fault import OPERATORS, SLICE, the_right_one
+from tests.suite.test_spec_check import spec
+from tests.wrong_backends import Right, SupportsNothing
+
+BACKENDS = Path(__file__).parents[1] / "wrong_backends.py"
+SPLITS = "openvino/VariadicSplit-1"
+MINUTES = 0.25
+
+
+def alone(backend: object, operator: str = SPLITS, **more: Any) -> Explored:
+    (found,) = explore(backend, operator=operator, **{"minutes": MINUTES, **more})  # type: ignore[arg-type]
+    return found
+
+
+@pytest.mark.parametrize("operator", [each for each in OPERATORS if each != SLICE])
+def test_nothing_is_found_of_the_reference(operator: str) -> None:
+    found = alone(the_right_one(operator).make, operator, minutes=0.05)
+    assert (found.operator, found.finding) == (operator, None)
+    assert found.tried
+
+
+@pytest.mark.parametrize("fault", [*at_random(seed=1, count=1)], ids=lambda fault: fault.name)
+def test_faults_at_random_are_found(fault: Any) -> None:
+    found = explored(fault, MINUTES)
+    assert found.finding is not None
+    assert found.finding.repeatable
+
+
+def test_a_finding_is_the_least_call_that_shows_it() -> None:
+    fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
+    found = alone(fault.make, fault.operator).finding
+    assert found is not None
+    assert found.difference.kind == "value"
+    (step,) = found.steps
+    assert step.inputs["data"].dtype.itemsize == 1
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    fault = FAULTS["variadic-split-1/accepts-axis-shape-two"]
+    one, other, third = (alone(fault.make, fault.operator, seed=seed) for seed in (5, 5, 6))
+    assert (one.tried, str(one.finding)) == (other.tried, str(other.finding))
+    assert one.tried != third.tried
+
+
+def test_what_only_shows_behind_other_calls_comes_with_them() -> None:
+    class WrongAfterEmptyParts(Right):
+        """Spoils what it returns as soon as a part had been empty in the call before."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.empty = False
+
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            outputs = super().run(operator, inputs, attributes)
+            spoiled, self.empty = self.empty, any(each.size == 0 for each in outputs)
+            odd = inputs["data"].size % 2 == 1
+            return [np.zeros_like(each) for each in outputs] if spoiled and odd else outputs
+
+    finding = alone(WrongAfterEmptyParts).finding
+    assert finding is not None
+    assert finding.repeatable
+    assert len(finding.steps) == 2
+    assert any(each.size == 0 for each in finding.steps[0].golden or [])
+
+
+def test_what_does_not_show_again_is_told_as_such() -> None:
+    class WrongOnce(Right):
+        calls = 0
+
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            type(self).calls += 1
+            return [] if self.calls == 50 else super().run(operator, inputs, attributes)
+
+    finding = alone(WrongOnce).finding
+    assert finding is not None
+    assert not finding.repeatable
+
+
+def test_what_is_not_supported_is_no_finding() -> None:
+    found = alone(SupportsNothing(), minutes=0.05)
+    assert found.finding is None
+    assert found.declined == found.tried > 0
+
+
+def test_what_is_declared_is_left_out_also_where_laws_lead_there() -> None:
+    class Narrow(Right):
+        """Has no i64 and no Slice, says so, and gives something else."""
+
+        support: ClassVar = {SPLITS: {"how": "native", "types": ["f32", "i8"], "ranks": [1, 2]}}
+
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            first = next(iter(inputs.values()))
+            fits = operator == SPLITS and first.dtype.name in ("float32", "int8")
+            right = super().run(operator, inputs, attributes)
+            return right if fits and first.ndim < 3 else []
+
+    found = alone(Narrow)
+    assert found.finding is None
+    assert found.tried > found.declined > 0
+
+
+def test_the_other_operators_are_explored_behind_a_finding() -> None:
+    fault = FAULTS["broadcast-1/rank-7-rejected"]
+    found = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.2))
+    assert [each.operator for each in found] == ["openvino/Broadcast-1", "openvino/VariadicSplit-1"]
+    assert [each.finding is not None for each in found] == [True, False]
+
+
+def test_the_time_is_kept_while_a_finding_is_made_small() -> None:
+    class Slow(Right):
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            time.sleep(0.05)
+            return super().run(operator, inputs, attributes)[:-1]
+
+    begun = time.monotonic()
+    found = alone(Slow, minutes=0.03)
+    assert time.monotonic() - begun < 4
+    assert found.finding is not None
+
+
+def test_an_interrupt_passes_on_once_what_was_found_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shrunk: list[object] = []
+
+    def interrupted(*_: object) -> bool:
+        if shrunk:
+            raise KeyboardInterrupt
+        return False
+
+    def noting(_: object, finding: Any) -> Any:
+        shrunk.append(finding)
+        return finding
+
+    monkeypatch.setattr(Search, "_confirmed", noting)
+    monkeypatch.setattr(Search, "_time_is_up", interrupted)
+    fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
+    found = explore(fault.make, operator=fault.operator)
+    assert next(found).finding is shrunk[0]
+    with pytest.raises(KeyboardInterrupt):
+        next(found)
+
+
+def test_a_spec_that_contradicts_its_reference_is_told(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("take.py:take", "take.py:rejecting"))
+    with pytest.raises(SpecError, match="the reference rejects a valid call"):
+        list(explore("reference", specs=path.parent, minutes=0.1))
+
+
+@pytest.mark.parametrize(
+    ("backend", "more", "error"),
+    [("nowhere", {}, BackendError), ("reference", {"operator": "a/B"}, OpcertError)],
+)
+def test_a_wrong_call_is_told(backend: str, more: Any, error: type[OpcertError]) -> None:
+    with pytest.raises(error):
+        list(explore(backend, **more))
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["explore", *map(str, arguments)])
+
+
+def test_the_command_exits_0_with_a_line_for_each_operator(tmp_path: Path) -> None:
+    spec(tmp_path)
+    result = opcert("--specs", tmp_path, "--minutes", "0.02")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("example/Take-1: ")
+    assert result.stdout.endswith("calls tried, nothing found\n")
+
+
+def test_the_command_exits_1_with_what_shows_the_finding() -> None:
+    options = "--minutes", "0.1", "--operator", "*Split-1"
+    result = opcert("--backend", f"{BACKENDS}:ReturnsOneOutput", *options)
+    assert result.exit_code == 1
+    assert "found (count): 1 outputs; expected 2" in result.stdout
+    program = result.stdout.partition("```python\n")[2].partition("```")[0]
+    with pytest.raises(AssertionError, match="1 outputs; expected 2"):
+        exec(program, {})  # noqa: S102 -- what is printed is to be run
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--backend", "nowhere"),
+        ("--operator", "a/B"),
+        ("--minutes", "0"),
+        ("--backend-option", "device"),
+        ("--specs", "nowhere"),
+    ],
+)
+def test_a_wrong_command_exits_2(arguments: tuple[str, str]) -> None:
+    assert opcert(*arguments).exit_code == 2
+
+
+def test_the_command_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    spec(tmp_path)
+    monkeypatch.chdir(folder)
+    assert opcert("--specs", tmp_path, "--minutes", "0.02").exit_code == 0
+    assert not list(folder.iterdir())
+
+
+def test_an_interrupted_command_exits_130(tmp_path: Path) -> None:
+    (tmp_path / "interrupting.py").write_text(
+        "class Backend:\n"
+        "    name, version = 'interrupting', '1'\n"
+        "    def run(self, operator, inputs, attributes):\n"
+        "        raise KeyboardInterrupt\n"
+    )
+    backend = f"{tmp_path / 'interrupting.py'}:Backend"
+    result = opcert("--backend", backend, "--operator", SPLITS, "--in-process")
+    assert result.exit_code == 130
+    assert "1 calls tried, nothing found" in result.stdout

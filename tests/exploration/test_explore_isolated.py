@@ -1,0 +1,194 @@
+"""Exploring a backend in a process of its own: what ends that process is found and shown."""
+
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from opcert.generator.backends import program_for
+from opcert.generator.errors import BackendError, OpcertError
+from opcert.generator.exploration.explore import explore
+from opcert.generator.exploration.search import Explored, Finding
+from opcert.generator.exploration.snippets import python_of
+from tests.wrong_backends import Right
+
+HERE = Path(__file__).parents[1]
+MISBEHAVING = f"{HERE / 'misbehaving.py'}:"
+WRONG = f"{HERE / 'wrong_backends.py'}:"
+DML = "directml/DML_OPERATOR_SPLIT"
+
+
+def driver(how: str) -> str:
+    return f"driver:{shlex.join([sys.executable, str(HERE / 'driver' / 'misbehaving.py'), how])}"
+
+
+def alone(backend: str, **more: Any) -> Explored:
+    given = {"operator": DML, "minutes": 0.06, "timeout": 20, **more}
+    (found,) = explore(backend, **given)
+    return found
+
+
+def found(backend: str, **more: Any) -> Finding:
+    finding = alone(backend, **more).finding
+    assert finding is not None
+    assert finding.repeatable
+    return finding
+
+
+def program(finding: Finding, backend: str, folder: Path, **options: str) -> Path:
+    target = folder / "shows.py"
+    target.write_text(python_of(finding, program_for(backend, options)))
+    return target
+
+
+def run(path: Path, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    before = set(psutil.Process().children(recursive=True))
+    yield
+    assert set(psutil.Process().children(recursive=True)) <= before
+
+
+@pytest.mark.parametrize(
+    ("how", "text", "code"),
+    [
+        ("segfault", "ended by SIGSEGV", -11),
+        ("exit", "exited with 0", 0),
+    ],
+)
+def test_a_crash_is_found_made_small_and_shown(
+    how: str, text: str, code: int, tmp_path: Path
+) -> None:
+    backend = f"{MISBEHAVING}Misbehaves"
+    finding = found(backend, options={"how": how}, minutes=0.1)
+    assert finding.difference.kind == "crash"
+    assert text in finding.difference.text
+    (step,) = finding.steps
+    assert step.inputs["InputTensor"].ndim == 3
+    done = run(program(finding, backend, tmp_path, how=how))
+    # Its last line is not reached.
+    assert (done.returncode, done.stdout) == (code, "")
+
+
+def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
+    backend = f"{MISBEHAVING}Misbehaves"
+    finding = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.05)
+    assert finding.difference.kind == "hang"
+    assert "no answer within 1 s" in finding.difference.text
+    assert finding.steps[-1].inputs["InputTensor"].ndim == 3
+    with pytest.raises(subprocess.TimeoutExpired):
+        run(program(finding, backend, tmp_path, how="sleep"), seconds=3)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "text"),
+    [
+        ("abort", "crash", "ended by SIGABRT"),
+        ("exit", "crash", "exited with 0"),
+        ("garbage", "protocol", "is no line of JSON"),
+        ("behind", "protocol", "stdout is for answers alone"),
+    ],
+)
+def test_a_driver_that_misbehaves_is_found_and_shown(
+    how: str, kind: str, text: str, tmp_path: Path
+) -> None:
+    finding = found(driver(how), minutes=0.1)
+    assert finding.difference.kind == kind
+    assert text in finding.difference.text
+    done = run(program(finding, driver(how), tmp_path))
+    assert done.returncode == 1
+    assert text in done.stderr
+    right = run(program(finding, driver("right"), tmp_path))
+    assert (right.returncode, right.stdout) == (0, "the last call has returned\n")
+
+
+def test_a_driver_that_hangs_is_found() -> None:
+    assert found(driver("sleep"), timeout=1, minutes=0.05).difference.kind == "hang"
+
+
+def test_nothing_is_found_of_a_driver_that_behaves() -> None:
+    assert alone(driver("right"), minutes=0.05).finding is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Right", None),
+        ("ReturnsOneOutput", "count"),
+        ("WritesToItsInput", "mutated-input"),
+        ("ReturnsViews", "aliased-output"),
+        ("CachesByShape", "value"),
+        ("AcceptsEverything", "accepted"),
+        ("RejectsEverything", "rejected"),
+        ("ReturnsArray", "type"),
+    ],
+)
+def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
+    name: str, kind: str | None
+) -> None:
+    finding = alone(f"{WRONG}{name}").finding
+    assert (finding and finding.difference.kind) == kind
+
+
+def test_the_other_operators_are_explored_behind_a_hang() -> None:
+    options = {"how": "sleep"}
+    first, second = explore(
+        f"{MISBEHAVING}Misbehaves", options=options, operator="*[BV]*", minutes=0.05, timeout=1
+    )
+    assert first.finding is not None
+    assert second.tried
+
+
+def test_what_cannot_be_made_again_is_told_behind_the_finding(tmp_path: Path) -> None:
+    options = {"trace": str(tmp_path / "lost")}
+    explored = explore(f"{MISBEHAVING}IsLost", options=options, operator=DML)
+    finding = next(explored).finding
+    assert finding is not None
+    assert (finding.difference.kind, finding.repeatable) == ("crash", False)
+    with pytest.raises(BackendError, match="the device is lost"):
+        next(explored)
+
+
+def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "opcert.generator.cli", "explore", "--operator", DML]
+    command += ["--backend", f"{MISBEHAVING}Interrupts"]
+    run = subprocess.Popen(
+        [*command, "--backend-option", f"trace={tmp_path / 'trace'}"],
+        stdout=subprocess.PIPE,
+        text=True,
+        # In the background a shell has its commands ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    started: set[psutil.Process] = set()
+    with run:
+        while run.poll() is None:
+            with suppress(psutil.NoSuchProcess):
+                started.update(psutil.Process(run.pid).children(recursive=True))
+            time.sleep(0.02)
+        told, _ = run.communicate()
+    assert run.returncode == 130
+    assert "nothing found" in told
+    assert started
+    assert not any(each.is_running() for each in started)
+
+
+def test_a_driver_needs_a_process_of_its_own() -> None:
+    with pytest.raises(BackendError, match="without --in-process"):
+        list(explore(driver("right"), isolated=False))
+
+
+def test_an_object_cannot_be_isolated() -> None:
+    with pytest.raises(OpcertError, match="an object runs in this process"):
+        list(explore(Right(), isolated=True))

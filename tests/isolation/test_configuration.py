@@ -1,0 +1,220 @@
+"""Configurations: what `all` means for an option, and a certificate for each."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator import backends, configurations
+from opcert.generator.backends import load
+from opcert.generator.backends.reference import Reference
+from opcert.generator.certificate.file import read_certificate
+from opcert.generator.cli import app
+from opcert.generator.errors import BackendError
+from tests.certificate.test_resumption import MISBEHAVING, interrupted, interrupting_backend
+
+HERE = f"{Path(__file__).resolve()}"
+CASE = "dml-split/axis-range*"
+
+
+class Several(Reference):
+    """Has two options that can be `all`, and one of which that is a value."""
+
+    name = "several"
+    configurations: ClassVar = {"device": ["CPU", "GPU.0", "a/b"], "level": (0, 1)}
+
+    def __init__(self, device: str = "CPU", level: Any = 0, mode: str = "some") -> None:
+        super().__init__()
+        if device == "a/b":
+            raise ValueError("no such device")
+        self.accepts = device == "GPU.0"
+        self.version = f"1 {device} {level} {mode}"
+
+    def run(self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
+        if not self.accepts:
+            return super().run(operator, inputs, attributes)
+        return list(inputs.values())
+
+
+def made(device: str = "CPU") -> Several:
+    return Several(device)
+
+
+made.configurations = {"device": ("CPU", "GPU.0")}  # type: ignore[attr-defined]
+
+
+class NoMapping(Several):
+    configurations: ClassVar = ["device"]  # type: ignore[assignment]
+
+
+class NoList(Several):
+    configurations: ClassVar = {"device": "CPU"}
+
+
+class NoValues(Several):
+    configurations: ClassVar = {"device": []}
+
+
+class Alike(Several):
+    configurations: ClassVar = {"device": [0, "0"]}
+
+
+class AllAgain(Several):
+    configurations: ClassVar = {"device": ["all"]}
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.mark.parametrize("isolated", [None, False])
+def test_all_means_each_value(isolated: bool | None) -> None:
+    found = configurations(f"{HERE}:Several", {"device": "all", "mode": "m"}, isolated)
+    assert [each.name for each in found] == ["device=CPU", "device=GPU.0", "device=a%2Fb"]
+    assert [each.options for each in found] == [
+        {"device": device, "mode": "m"} for device in ("CPU", "GPU.0", "a/b")
+    ]
+
+
+def test_all_of_several_options_means_each_of_each() -> None:
+    found = configurations(f"{HERE}:Several", {"level": "all", "device": "all"}, isolated=False)
+    assert len({each.name for each in found}) == 6
+    assert found[1].name == "level=0,device=GPU.0"
+    assert found[1].options == {"level": 0, "device": "GPU.0"}
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"device": "CPU"}, {"mode": "all"}, {"mode": object()}, {"device": ["all"]}]
+)
+def test_other_options_are_one_configuration(options: dict[str, Any]) -> None:
+    (found,) = configurations(f"{HERE}:Several", options)
+    assert (found.name, found.options) == ("", options)
+
+
+def test_a_factory_may_have_configurations() -> None:
+    found = configurations(f"{HERE}:made", {"device": "all"})
+    assert [each.name for each in found] == ["device=CPU", "device=GPU.0"]
+
+
+def test_an_entry_point_may_have_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("theirs", "tests.isolation.test_configuration:Several", backends.GROUP)
+    point_of = SimpleNamespace(name="theirs", load=lambda: Several, value=point.value)
+    monkeypatch.setattr(backends, "entry_points", lambda **_: [point_of])
+    assert len(configurations("theirs", {"device": "all"}, isolated=False)) == 3
+
+
+def test_a_backend_that_is_not_found_is_told_by_its_run() -> None:
+    assert len(configurations("no_such_module:Backend", {"device": "all"})) == 1
+    result = opcert("certify", "--backend", "openvin", "--backend-option", "feed=all")
+    assert result.exit_code == 2
+    assert "did you mean 'openvino'?" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("NoMapping", "expected a mapping of options to lists of values; found list"),
+        ("NoList", "those of 'device' are not so"),
+        ("NoValues", "those of 'device' are not so"),
+        ("Alike", "those of 'device' are not so"),
+        ("AllAgain", "those of 'device' are not so"),
+    ],
+)
+def test_configurations_of_another_form_are_told(name: str, told: str) -> None:
+    backend = ("--backend", f"{HERE}:{name}", "--backend-option", "device=all")
+    result = opcert("certify", *backend)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_one_backend_is_of_one_configuration() -> None:
+    with pytest.raises(BackendError, match="choose one: device=CPU, device="):
+        load(f"{HERE}:Several", device="all")
+    assert load(f"{HERE}:Several", mode="all").version == "1 CPU 0 all"
+
+
+@pytest.mark.parametrize("command", ["claim", "explore"])
+def test_claim_and_explore_ask_to_choose_one(command: str, tmp_path: Path) -> None:
+    backend = ("--backend", f"{HERE}:Several", "--backend-option", "device=all")
+    out = ("--out", tmp_path / "claim.yaml") if command == "claim" else ()
+    result = opcert(command, *backend, *out)
+    assert result.exit_code == 2
+    text = "device=all is several configurations; choose one: device=CPU, device=GPU.0, device=a/b"
+    assert text in result.stderr
+
+
+def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
+    tmp_path: Path,
+) -> None:
+    arguments = ("--backend", f"{HERE}:Several", "--backend-option", "device=all", "--case", CASE)
+    result = opcert("certify", *arguments, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "ValueError: no such device" in result.stderr
+    assert result.stdout.splitlines()[-1] == (
+        "3 configurations: device=CPU conformant; device=GPU.0 not conformant; "
+        "device=a%2Fb at fault"
+    )
+    assert read_certificate(tmp_path / "device=CPU" / "certificate.json").conformant
+    wrong = read_certificate(tmp_path / "device=GPU.0" / "certificate.json")
+    assert not wrong.conformant
+    assert wrong.backend.options == {"device": "GPU.0"}
+    assert wrong.backend.version == "1 GPU.0 0 some"
+
+
+def test_without_out_each_answer_is_printed() -> None:
+    arguments = ("--backend", f"{HERE}:made", "--backend-option", "device=all", "--case", CASE)
+    result = opcert("certify", *arguments, "--in-process")
+    assert result.exit_code == 1
+    assert "\ndevice=GPU.0:\n" in result.stdout
+    assert result.stdout.count("CONFORMANT") == 2
+
+
+def test_an_interrupt_ends_them_all_and_each_goes_on(tmp_path: Path) -> None:
+    given = (*interrupting_backend(tmp_path), "--backend-option", "which=all")
+    arguments = (*given, "--out", tmp_path / "out")
+    code, said, _ = interrupted(*arguments)
+    assert code == 130
+    told = "3 configurations: which=one conformant; which=other interrupted; which=last not begun"
+    assert said.splitlines()[-1] == told
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == [
+        "which=one",
+        "which=other",
+    ]
+    before = (tmp_path / "out" / "which=one" / "certificate.json").read_bytes()
+    result = opcert("certify", *arguments, "--resume")
+    assert result.exit_code == 0
+    found = {
+        name: read_certificate(tmp_path / "out" / f"which={name}" / "certificate.json")
+        for name in ("one", "other", "last")
+    }
+    assert [len(each.run.resumed) for each in found.values()] == [0, 1, 0]
+    assert (tmp_path / "out" / "which=one" / "certificate.json").read_bytes() == before
+
+
+def test_resuming_configurations_needs_one_that_was_begun(tmp_path: Path) -> None:
+    backend = ("--backend", f"{MISBEHAVING}:Interrupts", "--backend-option", "which=all")
+    result = opcert("certify", *backend, "--out", tmp_path / "out", "--resume")
+    assert result.exit_code == 2
+    assert "No such file" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(find_spec("openvino") is None, reason="openvino is not installed")
+def test_the_runtime_is_not_imported_to_learn_its_configurations() -> None:
+    program = (
+        "import sys; from opcert.generator import configurations; "
+        "print([each.name for each in configurations('openvino', {'feed': 'all'})], "
+        "'openvino' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "['feed=dynamic', 'feed=static', 'feed=constant'] False\n"

@@ -1,0 +1,108 @@
+"""opcert driver-check: what an author of a driver is told, step by step."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from opcert.generator.cli import app
+
+MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
+
+
+def checked(how: str, *more: str) -> tuple[int, list[str]]:
+    """The exit code, and each line that does not say ok."""
+    command = shlex.join([sys.executable, str(MISBEHAVING), how])
+    done = CliRunner().invoke(app, ["driver-check", command, *more])
+    lines = done.stdout.splitlines()
+    assert any(line.startswith("ok ") for line in lines) or done.exit_code
+    return done.exit_code, [line for line in lines if not line.startswith("ok ")]
+
+
+def test_a_driver_that_speaks_well_is_told_so() -> None:
+    code, (last,) = checked("right")
+    assert code == 0
+    assert last.startswith("all ")
+    assert last.endswith("steps are right")
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("greets", "WRONG  handshake: expected a line with a JSON object; b'Welcome!' is no line"),
+        ("exits-at-once", "handshake: expected a line with a JSON object; the process exited with"),
+        ("version-2", "WRONG  protocol: found 2; expected 1"),
+        ("no-name", "WRONG  name: found 7; expected printable text"),
+        ("list-of-support", "WRONG  support: found []; expected an object by operator, or null"),
+        ("support-of-a-type", "WRONG  support: unknown type of vendor/Any-1 'float'"),
+        ("more-to-say", "WRONG  author: is no part of an introduction"),
+        ("refuses", "WRONG  error: it refuses: no device 7"),
+        ("writes-behind-its-introduction", "expected no more than the line; b'ready\\n'"),
+    ],
+)
+def test_a_wrong_handshake_is_told_and_no_call_is_made(how: str, told: str) -> None:
+    code, (wrong, *_, calls, last) = checked(how)
+    assert code == 1
+    assert told in wrong
+    assert calls == "WRONG  calls: not tried before the handshake is right"
+    assert last.endswith("steps are wrong")
+
+
+def test_what_a_driver_printed_is_shown_with_what_is_wrong() -> None:
+    assert "       printed: no licence" in checked("says-and-exits")[1]
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("no-json", "expected outputs or rejected or unsupported; protocol: b'done' is no line"),
+        ("wrong-id", "an answer of another form: it is of call "),
+        ("too-many-bytes", "more than the answer and its outputs: b'\\x00\\x00"),
+        ("unknown-type", "output 0: type 'float32'"),
+        ("abort", "crash: the process was ended by SIGABRT"),
+    ],
+)
+def test_a_wrong_answer_is_told_and_the_other_calls_are_made(how: str, told: str) -> None:
+    code, (*wrong, last) = checked(how)
+    assert code == 1
+    assert wrong
+    assert all(line.startswith("WRONG  call, ") and told in line for line in wrong)
+    assert last.startswith(f"{len(wrong)} of ")
+    assert int(last.split()[2]) > 2 * len(wrong)
+
+
+def test_a_driver_that_stays_when_its_input_ends_is_told() -> None:
+    code, (wrong, _) = checked("stays")
+    assert code == 1
+    assert wrong == "WRONG  end of input: expected it to exit; it still runs 2 s later"
+
+
+def test_a_hang_is_told_after_the_time_for_a_call() -> None:
+    code, (wrong, *_) = checked("sleep", "--timeout", "1")
+    assert code == 1
+    assert "hang: no answer within 1 s" in wrong
+
+
+def test_what_knows_no_operator_is_no_answer() -> None:
+    code, (wrong, *_) = checked("rejects-the-unknown")
+    assert code == 1
+    assert "an unknown operator: expected unsupported; found rejected" in wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["/no/such/driver"], "cannot be started"),
+        (["'one"], "cannot be split"),
+        ([""], "has no command"),
+        (["cat", "--backend-option", "device"], "expected KEY=VALUE"),
+        ([], "Missing argument"),
+    ],
+)
+def test_a_wrong_call_exits_2(arguments: list[str], told: str) -> None:
+    done = CliRunner().invoke(app, ["driver-check", *arguments])
+    assert done.exit_code == 2
+    assert told in done.stderr
+    assert not done.stdout

@@ -1,0 +1,253 @@
+"""Isolation: whatever a backend does to its process, every case gets its own verdict."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from opcert.generator import certify
+from opcert.generator.certificate.certificate import Certificate
+from opcert.generator.errors import BackendError, OpcertError
+from opcert.generator.isolation import supervised
+from opcert.generator.isolation.supervised import Supervised
+from opcert.generator.run.freed_memory import FILL
+from opcert.generator.verdicts.verdict import Verdict
+from tests import wrong_backends
+from tests.faults.finding import core_suite
+
+HERE = Path(__file__).parents[1]
+MISBEHAVING = HERE / "misbehaving.py"
+WRONG = HERE / "wrong_backends.py"
+SLEEPS = "import time; time.sleep(600)"
+# A few valid calls, of ranks 2 to 4.
+CASES = "dml-split/valid-f32-[234]-*"
+SUITE = core_suite()
+DML = "directml/*"
+
+
+def isolated(how: str, **more: Any) -> Certificate:
+    """The certificate of what does `how` on calls of rank 3."""
+    given: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 30, **more}
+    return certify(f"{MISBEHAVING}:Misbehaves", SUITE, options={"how": how}, **given)
+
+
+def of_rank_3(certificate: Certificate) -> list[Verdict]:
+    return [each for each in certificate.verdicts if each.case.startswith("dml-split/valid-f32-3")]
+
+
+def assert_others_pass(certificate: Certificate) -> None:
+    others = [each for each in certificate.verdicts if each not in of_rank_3(certificate)]
+    assert len(others) > 3
+    assert {each.status for each in others} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("segfault", "ended by SIGSEGV"),
+        ("abort", "ended by SIGABRT"),
+        ("exit", "exited with 0"),
+        ("kill", "ended by SIGKILL"),
+        ("close-all", "exited with 1"),
+        ("grow", "MiB of memory; the limit is 1024"),
+    ],
+)
+def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
+    found = isolated(how)
+    assert_others_pass(found)
+    for verdict in of_rank_3(found):
+        assert (verdict.status, verdict.kind, verdict.observed) == ("crash", None, "crash")
+        assert reason in verdict.detail
+
+
+@pytest.mark.parametrize("how", ["loop", "sleep"])
+def test_a_call_that_does_not_end_hangs(how: str) -> None:
+    found = isolated(how, timeout=1)
+    assert_others_pass(found)
+    assert {each.status for each in of_rank_3(found)} == {"hang"}
+    assert all("no answer within 1 s" in each.detail for each in of_rank_3(found))
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        ("odd-error", "rejected"),
+        ("interrupt", "rejected"),
+        ("leave", "rejected"),
+        ("array", "type"),
+        ("none", "type"),
+        ("generator", "type"),
+        ("lists", "type"),
+        ("scalars", "type"),
+        ("objects", "dtype"),
+        ("records", "dtype"),
+        ("text", "dtype"),
+        ("huge", "dtype"),
+    ],
+)
+def test_what_is_no_answer_to_a_call_fails(how: str, kind: str) -> None:
+    found = isolated(how)
+    assert_others_pass(found)
+    assert {(each.status, each.kind) for each in of_rank_3(found)} == {("fail", kind)}
+
+
+@pytest.mark.parametrize("how", ["close-stdout", "print", "thread", "process", "fork"])
+def test_what_is_no_matter_of_the_call_changes_no_verdict(how: str) -> None:
+    found = isolated(how)
+    assert_others_pass(found)
+    assert {each.status for each in of_rank_3(found)} == {"pass"}
+
+
+@pytest.mark.parametrize("how", ["process", "fork", "thread", "sleep"])
+def test_no_process_is_left_behind(how: str) -> None:
+    before = set(psutil.Process().children(recursive=True))
+    isolated(how, timeout=0.5)
+    assert set(psutil.Process().children(recursive=True)) <= before
+    # One that is no child of this process is gone a moment after it was killed.
+    deadline = time.monotonic() + 10
+    while _started_by_the_backend() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _started_by_the_backend()
+
+
+def _started_by_the_backend() -> list[list[str]]:
+    lines = [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
+    return [line for line in lines if line[2:] == [SLEEPS, str(os.getpid())]]
+
+
+def test_the_first_failure_of_each_sort_is_confirmed_alone() -> None:
+    first, *others = of_rank_3(isolated("abort"))
+    assert "\n    confirmed: it fails alone" in first.detail
+    assert others
+    assert all("\n    not confirmed" in each.detail for each in others)
+
+
+def test_what_passes_alone_is_of_the_kind_state() -> None:
+    found = certify(f"{MISBEHAVING}:CrashesOnce", SUITE, case=CASES)
+    (crashed,) = [each for each in found.verdicts if each.status == "crash"]
+    assert crashed.kind == "state"
+    assert "passes alone and fails behind the" in crashed.detail
+
+
+def test_what_a_failing_case_printed_is_kept_with_it() -> None:
+    found = certify(f"{MISBEHAVING}:Prints", SUITE, case=CASES)
+    assert all("printed: rank 3 is hard" in each.detail for each in of_rank_3(found))
+    assert_others_pass(found)
+
+
+def test_what_cannot_be_made_again_crashes_in_every_case_that_is_left(tmp_path: Path) -> None:
+    options = {"trace": str(tmp_path / "lost")}
+    found = certify(f"{MISBEHAVING}:IsLost", SUITE, options=options, case=CASES)
+    statuses = [each.status for each in found.verdicts]
+    assert statuses == sorted(statuses, key=["pass", "crash"].index)
+    assert {"pass", "crash"} == set(statuses)
+    last = found.verdicts[-1].detail
+    assert "the device is lost" in last or "it was refused 3 times" in last
+
+
+def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:
+    with pytest.raises(BackendError, match=r"cannot be made: .*SIGABRT; it printed: no device"):
+        certify(f"{MISBEHAVING}:CannotBeMade", SUITE, case=CASES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Right",
+        "AcceptsEverything",
+        "WrongByteOrder",
+        "LosesNaNPayloads",
+        "WritesToItsInput",
+        "ReturnsViews",
+        "CachesByShape",
+        "WrongEveryThirdCall",
+        "DeclinesHighRanks",
+        "ReturnsOneOutput",
+    ],
+)
+def test_isolation_changes_no_verdict(name: str) -> None:
+    alone = certify(f"{WRONG}:{name}", SUITE, operator=DML)
+    here = certify(getattr(wrong_backends, name)(), SUITE, operator=DML)
+
+    def verdicts(certificate: Certificate) -> dict[str, tuple[str, str | None]]:
+        return {each.case: (each.status, each.kind) for each in certificate.verdicts}
+
+    assert verdicts(alone) == verdicts(here)
+
+
+def test_what_is_declared_is_asked_for_once_however_often_it_is_made(tmp_path: Path) -> None:
+    trace = tmp_path / "asked"
+    found = certify(f"{MISBEHAVING}:Declares", SUITE, options={"trace": str(trace)}, case=CASES)
+    assert len([each for each in found.verdicts if each.status == "crash"]) > 1
+    assert trace.read_text() == "asked\n"
+    assert found.backend.support is not None
+    assert found.backend.support.keys() == {"directml/DML_OPERATOR_SPLIT"}
+    assert found.backend.reuse == "all"
+
+
+def test_memory_is_dirtied_where_the_backend_runs_for_one_call() -> None:
+    backend = Supervised(f"{MISBEHAVING}:NeverWrites")
+    try:
+        backend.dirtied = [100]
+        (dirtied,) = backend.run(DML, {}, {})
+        assert set(dirtied.tolist()) == {FILL}
+        assert not backend.dirtied
+    finally:
+        backend.close()
+
+
+def test_a_run_that_is_at_fault_leaves_no_process() -> None:
+    before = set(psutil.Process().children(recursive=True))
+    with pytest.raises(OpcertError, match="no operator has feature level"):
+        certify(f"{WRONG}:Right", SUITE, feature_level="5_0")
+    assert set(psutil.Process().children(recursive=True)) <= before
+
+
+def test_an_object_cannot_be_isolated() -> None:
+    with pytest.raises(OpcertError, match="an object runs in this process"):
+        certify(wrong_backends.Right(), isolated=True)
+
+
+def test_an_option_that_is_no_plain_value_is_told() -> None:
+    with pytest.raises(BackendError, match="isolated=False"):
+        Supervised(f"{MISBEHAVING}:Misbehaves", {"how": object()})
+
+
+def test_an_interrupt_writes_what_was_reached_and_leaves_no_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--out", str(tmp_path)]
+    command += ["--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=sleep"]
+    run = subprocess.Popen(
+        [*command, "--case", CASES],
+        stderr=subprocess.PIPE,
+        text=True,
+        # In the background a shell has its commands ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    with run:
+        assert run.stderr is not None
+        # The first case has its verdict.
+        assert run.stderr.readline().startswith("1/")
+        children = psutil.Process(run.pid).children()
+        os.kill(run.pid, signal.SIGINT)
+        _, told = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert "interrupted" in told
+    assert not any(each.is_running() for each in children)
+    text = (tmp_path / "certificate.json").read_text()
+    assert Counter(text.split()).get('"not-run",', 0) > 0
+
+
+@pytest.mark.parametrize(("timeout", "seconds"), [(0.1, 0.5), (0.7, 0.7)])
+def test_a_start_has_its_own_time_or_that_of_a_call_where_it_is_more(
+    monkeypatch: pytest.MonkeyPatch, timeout: float, seconds: float
+) -> None:
+    monkeypatch.setattr(supervised, "START", 0.5)
+    with pytest.raises(BackendError, match=f"cannot be made: no answer within {seconds} s"):
+        Supervised("driver:sleep 600", timeout=timeout)

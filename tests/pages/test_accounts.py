@@ -1,0 +1,84 @@
+"""The account of a case: every case of the core suite has one, and it says what the index says."""
+
+from math import prod
+
+import pytest
+
+from opcert.generator.pages.accounts import SHOWN, CaseAccount, Change, account_of
+from tests.faults.finding import core_suite
+
+SUITE = core_suite()
+CASES = {case.id: (operator, case) for operator, case in SUITE}
+
+
+def account(case: str) -> CaseAccount:
+    return account_of(*CASES[case])
+
+
+@pytest.mark.parametrize("operator", SUITE.operators)
+def test_every_case_has_an_account(operator: str) -> None:
+    of = SUITE.operators[operator]
+    for case in of.index.cases:
+        # What is left open is told from the specs, which takes its time.
+        if case.ambiguity is not None:
+            continue
+        told = account_of(of, case)
+        assert (told.id, told.operator, told.expects) == (case.id, operator, case.expects)
+        assert [each.shape for each in told.inputs] == [e.shape for e in case.inputs.values()]
+        assert (told.broken is None) == (case.rule is None)
+        assert len(told.outputs) == len(case.outputs)
+        if case.expects == "rejection":
+            assert 1 <= len(told.changes) <= 2
+        for tensor in told.inputs:
+            assert tensor.values is None or prod(tensor.shape) <= SHOWN
+
+
+def test_an_example_is_told_with_its_values() -> None:
+    told = account("gather-8/example-2")
+    assert str(told.inputs[1]) == "i64[2, 3] [[0, 0, 4], [4, 0, 0]]"
+    assert told.attributes == {"batch_dims": "1"}
+    assert told.outputs[0].values == "[[1, 1, 5], [10, 6, 6]]"
+    assert "gather-8/batches" in [rule.id for rule in told.shown]
+    assert told.twin is None
+    assert told.changes == ()
+
+
+def test_a_rejection_names_its_rule_and_the_one_change() -> None:
+    told = account("gather-8/batch-dims-at-most-axis.axis-before-512404ab")
+    assert told.broken is not None
+    assert told.broken.text == "Normalized, batch_dims is not beyond axis."
+    assert told.broken.clause == SUITE.operators[told.operator].index.rules[told.broken.id].clause
+    assert told.twin == "gather-8/valid-i32-8-64adcd7d"
+    assert told.changes == (Change("axis", "u8[1] [6]", "u8[1] [5]"),)
+
+
+def test_a_change_may_leave_out_or_change_nothing_but_elements() -> None:
+    left_out = next(each for each in CASES if each.startswith("gather-8/required-inputs.indices-"))
+    (change,) = account(left_out).changes
+    assert change.name == "indices"
+    assert change.after is None
+    other = next(each for each in CASES if each.startswith("gather-8/other-data-"))
+    (change,) = account(other).changes
+    assert change.name == "data"
+    assert change.after is not None
+    assert change.after == f"{change.before} of other elements" or change.before != change.after
+
+
+def test_what_is_left_open_is_told_in_the_words_of_the_spec() -> None:
+    case = next(each for each in CASES if each.startswith("gather-8/boolean-index.indices-"))
+    told = account(case)
+    assert told.ambiguity == "gather-8/boolean-index"
+    assert told.open_point is not None
+    assert told.open_point.choice == "It does not; the call is rejected."
+
+
+def test_values_that_do_not_give_every_bit_come_with_the_bits() -> None:
+    texts = [
+        tensor.values
+        for operator, case in CASES.values()
+        if case.id.startswith("slice-8/valid-bf16-")
+        for tensor in account_of(operator, case).inputs
+        if tensor.values and "nan" in tensor.values
+    ]
+    assert texts
+    assert all(", bits 0x" in each for each in texts)

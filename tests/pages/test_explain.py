@@ -1,0 +1,66 @@
+"""What `opcert explain` finds and shows."""
+
+import pytest
+
+from opcert.generator.errors import OpcertError
+from opcert.generator.pages.accounts import account_of
+from opcert.generator.pages.explain import found_case, told
+from tests.faults.finding import core_suite
+
+SUITE = core_suite()
+
+
+def shown(name: str) -> str:
+    return told(account_of(*found_case(SUITE, name)), "pass\n")
+
+
+def test_a_case_is_found_by_its_id_or_by_a_glob_that_no_other_matches() -> None:
+    _, case = found_case(SUITE, "gather-8/example-2")
+    assert found_case(SUITE, "gather-8/exa*-2")[1] is case
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gather-8/exampel-2", r"has no case 'gather-8/exampel-2'; did you mean 'gather-8/exam"),
+        ("nonsense", r"has no case 'nonsense'; expected an id from a certificate or an index"),
+        ("gather-8/example-*", r"^7 cases match .*, expected one: gather-8/example-1, .*-7$"),
+        ("*", r"^4354 cases match '\*', expected one: .*, …$"),
+    ],
+)
+def test_any_other_name_is_told(name: str, message: str) -> None:
+    with pytest.raises(OpcertError, match=message):
+        found_case(SUITE, name)
+
+
+def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:
+    text = shown("gather-8/example-2")
+    assert text.startswith("gather-8/example-2, a case of openvino/Gather-8\n    Example 2: One ")
+    assert "\n    axis = i64[] 1\n    batch_dims = 1 (attribute)\n" in text
+    assert "\nexpects\n    output 0 = i32[2, 3] [[1, 1, 5], [10, 6, 6]]\n" in text
+    assert "\n    gather-8/axis-scalar (Inputs, 3: axis): Axis may be a scalar.\n" in text
+    assert text.endswith("```python\npass\n```")
+
+
+def test_a_rejection_is_shown_with_its_rule_and_its_twin() -> None:
+    text = shown("gather-8/batch-dims-at-most-axis.axis-before-512404ab")
+    assert "    one change to its twin: gather-8/valid-i32-8-64adcd7d\n" in text
+    assert "    axis: u8[1] [6] becomes u8[1] [5]\n" in text
+    assert "\nexpects rejection, for it breaks\n    gather-8/batch-dims-at-most-axis (" in text
+    assert "counts only where the valid call, gather-8/valid-i32-8-64adcd7d, passes" in text
+    assert "output" not in text
+
+
+def test_what_was_left_out_and_what_is_left_open_are_said() -> None:
+    left_out = next(c.id for _, c in SUITE if c.id.startswith("gather-8/required-inputs.axis-"))
+    assert " becomes left out\n" in shown(left_out)
+    left_open = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
+    text = shown(left_open)
+    assert "\nimplementation-defined, for gather-8/boolean-index; it decides no certificate" in text
+    assert "Whether boolean counts as an integer type. The reference: It does not;" in text
+
+
+def test_levels_and_feature_levels_are_shown() -> None:
+    drawn = next(c.id for _, c in SUITE if c.id.startswith("dml-split/valid-i8-3-"))
+    assert "\ndrawn for\n    type=i8 rank=3 " in shown(drawn)
+    assert "    in feature levels 4_1, 3_0\n" in shown(drawn)

@@ -1,0 +1,81 @@
+"""What the page of an operator shows: counts as the manifest has them, every way with its cases."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from opcert.generator.errors import OpcertError
+from opcert.generator.pages.operator_page import OperatorPage, operator_page
+from opcert.generator.specification.files import read_spec, specs_in
+from tests.faults.finding import core_suite
+from tests.shipped import SPECS, each_spec, spec
+from tests.suite_of_levels import write_specs
+
+SUITE = core_suite()
+
+
+def page_of(name: str) -> OperatorPage:
+    return operator_page(spec(name), SUITE)
+
+
+@each_spec
+def test_the_numbers_of_cases_are_those_of_the_manifest(name: str) -> None:
+    page = page_of(name)
+    entry = SUITE.manifest.operators[page.spec.operator]
+    assert page.cases is not None
+    assert sum(page.cases) == entry.cases
+    assert page.cases[2] == entry.implementation_defined
+    assert sum(each.cases for each in page.ambiguities) == entry.implementation_defined
+
+
+@each_spec
+def test_the_cases_that_break_a_rule_are_those_of_its_ways(name: str) -> None:
+    for entry in page_of(name).requirements:
+        of_ways = {case for way in entry.ways for case in way.cases}
+        assert of_ways == set(entry.cases.negative)
+        assert all(way.cases for way in entry.ways)
+
+
+@each_spec
+def test_every_rule_is_a_requirement_or_a_behaviour(name: str) -> None:
+    page = page_of(name)
+    kinds = [each.id for each in (*page.requirements, *page.behaviours)]
+    assert sorted(kinds) == sorted(each.id for each in page.rules)
+    assert [each.rule for each in page.rules] == list(page.spec.rules)
+
+
+def test_a_factor_has_its_levels_by_profile() -> None:
+    factors = {each.name: each for each in page_of("Gather-8").factors}
+    assert list(factors["rank"].levels["core"]) == [*"12345678"]
+    assert factors["n"].levels["core"]["past_u8"] == "256"
+    assert "i4" in factors["type"].levels["full"]
+    assert factors["rank"].shows == {"": "data.rank"}
+    assert factors["sign"].shows["negative"] == "axis.values[0] < 0"
+    assert factors["n"].shows == {"": "data.shape[at]"}
+    assert page_of("Gather-8").names["at"] == "wrap(axis.values[0], data.rank)"
+    assert page_of("Gather-8").names["k"].startswith("each of sorted(")
+
+
+def test_an_example_is_shown_nested_or_by_what_fills_it() -> None:
+    examples = {each.id: each for each in page_of("Gather-8").examples}
+    second, layer = examples["gather-8/example-2"], examples["gather-8/layer-example"]
+    assert second.inputs[1].elements == "[[0, 0, 4], [4, 0, 0]]"
+    assert second.attributes == {"batch_dims": "1"}
+    assert layer.inputs[0].elements == "any: the document gives the shape alone"
+    assert layer.inputs[1].elements.endswith("(37 * i + 11) % 64")
+
+
+def test_an_operator_that_the_suite_does_not_have_is_not_counted(tmp_path: Path) -> None:
+    write_specs(tmp_path)
+    (take,) = specs_in(tmp_path)
+    page = operator_page(take, SUITE)
+    assert page.cases is None
+    assert not any(entry.cases.positive for entry in page.rules)
+
+
+def test_a_suite_of_another_text_of_the_spec_is_refused(tmp_path: Path) -> None:
+    path = Path(shutil.copy(SPECS["Gather-8"], tmp_path))
+    path.write_text(path.read_text().replace("Axis may be a scalar.", "It may be a scalar."))
+    with pytest.raises(OpcertError, match=r"generated from another text of .*Gather-8\.yaml"):
+        operator_page(read_spec(path), SUITE)

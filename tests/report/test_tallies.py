@@ -1,0 +1,73 @@
+"""Counts of verdicts, the gravest status among them, and the answer in a few words."""
+
+from dataclasses import replace
+
+import pytest
+
+from opcert.generator.report.tallies import MARKS, Tally, headline, tally_of
+from opcert.generator.verdicts.verdict import STATUSES, Status, Verdict
+from tests import shown
+from tests.made_certificate import OPERATOR, certificate
+
+PASS = Verdict("a/1", OPERATOR, "pass", None, "outputs", (), "")
+BITS = replace(PASS, case="a/2", status="fail", kind="bits")
+WAIVED = replace(PASS, case="a/3", status="waived")
+
+
+def test_every_status_has_a_mark_of_its_own() -> None:
+    assert set(MARKS) == set(STATUSES)
+    assert len(set(MARKS.values())) == len(STATUSES)
+
+
+def test_verdicts_are_counted_by_status() -> None:
+    tally = tally_of([PASS, PASS, BITS, WAIVED])
+    assert tally.cases == 4
+    assert tally.told == "2 pass, 1 fail, 1 waived"
+    assert (tally.status, tally.count) == ("fail", 1)
+    assert tally.others == {"pass": 2, "waived": 1}
+
+
+def test_of_no_verdicts_nothing_has_run() -> None:
+    tally = tally_of([])
+    assert (tally.cases, tally.status, tally.told) == (0, "not-run", "")
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_what_is_alone_is_the_gravest(status: Status) -> None:
+    assert Tally({status: 3}).status == status
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("crash", "hang"),
+        ("hang", "fail"),
+        ("fail", "not-run"),
+        ("not-run", "waived"),
+        ("waived", "pass"),
+        ("pass", "unsupported"),
+        ("unsupported", "out-of-claim"),
+    ],
+)
+def test_one_status_is_graver_than_another(one: Status, other: Status) -> None:
+    assert Tally({other: 9, one: 1}).status == one
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "told"),
+    [
+        ([PASS], "Conformant, bit-exact"),
+        ([PASS, BITS], "Conformant, value-exact"),
+        ([PASS, WAIVED], "Conformant, bit-exact, 1 failure waived"),
+        ([PASS, WAIVED, replace(WAIVED, case="a/4")], "Conformant, bit-exact, 2 failures waived"),
+        ([replace(BITS, kind="value")], "Not conformant"),
+        ([], "Not conformant"),
+    ],
+)
+def test_the_answer(verdicts: list[Verdict], told: str) -> None:
+    assert headline(certificate(verdicts)) == told
+
+
+def test_the_answer_of_a_real_run() -> None:
+    assert headline(shown.right()) == "Conformant, bit-exact"
+    assert headline(shown.faulty()) == "Not conformant"

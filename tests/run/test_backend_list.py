@@ -1,0 +1,77 @@
+"""The list of backends, made without starting any of them."""
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, PackageNotFoundError
+
+import pytest
+
+from opcert.generator import backends
+from opcert.generator.run import backend_list
+from opcert.generator.run.backend_list import extra, listed, operators
+
+
+def test_every_built_in_backend_is_listed() -> None:
+    assert [each.name for each in listed()][: len(backends.BUILT_IN)] == list(backends.BUILT_IN)
+
+
+def test_an_extra_has_the_name_of_its_backend() -> None:
+    assert extra("torch") == ["torch"]
+    assert extra("array-api") == ["array-api-compat", "array-api-strict"]
+    assert extra("reference") == []
+
+
+def test_operators_are_native_composed_or_unsupported() -> None:
+    by_name = {each.name: each for each in listed()}
+    assert by_name["jax"].how["openvino/Slice-8"] == "native"
+    assert by_name["torch"].how["openvino/Gather-8"] == "composed"
+    assert by_name["torch"].how.keys() == set(operators())
+    assert by_name["reference"].how == {}
+
+
+def test_what_is_not_declared_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
+    support = {"openvino/Slice-8": {"how": "native"}}
+    monkeypatch.setattr("opcert.generator.backends.jax.Jax.support", support)
+    how = next(each for each in listed() if each.name == "jax").how
+    assert how["openvino/Slice-8"] == "native"
+    assert how["openvino/Gather-8"] == "unsupported"
+
+
+def test_what_is_missing_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(package: str) -> str:
+        if package != "opcert":
+            raise PackageNotFoundError(package)
+        return "1.0"
+
+    monkeypatch.setattr(backend_list, "version", version)
+    monkeypatch.setattr(backend_list, "packages_distributions", dict)
+    found = next(each for each in listed() if each.name == "torch")
+    assert (found.installed, found.packages) == (False, "pip install 'opcert[torch]'")
+
+
+def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(package: str) -> str:
+        if package == "torch":
+            raise PackageNotFoundError(package)
+        return "2.0"
+
+    monkeypatch.setattr(backend_list, "version", version)
+    monkeypatch.setattr(backend_list, "packages_distributions", lambda: {"torch": ["torch-xpu"]})
+    found = next(each for each in listed() if each.name == "torch")
+    assert (found.installed, found.packages) == (True, "torch 2.0 (torch-xpu)")
+
+
+def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("vendor", "no_such_module:Backend", backends.GROUP)
+    monkeypatch.setattr(backend_list, "entry_points", lambda **_: [point])
+    last = list(listed())[-1]
+    assert (last.name, last.installed, last.packages) == ("vendor", True, "no_such_module:Backend")
+
+
+def test_no_runtime_is_started() -> None:
+    program = (
+        "import sys; from opcert.generator.run.backend_list import listed; list(listed()); "
+        "print([m for m in ('torch', 'jax', 'array_api_compat') if m in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert told.stdout.strip() == b"[]"

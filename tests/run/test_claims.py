@@ -1,0 +1,295 @@
+"""Claims: what is inside has to work, what is outside is not run; and the draft of one."""
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator import Certificate, certify
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.certificate.claim_draft import draft_claim
+from opcert.generator.cli import app
+from opcert.generator.errors import SpecError
+from opcert.generator.report.terminal import answer
+from opcert.generator.run.claims import read_claim
+from tests import wrong_backends as wrong
+from tests.faults.finding import core_suite
+from tests.wrong_backends import Attributes, Inputs
+
+SPLIT, PARTS = "directml/DML_OPERATOR_SPLIT", "openvino/VariadicSplit-1"
+LOW_RANKS = f"operators:\n  {PARTS}: {{ranks: [1, 2, 3, 4, 5]}}\n"
+ALL = f"operators:\n  {PARTS}: {{}}\n"
+WRONG = Path(__file__).parents[1] / "wrong_backends.py"
+
+
+class DeclinesOneBehaviour(wrong.Right):
+    """Declines what no type, index type or rank tells apart."""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if attributes.get("mode") == "explicit":
+            raise NotImplementedError("explicit")
+        return super().run(operator, inputs, attributes)
+
+
+class DeclaresLowRanks(wrong.DeclinesHighRanks):
+    support: ClassVar = {PARTS: {"how": "native", "ranks": [1, 2, 3, 4, 5]}}
+
+
+class DeclinesSomeSizes(wrong.Right):
+    """Declines some calls, and others of the same types, ranks, rules and levels not."""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if next(iter(inputs.values())).size % 7 == 3:
+            raise NotImplementedError("size")
+        return super().run(operator, inputs, attributes)
+
+
+@pytest.fixture
+def claim(tmp_path: Path) -> Path:
+    return tmp_path / "claim.yaml"
+
+
+def claiming(claim: Path, text: str, backend: object = None, operator: str = PARTS) -> Certificate:
+    claim.write_text(text, encoding="utf-8")
+    found = backend if isinstance(backend, wrong.Right) else wrong.Right()
+    return certify(found, core_suite(), operator=operator, claim=claim)
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_what_is_outside_the_claim_is_not_run_and_does_not_count(claim: Path) -> None:
+    certificate = claiming(claim, LOW_RANKS, wrong.DeclinesHighRanks())
+    outside = [v for v in certificate.verdicts if v.status == "out-of-claim"]
+    assert outside
+    assert {v.observed for v in outside} == {"not-run"}
+    assert certificate.conformant, certificate.reasons
+
+
+def test_what_is_inside_the_claim_and_declined_is_a_failure(claim: Path) -> None:
+    certificate = claiming(claim, ALL, wrong.DeclinesHighRanks())
+    failed = [v for v in certificate.verdicts if v.status == "fail"]
+    assert {v.kind for v in failed} == {"undeclared"}
+    assert all("the claim has it" in v.detail for v in failed)
+    assert not certificate.counts["unsupported"]
+
+
+def test_a_claim_rules_out_declining_a_whole_data_type(claim: Path) -> None:
+    assert certify(wrong.DeclinesBfloat16(), core_suite(), operator=PARTS).conformant
+    certificate = claiming(claim, ALL, wrong.DeclinesBfloat16())
+    assert set(certificate.reasons) == {f"{certificate.counts['fail']} x undeclared"}
+
+
+def test_what_support_leaves_out_of_a_claim_is_a_failure_that_is_not_run(claim: Path) -> None:
+    certificate = claiming(claim, ALL, DeclaresLowRanks())
+    failed = [v for v in certificate.verdicts if v.status == "fail"]
+    assert {(v.kind, v.observed) for v in failed} == {("undeclared", "not-run")}
+
+
+def test_a_declined_call_stops_a_run_that_stops_at_the_first_failure(claim: Path) -> None:
+    claim.write_text(ALL)
+    certificate = certify(
+        wrong.DeclinesHighRanks(), core_suite(), operator=PARTS, claim=claim, stop_at_failure=True
+    )
+    assert certificate.counts["fail"] == 1
+
+
+def test_a_changed_call_is_in_scope_with_the_valid_one_beside_it(claim: Path) -> None:
+    certificate = claiming(claim, f"operators:\n  {PARTS}: {{types: [f32], index_types: [i32]}}\n")
+    status = {v.case: v.status for v in certificate.verdicts}
+    cases = core_suite().operators[PARTS].index.cases
+    twins = {case.id: case.twin for case in cases if case.twin is not None}
+    inside = {case for case in status if status[case] != "out-of-claim"}
+    assert any(twin in inside for twin in twins.values())
+    assert all((case in inside) == (twin in inside) for case, twin in twins.items())
+
+
+def test_a_changed_call_whose_own_type_is_outside_may_be_declined(claim: Path) -> None:
+    integers = "[i8, i16, i32, i64, u8, u16, u32, u64]"
+    text = f"operators:\n  {PARTS}: {{types: {integers}, index_types: {integers}}}\n"
+    certificate = claiming(claim, text, wrong.DeclinesBfloat16())
+    declined = [v for v in certificate.verdicts if v.status == "unsupported"]
+    assert declined
+    assert {v.observed for v in declined} == {"unsupported"}
+    assert certificate.conformant, certificate.reasons
+
+
+def test_an_operator_that_the_claim_leaves_out_is_outside(claim: Path) -> None:
+    certificate = claiming(claim, f"operators:\n  {PARTS}: {{ranks: [2]}}\n", operator="*")
+    assert certificate.operators[SPLIT]["out-of-claim"] == sum(
+        certificate.operators[SPLIT].values()
+    )
+    assert certificate.conformant
+
+
+def test_an_operator_that_is_claimed_and_not_verified_is_told(claim: Path) -> None:
+    text = f"operators:\n  {PARTS}: {{}}\n  {SPLIT}: {{ranks: [77]}}\n"
+    certificate = claiming(claim, text, operator="*")
+    assert certificate.reasons == [f"nothing of {SPLIT} was verified"]
+
+
+def test_open_cases_do_not_decide_inside_a_claim_either(claim: Path) -> None:
+    certificate = claiming(claim, ALL, wrong.SupportsNothing())
+    statuses = {v.status for v in certificate.verdicts}
+    assert statuses == {"fail", "implementation-defined"}
+
+
+def test_the_claims_feature_level_works_as_that_of_the_command_line(claim: Path) -> None:
+    text = f"feature_level: 1_0\noperators:\n  {SPLIT}: {{}}\n"
+    certificate = claiming(claim, text, operator=SPLIT)
+    asked = certify(wrong.Right(), core_suite(), operator=SPLIT, feature_level="1_0")
+    assert certificate.counts == asked.counts
+    assert certificate.selection == asked.selection
+
+
+def test_another_feature_level_than_the_claims_is_an_error(claim: Path) -> None:
+    claim.write_text(f"feature_level: 1_0\noperators:\n  {SPLIT}: {{}}\n")
+    result = opcert("certify", "--claim", claim, "--feature-level", "2_1")
+    assert result.exit_code == 2
+    assert f"{claim}:1:16: found '1_0', while '2_1' is asked for" in result.stderr
+    same = ("--operator", SPLIT, "--feature-level", "1_0")
+    assert opcert("certify", "--claim", claim, *same).exit_code == 0
+
+
+def test_the_certificate_has_the_claim_and_its_digest(claim: Path) -> None:
+    certificate = claiming(claim, LOW_RANKS)
+    found = json.loads(certificate.to_json())["claim"]
+    assert found["content"] == {"operators": {PARTS: {"ranks": [1, 2, 3, 4, 5]}}}
+    assert found["sha256"] == sha256(claim.read_bytes()).hexdigest()
+    assert f"claim {found['sha256'][:12]}" in answer(certificate)
+
+
+def test_without_a_claim_the_certificate_says_so() -> None:
+    assert (
+        json.loads(certify(wrong.Right(), core_suite(), operator=SPLIT).to_json())["claim"] is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("operators:\n  openvino/Slice8: {}\n", "2:3: unknown operator 'openvino/Slice8'; did you"),
+        (f"operators:\n  {PARTS}: {{tpyes: [f32]}}\n", "did you mean 'types'?"),
+        (f"operators:\n  {PARTS}:\n    types: [float32]\n", "3:13: unknown type 'float32'; did"),
+        (f"operators:\n  {PARTS}:\n    index_types: [i3]\n", "did you mean 'i32'?"),
+        (f"operators:\n  {PARTS}:\n    ranks: four\n", '3:12: found "four"; expected a list'),
+        (
+            f"operators:\n  {PARTS}:\n    excluded: [layout=revresed]\n",
+            "did you mean 'layout=reversed'?",
+        ),
+        (f"operators:\n  {PARTS}:\n", "2:3: found null; expected a mapping"),
+        (f"feature_level: 9_9\noperators:\n  {PARTS}: {{}}\n", "1:16: no operator has feature"),
+        ("operators: {}\nfeature_levels: 1_0\n", "did you mean 'feature_level'?"),
+        ("operators: {}\noperators: {}\n", "2:1: duplicate key 'operators', first on line 1"),
+        ("operators: [\n", "not YAML"),
+        ("", "1:1: found null; expected a mapping"),
+    ],
+)
+def test_a_claim_that_is_wrong_is_told_with_its_place(claim: Path, text: str, told: str) -> None:
+    claim.write_text(text)
+    with pytest.raises(SpecError) as caught:
+        read_claim(claim, core_suite())
+    (mistake,) = caught.value.mistakes
+    assert str(mistake).startswith(f"{claim}:")
+    assert told in str(mistake)
+
+
+def test_a_misspelt_operator_is_told_also_where_others_are_chosen(claim: Path) -> None:
+    claim.write_text("operators:\n  openvino/Slcie-8: {}\n  vendor/Reverse-1: {}\n")
+    with pytest.raises(SpecError) as caught:
+        read_claim(claim, core_suite(), "directml/*")
+    assert str(caught.value).endswith(
+        ":2:3: unknown operator 'openvino/Slcie-8'; did you mean 'openvino/Slice-8'?"
+    )
+
+
+def test_the_command_line_exits_2_and_tells_every_mistake_without_a_prefix(claim: Path) -> None:
+    claim.write_text(f"operators:\n  {PARTS}:\n    types: [f23]\n    excluded: [sign=plus]\n")
+    result = opcert("certify", "--claim", claim)
+    assert result.exit_code == 2
+    first, second = result.stderr.splitlines()
+    assert first == f"{claim}:3:13: unknown type 'f23'; did you mean 'f32'?"
+    assert second.startswith(f"{claim}:4:16: unknown rule or level of {PARTS} 'sign=plus'")
+
+
+def test_a_claim_that_is_not_there_is_told(claim: Path) -> None:
+    with pytest.raises(SpecError, match="cannot be read: No such file"):
+        certify("reference", claim=claim)
+
+
+@pytest.mark.parametrize(
+    ("backend", "absent"),
+    [
+        (wrong.DeclinesHighRanks(), {"ranks": [6, 7, 8]}),
+        (wrong.DeclinesBfloat16(), {"types": ["bf16"]}),
+        (DeclaresLowRanks(), {"ranks": [6, 7, 8]}),
+    ],
+)
+def test_a_draft_leaves_out_what_was_declined_and_is_then_certified(
+    claim: Path, backend: wrong.Right, absent: dict[str, list[object]]
+) -> None:
+    draft = draft_claim(backend, core_suite(), operator=PARTS)
+    for part, values in absent.items():
+        assert not set(values) & set(draft.operators[PARTS][part])
+    assert claiming(claim, draft.text, backend).conformant
+
+
+def test_a_draft_excludes_what_is_neither_a_type_nor_a_rank(claim: Path) -> None:
+    operator = "openvino/Broadcast-1"
+    draft = draft_claim(DeclinesOneBehaviour(), core_suite(), operator=operator)
+    assert len(draft.operators[operator]["excluded"]) == 1
+    assert claiming(claim, draft.text, DeclinesOneBehaviour(), operator).conformant
+
+
+def test_a_draft_claims_what_failed(claim: Path) -> None:
+    draft = draft_claim(wrong.ThroughFloat16(), core_suite(), operator=PARTS)
+    assert "f32" in draft.operators[PARTS]["types"]
+    assert f"{len(draft.failed)} failed" in draft.text.splitlines()[1]
+    assert not claiming(claim, draft.text, wrong.ThroughFloat16()).conformant
+
+
+def test_a_draft_claims_what_was_declined_only_at_times_and_says_so() -> None:
+    draft = draft_claim(DeclinesSomeSizes(), core_suite(), operator=PARTS)
+    assert draft.declined
+    assert f"{len(draft.declined)} were declined" in draft.text
+
+
+def test_a_draft_has_the_feature_level_that_was_run(claim: Path) -> None:
+    draft = draft_claim(wrong.Right(), core_suite(), operator=SPLIT, feature_level="1_0")
+    certificate = claiming(claim, draft.text, operator=SPLIT)
+    assert certificate.selection.feature_level == "1_0"
+    assert certificate.conformant
+
+
+class TestTheCommand:
+    ARGUMENTS: ClassVar = ("claim", "--operator", SPLIT, "--out")
+
+    def test_writes_what_certify_accepts_and_says_of_what_it_is(self, claim: Path) -> None:
+        result = opcert(*self.ARGUMENTS, claim.parent / "new" / "claim.yaml")
+        assert result.exit_code == 0
+        written = claim.parent / "new" / "claim.yaml"
+        assert written.read_text().startswith("# Draft of a claim: reference ")
+        assert core_suite().digest[:12] in written.read_text().splitlines()[0]
+        assert opcert("certify", "--operator", SPLIT, "--claim", written).exit_code == 0
+
+    def test_leaves_a_file_that_exists_as_it_is(self, claim: Path) -> None:
+        claim.write_text("mine")
+        result = opcert(*self.ARGUMENTS, claim)
+        assert result.exit_code == 2
+        assert f"{claim}: exists" in result.stderr
+        assert claim.read_text() == "mine"
+
+    def test_writes_nothing_where_everything_is_declined(self, claim: Path) -> None:
+        result = opcert(*self.ARGUMENTS, claim, "--backend", f"{WRONG}:SupportsNothing")
+        assert result.exit_code == 1
+        assert not claim.exists()
+
+    def test_does_not_write_into_a_suite(self) -> None:
+        result = opcert(*self.ARGUMENTS, core_suite().folder / "claim.yaml")
+        assert result.exit_code == 2
+        assert "inside the suite" in result.stderr

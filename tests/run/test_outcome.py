@@ -1,0 +1,24 @@
+"""One call of a backend in this process: whatever it raises is an outcome."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.run.outcome import run_once
+from tests.wrong_backends import Right
+
+
+def test_an_exception_whose_text_cannot_be_had_is_an_outcome() -> None:
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    class Raises(Right):
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            raise UnspeakableError
+
+    outcome = run_once(Raises(), "vendor/Any-1", {}, {})
+    assert outcome.observed == "rejected"
+    assert outcome.reason.startswith("UnspeakableError")

@@ -1,0 +1,89 @@
+"""Declarations: an operator that is misspelt is an error, one that a suite lacks is none."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator.cli import app
+from opcert.generator.errors import BackendError
+from opcert.generator.run.support import misspelt, support_of, unknown_operators
+from tests.faults.finding import core_suite
+from tests.suite_of_levels import OPERATOR, write_specs
+
+SLICE = "openvino/Slice-8"
+BACKEND = """from tests.wrong_backends import Right
+class Declares(Right):
+    support = {{name: {{"how": "native"}} for name in {names}}}
+"""
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def declaring(folder: Path, *names: str) -> str:
+    """Return a backend that declares the operators of these names."""
+    path = folder / "declares.py"
+    path.write_text(BACKEND.format(names=names))
+    return f"{path}:Declares"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openvino/Slcie-8",
+        "openvino/Slice8",
+        "openvino/Slice",
+        "openvino/slice-8",
+        "OpenVINO/Slice-8",
+        "openvno/Slice-8",
+    ],
+)
+def test_a_slip_of_the_pen_is_an_error_that_says_what_was_meant(name: str) -> None:
+    backend = SimpleNamespace(support={name: {"how": "native"}})
+    with pytest.raises(BackendError) as caught:
+        support_of(backend, core_suite())
+    assert str(caught.value) == (f"support: unknown operator '{name}'; did you mean '{SLICE}'?")
+
+
+@pytest.mark.parametrize("name", ["vendor/Reverse-1", "openvino/Slice-9", "openvino/Split-1"])
+def test_an_operator_of_another_suite_or_version_is_no_slip(name: str) -> None:
+    assert misspelt([name], core_suite()) == {}
+    assert unknown_operators([name, SLICE], core_suite()) == [name]
+
+
+def test_what_is_declared_itself_is_not_what_another_name_means() -> None:
+    assert misspelt(["openvino/GatherS-8"], core_suite())
+    assert misspelt(["openvino/GatherS-8", "openvino/Gather-8"], core_suite()) == {}
+
+
+def test_certify_exits_2_and_writes_nothing_where_a_declaration_is_misspelt(tmp_path: Path) -> None:
+    backend = declaring(tmp_path, "openvino/Slcie-8")
+    result = opcert("certify", "--backend", backend, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert "unknown operator 'openvino/Slcie-8'; did you mean 'openvino/Slice-8'?" in line
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_what_no_suite_has_is_told_and_decides_nothing(tmp_path: Path) -> None:
+    backend, out = declaring(tmp_path, SLICE, "vendor/Reverse-1"), tmp_path / "out"
+    result = opcert(
+        "certify", "--backend", backend, "--operator", SLICE, "--case", "*example*", "--out", out
+    )
+    said = "opcert: the backend declares what neither this suite nor opcert's has: vendor/Reverse-1"
+    assert result.exit_code == 0
+    assert said in result.stderr.splitlines()
+    verified = opcert("verify", out)
+    assert verified.exit_code == 0
+    assert verified.stderr.splitlines() == [said]
+
+
+def test_opcerts_own_operators_are_known_beside_those_of_any_suite(tmp_path: Path) -> None:
+    write_specs(tmp_path)
+    backend = declaring(tmp_path, SLICE, OPERATOR)
+    result = opcert("certify", "--backend", backend, "--specs", tmp_path, "--in-process")
+    assert result.exit_code in (0, 1)
+    assert "declares what" not in result.stderr

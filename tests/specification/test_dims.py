@@ -1,0 +1,94 @@
+"""Extents are of the kind that was asked for, and leave room for the elements beside them."""
+
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opcert.generator.specification.expressions import HUGE, LONG, WIDE, kinds
+from opcert.generator.specification.samplers import ELEMENTS
+from tests.seeds import MANY, SEEDS, seeded
+
+# What a kind takes to be of it, whatever is left.
+LEAST = {"varied": 2, "equal": 4, "zero": 0}
+KINDS = ("varied", "ones", "equal", "zero", "long", "wide", "tall", "huge")
+DIMS = (SEEDS, st.integers(0, 8), st.one_of(st.integers(0, 40), st.sampled_from((259, 1024, 9999))))
+
+
+@MANY
+@given(*DIMS, st.sampled_from(("varied", "equal", "zero")))
+def test_dims_stay_within_the_elements_that_are_left(
+    seed: str, count: int, taken: int, kind: str
+) -> None:
+    extents = seeded(seed).dims(count, kind, taken)
+    assert len(extents) == count
+    assert not count or prod(extents) <= max(LEAST[kind], ELEMENTS // max(1, taken))
+
+
+@MANY
+@given(*DIMS)
+def test_varied_dims_are_never_all_ones(seed: str, count: int, taken: int) -> None:
+    assert not count or max(seeded(seed).dims(count, "varied", taken)) > 1
+
+
+@MANY
+@given(*DIMS)
+def test_varied_dims_have_no_zero(seed: str, count: int, taken: int) -> None:
+    assert all(extent > 0 for extent in seeded(seed).dims(count, "varied", taken))
+
+
+@MANY
+@given(*DIMS)
+def test_dims_of_ones_are_ones(seed: str, count: int, taken: int) -> None:
+    assert seeded(seed).dims(count, "ones", taken) == (1,) * count
+
+
+@MANY
+@given(*DIMS)
+def test_equal_dims_are_equal_or_two_of_them_among_ones(seed: str, count: int, taken: int) -> None:
+    extents = seeded(seed).dims(count, "equal", taken)
+    past_one = [extent for extent in extents if extent > 1]
+    assert len(set(extents)) <= 1 or past_one == [2, 2]
+
+
+@MANY
+@given(*DIMS, st.sampled_from(KINDS[1:]))
+def test_dims_are_told_to_be_of_the_kind_that_was_drawn(
+    seed: str, count: int, taken: int, kind: str
+) -> None:
+    assert kind in kinds(seeded(seed).dims(count, kind, taken), taken) or not count
+
+
+def test_varied_dims_mostly_show_that_they_are() -> None:
+    drawn = [kinds(seeded(str(i)).dims(3), 1) for i in range(100)]
+    assert sum("varied" in each for each in drawn) > 80
+
+
+@MANY
+@given(*DIMS, st.sampled_from(("long", "wide", "tall", "huge")))
+def test_large_dims_are_one_past_a_boundary_among_ones(
+    seed: str, count: int, taken: int, kind: str
+) -> None:
+    extents = seeded(seed).dims(count, kind, taken)
+    least = {"long": LONG, "wide": WIDE, "tall": WIDE, "huge": HUGE}[kind]
+    large, ones = (0, slice(1, None)) if kind == "tall" else (-1, slice(-1))
+    assert len(extents) == count
+    assert not count or (extents[large] >= least and set(extents[ones]) <= {1})
+
+
+def test_no_other_kind_can_be_drawn() -> None:
+    with pytest.raises(ValueError, match="'wid' is no kind of extents; did you mean 'wide'"):
+        seeded("any").dims(2, "wid")
+
+
+@MANY
+@given(*DIMS)
+def test_dims_with_a_zero_have_one(seed: str, count: int, taken: int) -> None:
+    assert seeded(seed).dims(count, "zero", taken).count(0) == min(count, 1)
+
+
+@MANY
+@given(SEEDS, st.integers(1, 8))
+def test_equal_dims_of_any_rank_are_longer_than_one(seed: str, count: int) -> None:
+    assert min(seeded(seed).dims(count, "equal")) > 1

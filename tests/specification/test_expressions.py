@@ -1,0 +1,278 @@
+"""Expressions: Python's syntax, what they may name, and no way to hang or crash the generator."""
+
+import warnings
+
+import pytest
+
+from opcert.generator.arrays.calls import Tensor
+from opcert.generator.errors import ExpressionError, Inapplicable
+from opcert.generator.specification.expressions import (
+    FUNCTIONS,
+    HUGE,
+    LONG,
+    TENSOR_ATTRIBUTES,
+    WIDE,
+    broadcasts,
+    condition,
+    evaluate,
+    insert,
+    kinds,
+    parse,
+    python_slice,
+    replace,
+    wrap,
+)
+
+DATA = Tensor("i8", (2, 3), (0, 1, 2, 3, 4, 5))
+NAMES = {"data": DATA, "axis": -1, "mode": None}
+KNOWN = {"data": TENSOR_ATTRIBUTES, "axis": (), "mode": ()}
+
+
+def value_of(text: str) -> object:
+    return evaluate(parse(text), NAMES, FUNCTIONS)
+
+
+def mistakes_in(text: str) -> list[str]:
+    return parse(text).mistakes(KNOWN, FUNCTIONS)
+
+
+def test_an_axis_wraps_from_the_end() -> None:
+    assert [wrap(axis, 3) for axis in (-3, -1, 0, 2)] == [0, 2, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("shape", "target", "stretches"),
+    [
+        *[((), (2,), True), ((3,), (2, 3), True), ((1, 3), (2, 3), True), ((1,), (0,), True)],
+        *[((2,), (2, 3), False), ((1, 2, 3), (2, 3), False), ((2,), (1,), False)],
+    ],
+)
+def test_a_shape_broadcasts_in_one_direction(
+    shape: tuple[int, ...], target: tuple[int, ...], stretches: bool
+) -> None:
+    assert broadcasts(shape, target) is stretches
+
+
+def test_a_slice_is_that_of_python() -> None:
+    assert list(python_slice(5, -2, -100, -2)) == list(range(5))[-2:-100:-2]
+
+
+def test_insert_puts_an_item_before_a_position() -> None:
+    assert insert([1, 2], 1, 9) == (1, 9, 2)
+
+
+@pytest.mark.parametrize(("position", "replaced"), [(0, (9, 2)), (1, (1, 9)), (-1, (1, 9))])
+def test_replace_counts_from_either_end(position: int, replaced: tuple[int, ...]) -> None:
+    assert replace([1, 2], position, 9) == replaced
+
+
+@pytest.mark.parametrize("position", [2, -3])
+def test_replace_does_not_apply_past_the_ends(position: int) -> None:
+    with pytest.raises(Inapplicable, match=f"no element {position}"):
+        replace([1, 2], position, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *[("data.shape[wrap(axis, data.rank)]", 3), ("[2 * n for n in data.shape]", (4, 6))],
+        *[("7 // 2 + 7 % 2 - 2**3", -4), ("mode is None and axis < 0 <= 1", True)],
+        *[("[0, *data.shape]", (0, 2, 3)), ("sum(data.values[1:3])", 3), ("{'a': 1}['a']", 1)],
+        *[("fits('i8', 128)", False), ("highest('u64')", 2**64 - 1), ("range(3)", range(3))],
+    ],
+)
+def test_an_expression_has_the_value_that_python_gives_it(text: str, value: object) -> None:
+    assert value_of(text) == value
+
+
+def test_a_list_comes_out_as_a_tuple() -> None:
+    assert isinstance(value_of("[1, 2]"), tuple)
+
+
+def test_a_text_is_parsed_once() -> None:
+    assert parse("axis + 1") is parse("axis + 1")
+
+
+def test_names_are_those_that_are_free() -> None:
+    assert parse("[n + axis for n in data.shape if fits(mode, n)]").names == {
+        "axis",
+        "data",
+        "mode",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lambda: 1", "a lambda in 'lambda: 1'; expressions have none"),
+        ("(n := 1)", "an assignment in '(n := 1)'; expressions have none"),
+        ("f'{axis}'", "an f-string in 'f'{axis}''; expressions have none"),
+        ("1 / 2", "a division by '/' instead of '//' in '1 / 2'; expressions have none"),
+        ("max(1, default=2)", "an argument by name in 'max(1, default=2)'; expressions have none"),
+        ("1 << 2", "LShift in '1 << 2'; expressions have none"),
+        ("{n for n in data.shape}", "SetComp in '{n for n in data.shape}'; expressions have none"),
+        ("(await axis)", "Await in '(await axis)'; expressions have none"),
+    ],
+)
+def test_what_expressions_do_not_have_is_said(text: str, said: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse(text)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *[
+            "",
+            " ",
+            "1 +",
+            "axis = 1",
+            "import os",
+            "a; b",
+            "(1",
+            "1)",
+            "'x",
+            "*data",
+            "\0",
+            "\ud800",
+        ],
+        *["(" * 300 + "1" + ")" * 300, "-" * 100_000 + "1", "+".join(["axis"] * 100_000)],
+        *[r"'\d'", "1if axis else 2"],
+    ],
+    ids=ascii,
+)
+def test_what_does_not_parse_is_said_and_warns_of_nothing(text: str) -> None:
+    with warnings.catch_warnings(action="error"), pytest.raises(ExpressionError) as caught:
+        parse(text)
+    assert " is not an expression: " in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("dta.shape", "unknown name 'dta' in 'dta.shape'; did you mean 'data'?"),
+        ("data.shpae", "unknown name 'data.shpae' in 'data.shpae'; did you mean 'shape'?"),
+        ("axis.shape", "unknown name 'axis.shape' in 'axis.shape'; expected 'axis' alone"),
+        ("mni(axis)", "unknown function 'mni' in 'mni(axis)'; did you mean 'min'?"),
+        ("zzzz", "unknown name 'zzzz' in 'zzzz'; expected one of axis, data, mode"),
+        (
+            "data.shape.count(1)",
+            "a call of '.count()' in 'data.shape.count(1)'; only functions by name can be called",
+        ),
+        (
+            "[axis][0](1)",
+            "a call of a value in '[axis][0](1)'; only functions by name can be called",
+        ),
+    ],
+)
+def test_an_unknown_name_is_said_once(text: str, said: str) -> None:
+    assert mistakes_in(text) == [said]
+
+
+@pytest.mark.parametrize(
+    "text", ["data.__class__", "().__class__", "axis.__add__", "data.shape.__len__", "__import__"]
+)
+def test_nothing_of_pythons_inside_can_be_named(text: str) -> None:
+    assert len(mistakes_in(text)) == 1
+
+
+@pytest.mark.parametrize("text", ["open('x')", "eval('1')", "getattr(data, 'x')", "print(1)"])
+def test_only_the_listed_functions_can_be_called(text: str) -> None:
+    assert len(mistakes_in(text)) == 1
+    with pytest.raises(ExpressionError):
+        value_of(text)
+
+
+def test_each_of_several_mistakes_is_said() -> None:
+    assert len(mistakes_in("foo(bar) + data.baz + bar")) == 3
+
+
+@pytest.mark.parametrize("text", ["[n for n in data.shape]", "all(d.size > 0 for d in [data])"])
+def test_what_a_comprehension_binds_is_known(text: str) -> None:
+    assert mistakes_in(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["1 // 0", "axis.shape", "nowhere", "max([])", "{}['x']", "data + 1", "int('x')"],
+        *["2**10**10", "4000000**4000000", "(10**999)**999", "1.5**99999", "10.0**400"],
+        *["range(10**12)", "range(10**30)", "sum(range(10**12))", "list(range(10**9))"],
+        *["'a' * 10**9", "[0] * 10**9", "[n for n in data.shape * 9999]", "int('9' * 5000)"],
+        *["axis" + "[0]" * 2000, "data.__class__"],
+    ],
+    ids=ascii,
+)
+def test_what_cannot_be_evaluated_is_said_at_once(text: str) -> None:
+    with pytest.raises(ExpressionError, match=r"cannot be evaluated|is not an expression"):
+        value_of(text)
+
+
+@pytest.mark.parametrize("text", ["data.shape[2]", "[][0]", "replace(data.shape, 5, 0)"])
+def test_an_element_that_is_not_there_makes_it_inapplicable(text: str) -> None:
+    with pytest.raises(Inapplicable):
+        value_of(text)
+
+
+def test_a_failed_expression_leaves_the_next_as_it_was() -> None:
+    with pytest.raises(ExpressionError):
+        value_of("[n // 0 for n in data.shape]")
+    assert value_of("axis") == -1
+
+
+@pytest.mark.parametrize(("text", "holds"), [("axis < 0", True), ("mode is not None", False)])
+def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
+    assert condition(parse(text), NAMES) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        *[("1", "1"), ("0", "0"), ("'yes'", "'yes'"), ("None", "None"), ("data.shape", "(2, 3)")],
+        ("'a' * 1000", f"'{'a' * 97}...'"),
+        (
+            "2**2000 * 2**2000 * 2**2000 * 2**2000 * 2**2000 * 2**2000 * 2**2000 * 2**2000",
+            "a number of thousands of digits",
+        ),
+    ],
+)
+def test_a_condition_that_is_neither_true_nor_false_is_said(text: str, found: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        condition(parse(text), NAMES)
+    assert str(caught.value) == f"'{text}' is {found}; expected true or false"
+
+
+def test_a_condition_is_a_mistake_where_an_element_is_not_there() -> None:
+    with pytest.raises(ExpressionError, match="asks for an element that is not there"):
+        condition(parse("data.shape[9] == 1"), NAMES)
+
+
+@pytest.mark.parametrize(
+    ("extents", "expected"),
+    [
+        ((), {"varied"}),
+        ((2, 0, 5), {"zero"}),
+        ((0,), {"zero"}),
+        ((1, 1, 1), {"ones"}),
+        ((1,), {"ones"}),
+        ((4, 4), {"equal"}),
+        ((2, 1, 2), {"varied", "equal"}),
+        ((2, 3, 1), {"varied"}),
+        ((3,), {"varied", "equal"}),
+        ((1, LONG), {"varied", "long"}),
+        ((1, LONG - 1), {"varied"}),
+        ((LONG, 1), {"varied"}),
+        ((1, WIDE), {"varied", "long", "wide"}),
+        ((WIDE, 1), {"varied", "tall"}),
+        ((WIDE - 1, 1), {"varied"}),
+        ((1, HUGE, 1), {"varied", "huge"}),
+        ((1, HUGE), {"varied", "long", "wide", "huge"}),
+        ((1, HUGE - 1), {"varied", "long", "wide"}),
+    ],
+)
+def test_kinds_are_those_that_dims_could_have_drawn(
+    extents: tuple[int, ...], expected: set[str]
+) -> None:
+    assert set(kinds(extents, 0)) == expected

@@ -1,0 +1,231 @@
+"""Each draw but that of extents keeps its promise, whatever the seed."""
+
+import random
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from opcert.generator.arrays.element_types import INTEGERS, fits, highest
+from opcert.generator.errors import Inapplicable
+from opcert.generator.specification.samplers import SAMPLERS, Sampler, bound
+from tests.seeds import MANY, SEEDS, seeded
+
+ITEMS = st.lists(st.integers(0, 9), unique=True, max_size=7)
+INDEX_TYPES = st.sampled_from(INTEGERS)
+EXTENTS = st.one_of(st.integers(1, 12), st.sampled_from((100, 128, 129, 131, 259, 1000)))
+
+CALLS: dict[str, tuple[Any, ...]] = {
+    "between": (-3, 40),
+    "pick": ((2, 3, 5, 7, 11, 13, 17),),
+    "sample": (range(20), 7),
+    "disordered": (range(12),),
+    "subset_with": (range(12), 4),
+    "dims": (5,),
+    "parts": (100, 7, 60),
+    "position_in": (1000, "i32"),
+    "positions_in": (1000, "i32", 5, 1),
+    "span": (1000, "i32"),
+}
+
+
+def draws(seed: str) -> dict[str, Any]:
+    """Every draw there is, one after the other from one seed."""
+    functions = bound(seeded(seed))
+    return {name: functions[name](*arguments) for name, arguments in CALLS.items()}
+
+
+def test_every_sampler_that_expressions_may_call_is_tried_here() -> None:
+    assert CALLS.keys() == SAMPLERS.keys() == bound(Sampler()).keys()
+
+
+def test_the_same_seed_gives_the_same_draws() -> None:
+    assert draws("slice/a|axis") == draws("slice/a|axis")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_other_seeds_give_other_draws(name: str) -> None:
+    found = {repr(getattr(seeded(str(i)), name)(*CALLS[name])) for i in range(40)}
+    assert len(found) > 4
+
+
+def test_reseeding_forgets_the_draws_before_it() -> None:
+    sampler = seeded("first")
+    sampler.between(0, 99)
+    sampler.reseed("second")
+    assert sampler.dims(5) == seeded("second").dims(5)
+
+
+def test_only_random_is_asked_since_python_promises_no_other_draw(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("a draw that may change between Pythons")
+
+    kept = ("random", "seed")
+    for name in dir(random.Random):
+        if name not in kept and (not name.startswith("_") or name.startswith("_randbelow")):
+            monkeypatch.setattr(random.Random, name, refuse)
+    draws("any")
+
+
+def test_draws_follow_the_random_of_the_seed() -> None:
+    floats = random.Random("a|b")
+    sampler = seeded("a|b")
+    assert [sampler.between(5, 14) for _ in range(50)] == [
+        5 + int(floats.random() * 10) for _ in range(50)
+    ]
+
+
+@MANY
+@given(SEEDS, st.integers(-50, 50), st.integers(0, 60))
+def test_between_stays_within_its_ends(seed: str, low: int, span: int) -> None:
+    assert low <= seeded(seed).between(low, low + span) <= low + span
+
+
+def test_between_reaches_both_ends() -> None:
+    assert {seeded(str(i)).between(-1, 1) for i in range(60)} == {-1, 0, 1}
+
+
+@MANY
+@given(SEEDS, ITEMS.filter(bool))
+def test_pick_draws_one_of_the_items(seed: str, items: list[int]) -> None:
+    assert seeded(seed).pick(items) in items
+
+
+@MANY
+@given(SEEDS, ITEMS, st.data())
+def test_sample_draws_that_many_items_in_their_order(
+    seed: str, items: list[int], data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(0, len(items)))
+    chosen = seeded(seed).sample(items, count)
+    assert len(chosen) == count
+    assert list(chosen) == [each for each in items if each in chosen]
+
+
+@MANY
+@given(SEEDS, st.lists(st.integers(0, 4), max_size=7))
+def test_disordered_is_never_the_order_it_was_given(seed: str, items: list[int]) -> None:
+    order = list(seeded(seed).disordered(items))
+    assert sorted(order) == sorted(items)
+    assert order != items or len(set(items)) < 2
+
+
+@MANY
+@given(SEEDS, st.integers(2, 8))
+def test_a_disordered_range_is_never_sorted(seed: str, n: int) -> None:
+    order = list(seeded(seed).disordered(range(n)))
+    assert order != sorted(order)
+
+
+@MANY
+@given(SEEDS, ITEMS.filter(lambda items: len(items) > 1), st.data())
+def test_subset_with_holds_its_item_and_not_all(
+    seed: str, items: list[int], data: st.DataObject
+) -> None:
+    item = data.draw(st.sampled_from(items))
+    least = data.draw(st.integers(1, len(items) - 1))
+    chosen = seeded(seed).subset_with(items, item, least)
+    assert item in chosen
+    assert least <= len(chosen) < len(items)
+    assert list(chosen) == [each for each in items if each in chosen]
+
+
+def test_a_subset_of_one_item_is_that_item() -> None:
+    assert seeded("any").subset_with([3], 3) == (3,)
+
+
+@MANY
+@given(SEEDS, st.integers(0, 40), st.integers(1, 12), st.integers(0, 40))
+def test_parts_sum_to_their_total_and_none_is_zero_where_that_can_be(
+    seed: str, total: int, count: int, most: int
+) -> None:
+    assume(count * most >= total)
+    lengths = seeded(seed).parts(total, count, most)
+    assert sum(lengths) == total
+    assert len(lengths) == count
+    assert all((count <= total) <= length <= most for length in lengths)
+
+
+@pytest.mark.parametrize(("total", "count", "most"), [(9, 2, 4), (1, 1, 0), (5, 0, 5)])
+def test_parts_that_cannot_sum_to_their_total_are_inapplicable(
+    total: int, count: int, most: int
+) -> None:
+    with pytest.raises(Inapplicable, match=f"sum to {total}"):
+        seeded("any").parts(total, count, most)
+
+
+def test_nothing_has_no_parts() -> None:
+    assert seeded("any").parts(0, 0, 3) == ()
+
+
+@MANY
+@given(SEEDS, EXTENTS, INDEX_TYPES)
+def test_position_in_is_an_index_that_its_type_holds(seed: str, n: int, index_type: str) -> None:
+    position = seeded(seed).position_in(n, index_type)
+    assert -n <= position < n
+    assert fits(index_type, position)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 100])
+@pytest.mark.parametrize("index_type", ["i8", "i64"])
+def test_position_in_has_either_sign_where_its_type_has_both(n: int, index_type: str) -> None:
+    found = [seeded(str(i)).position_in(n, index_type) for i in range(60)]
+    assert min(found) < 0 <= max(found)
+
+
+def test_position_in_reaches_both_ends() -> None:
+    assert {seeded(str(i)).position_in(3, "i16") for i in range(200)} == set(range(-3, 3))
+
+
+@MANY
+@given(SEEDS, INDEX_TYPES)
+def test_position_in_an_empty_dimension_is_near_0(seed: str, index_type: str) -> None:
+    position = seeded(seed).position_in(0, index_type)
+    assert position in (-1, 0)
+    assert fits(index_type, position)
+
+
+@MANY
+@given(SEEDS, EXTENTS, INDEX_TYPES, st.integers(0, 9), st.booleans())
+def test_positions_in_are_indices_that_their_type_holds(
+    seed: str, n: int, index_type: str, count: int, strays: bool
+) -> None:
+    found = seeded(seed).positions_in(n, index_type, count, int(strays))
+    assert len(found) == count
+    assert all(fits(index_type, each) for each in found)
+    assert strays or all(-n <= each < n for each in found)
+
+
+def test_strays_are_about_half_and_of_either_side() -> None:
+    found = seeded("any").positions_in(5, "i32", 400, 1)
+    beyond = [each for each in found if not -5 <= each < 5]
+    assert 150 < len(beyond) < 250
+    assert set(beyond) == {5, 14, -6}
+
+
+def test_a_type_that_holds_nothing_beyond_has_no_strays() -> None:
+    assert max(seeded("any").positions_in(259, "u8", 100, 1)) <= 255
+
+
+@MANY
+@given(SEEDS, EXTENTS, INDEX_TYPES)
+def test_span_selects_something_and_fits_its_type(seed: str, n: int, index_type: str) -> None:
+    start, stop, step = seeded(seed).span(n, index_type)
+    assert list(range(n))[start:stop:step]
+    assert all(fits(index_type, each) for each in (start, stop, step))
+    assert -n <= start <= min(n - 1, highest(index_type))
+
+
+def test_a_span_of_an_empty_dimension_is_all_of_it() -> None:
+    assert seeded("any").span(0, "u8") == (0, 0, 1)
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_each_sampler_says_what_it_draws(name: str) -> None:
+    draw: Callable[..., Any] = SAMPLERS[name]
+    assert draw.__doc__ is not None
+    assert draw.__doc__.startswith("Draw ")

@@ -1,0 +1,172 @@
+"""YAML files are read as plain data with positions, by the core schema of YAML 1.2."""
+
+from math import inf, isnan
+from pathlib import Path
+
+import pytest
+
+from opcert.generator.errors import Mistake, SpecError
+from opcert.generator.specification.yaml_source import KEY, Source, SpecPath
+
+TEXT = "name: x\nparts:\n  [0, {size: 3}]\nempty:\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "spec.yaml"
+
+
+def read(file: Path, text: str) -> Source:
+    file.write_text(text, encoding="utf-8")
+    return Source(file)
+
+
+def mistakes_in(file: Path, text: str | bytes) -> list[tuple[int, int, str]]:
+    """Return line, column and text of each mistake that keeps `text` from being read."""
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(SpecError) as caught:
+        Source(file)
+    return [(each.line, each.column, each.text) for each in caught.value.mistakes]
+
+
+@pytest.mark.parametrize("text", ["no", "yes", "on", "off", "y", "1_0", "1:30", "017x", "2001-1-1"])
+def test_what_only_yaml_1_1_reads_otherwise_stays_text(file: Path, text: str) -> None:
+    assert read(file, f"key: {text}").data == {"key": text}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *[("~", None), ("null", None), ("", None), ("true", True), ("FALSE", False)],
+        *[("12", 12), ("-3", -3), ("+4", 4), ("017", 17), ("0o17", 15), ("0x1F", 31)],
+        *[("1.5", 1.5), (".5", 0.5), ("1e3", 1000.0), (".inf", inf), ("-.INF", -inf)],
+        *[("'12'", "12"), ('"true"', "true"), ("|\n  12", "12"), ("'null'", "null")],
+    ],
+)
+def test_scalars_are_those_of_the_core_schema(file: Path, text: str, value: object) -> None:
+    data = read(file, f"key: {text}").data
+    assert isinstance(data, dict)
+    assert (data["key"], type(data["key"])) == (value, type(value))
+
+
+def test_not_a_number_is_a_float(file: Path) -> None:
+    data = read(file, "- .nan").data
+    assert isinstance(data, list)
+    assert isinstance(data[0], float)
+    assert isnan(data[0])
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "0x" + "f" * 5000, "9" * 5000 + ".5"])
+def test_a_number_too_long_for_any_spec_stays_text(file: Path, digits: str) -> None:
+    assert read(file, f"- {digits}").data == [digits]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only this\n"])
+def test_a_file_without_content_is_nothing(file: Path, text: str) -> None:
+    assert read(file, text).data is None
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_read_over(file: Path) -> None:
+    assert read(file, "\ufeffa: 1\r\nb: 2\r\n").data == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("name",), (1, 7)),
+        (("name", KEY), (1, 1)),
+        (("parts",), (2, 1)),
+        (("parts", 1), (3, 7)),
+        (("parts", 1, "size"), (3, 14)),
+        (("parts", 1, "size", KEY), (3, 8)),
+        (("empty",), (4, 1)),
+        ((), (1, 1)),
+    ],
+)
+def test_a_part_is_found_at_its_scalar_else_at_its_key(
+    file: Path, path: SpecPath, place: tuple[int, int]
+) -> None:
+    mistake = read(file, TEXT).mistake(path, "wrong")
+    assert (mistake.line, mistake.column) == place
+
+
+def test_a_part_that_is_missing_is_found_where_it_would_be(file: Path) -> None:
+    assert read(file, TEXT).known_part(("parts", 1, "rank", 0)) == ("parts", 1)
+
+
+def test_a_step_that_the_file_does_not_know_is_left_out(file: Path) -> None:
+    assert read(file, TEXT).known_part(("parts", "branch", 1, "size")) == ("parts", 1, "size")
+
+
+def test_a_mistake_is_told_on_one_line(file: Path) -> None:
+    assert read(file, TEXT).mistake((), "two\n  lines").text == "two lines"
+
+
+def test_a_duplicate_key_is_told_beside_what_is_read(file: Path) -> None:
+    source = read(file, "a: 1\nb: 2\na: 3\n")
+    text = "duplicate key 'a', first on line 1; keep one of them"
+    assert source.mistakes == [Mistake(str(file), 3, 1, text)]
+    assert source.data == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("text", ["? [a]\n: 1\n", "? {a: b}\n: 1\n", "'': 1\n"])
+def test_a_key_that_is_no_text_is_told(file: Path, text: str) -> None:
+    (mistake,) = read(file, text).mistakes
+    assert mistake.text == "a key that is not plain text; expected a name"
+
+
+@pytest.mark.parametrize("text", ["a: &x 1\nb: *x\n", "a: &x 1\nb: *y\n", "a: &x\n- 2\nb: *x\n"])
+def test_an_alias_is_told(file: Path, text: str) -> None:
+    line = text.count("\n")
+    assert mistakes_in(file, text) == [(line, 4, "an alias; write the value out instead")]
+
+
+def test_an_alias_to_what_holds_it_is_told(file: Path) -> None:
+    found = mistakes_in(file, "a: &x [*x]\n")
+    assert found == [(1, 8, "an alias; write the value out instead")]
+
+
+def test_every_alias_and_tag_is_told(file: Path) -> None:
+    found = mistakes_in(file, "a: &x 1\nb: *x\nc: !!int '3'\nd: *x\n")
+    assert [(line, column) for line, column, _ in found] == [(2, 4), (3, 4), (4, 4)]
+
+
+def test_a_tag_that_would_make_an_object_is_told_and_not_made(file: Path) -> None:
+    ((line, column, text),) = mistakes_in(file, "a: !!python/object/apply:os.getcwd []\n")
+    assert (line, column) == (1, 4)
+    assert text.startswith("the tag tag:yaml.org,2002:python/object/apply:os.getcwd;")
+
+
+@pytest.mark.parametrize("depth", [51, 5000, 100_000])
+def test_deep_nesting_is_told_where_it_goes_too_deep(file: Path, depth: int) -> None:
+    found = mistakes_in(file, "[" * depth + "]" * depth)
+    assert found == [(1, 51, "nested more than 50 deep")]
+
+
+def test_nesting_as_deep_as_allowed_is_read(file: Path) -> None:
+    assert read(file, "[" * 50 + "]" * 50).mistakes == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        *[("a:\n\tb: 1\n", 2), ("a: [1\nb: 2\n", 2), ("a: 1\n  b: 2\n", 2), ("a: 'x\n", 2)],
+        *[("a: 1\n---\nb: 2\n", 2), ("a: @x\n", 1), ("a: 1\n%b\n", 2), ("a: \x00\n", 1)],
+    ],
+)
+def test_what_is_no_yaml_is_told_on_its_line(file: Path, text: str, line: int) -> None:
+    ((found, _, told),) = mistakes_in(file, text)
+    assert told.startswith("not YAML: ")
+    assert "\n" not in told
+    assert found == line
+
+
+def test_what_is_not_utf_8_is_told_at_the_byte(file: Path) -> None:
+    found = mistakes_in(file, "# é\na: ".encode() + b"\xff\n")
+    assert found == [(2, 4, "not UTF-8: found the byte 0xff")]
+
+
+def test_a_file_that_is_not_there_is_told(file: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        Source(file)
+    assert str(caught.value) == f"{file}:1:1: cannot be read: No such file or directory"

@@ -1,0 +1,196 @@
+"""Generation: the same bytes however it is run, and a folder held against what it gives."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcert.generator.errors import OpcertError, SpecError
+from opcert.generator.specification.files import spec_paths, specs_in
+from opcert.generator.suite.emit import Files
+from opcert.generator.suite.generation import generate, suite_of
+from opcert.generator.suite.suite import Suite
+from opcert.generator.suite.writing import write_suite
+from tests.small_suite import GLOB, contents, files, other_files
+
+SPEC = next(path for path in spec_paths(None) if path.parent.name == "directml")
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    """A folder with a suite, alone in its parent."""
+    folder = tmp_path / "parent" / "suite"
+    write_suite(folder, files())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two specs, the second of which comes first as a path."""
+    folder = tmp_path_factory.mktemp("two")
+    text = SPEC.read_text(encoding="utf-8")
+    other = text.replace("DML_OPERATOR_SPLIT", "A_COPY").replace("slug: dml-split", "slug: a-copy")
+    other = other.replace("opcert.reference.dml_split:dml_split", "copied.py:copied")
+    for name, spec in (("b/first.yaml", text), ("a/second.yaml", other)):
+        path = folder / name
+        path.parent.mkdir(parents=True)
+        path.write_text(spec, encoding="utf-8")
+    (folder / "a" / "copied.py").write_text(COPIED, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def specs(two: Path, tmp_path: Path) -> Path:
+    """A copy of them, to be changed."""
+    return Path(shutil.copytree(two, tmp_path / "specs"))
+
+
+@pytest.fixture(scope="module")
+def told() -> list[str]:
+    """The operators that are told as finished while `together` is generated."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def together(two: Path, told: list[str]) -> Files:
+    """The suite of both."""
+    return suite_of(specs_in(two), done=told.append)
+
+
+COPIED = """\
+from opcert.reference.dml_split import dml_split
+
+
+def copied(**arguments):
+    try:
+        return dml_split(**arguments)
+    except ValueError as error:
+        error.rule = error.rule.replace("dml-split", "a-copy")
+        raise
+"""
+
+
+def test_every_file_is_written_and_nothing_else(suite: Path) -> None:
+    assert contents(suite) == dict(files())
+    assert [path.name for path in suite.parent.iterdir()] == ["suite"]
+
+
+def test_the_suite_can_be_opened(suite: Path) -> None:
+    opened = Suite(suite)
+    assert [case.id for _, case in opened] == [
+        case["id"] for case in json.loads(files()["directml/dml-split.json"])["cases"]
+    ]
+
+
+def test_generating_again_gives_the_same_bytes() -> None:
+    assert suite_of(specs_in(None, GLOB)) == files()
+
+
+def test_two_workers_give_the_bytes_of_one(two: Path, together: Files, tmp_path: Path) -> None:
+    generate(tmp_path / "suite", two, jobs=2)
+    assert contents(tmp_path / "suite") == dict(together)
+    assert len(Suite(tmp_path / "suite").manifest.operators) == 2
+
+
+def test_the_order_of_spec_files_does_not_matter(
+    two: Path, together: Files, tmp_path: Path
+) -> None:
+    turned = tmp_path / "turned"
+    shutil.copytree(two / "a", turned / "z")
+    shutil.copytree(two / "b", turned / "b")
+    assert suite_of(specs_in(turned)) == together
+
+
+def test_an_operator_has_the_same_bytes_beside_others(two: Path, together: Files) -> None:
+    alone = suite_of(specs_in(two, "*/A_COPY"))
+    mine = {name for name in alone if "a-copy" in name or "a_copy" in name}
+    assert len(mine) == 3
+    assert {name: together[name] for name in mine} == {name: alone[name] for name in mine}
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "4242"])
+def test_another_process_gives_the_same_bytes(hash_seed: str, tmp_path: Path) -> None:
+    program = (
+        "import sys; from opcert.generator import generate; "
+        f"generate(sys.argv[1], operator='{GLOB}')"
+    )
+    out = tmp_path / "out"
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": "Asia/Tokyo"}
+    subprocess.run([sys.executable, "-c", program, out], env=environment, cwd=tmp_path, check=True)
+    assert contents(out) == dict(files())
+
+
+def test_another_seed_gives_other_bytes_under_the_same_drawn_ids() -> None:
+    def drawn(suite: Files) -> list[str]:
+        cases: list[dict[str, Any]] = json.loads(suite["directml/dml-split.json"])["cases"]
+        return [case["id"] for case in cases if "twin" not in case]
+
+    assert sorted(drawn(other_files())) == sorted(drawn(files()))
+    assert other_files()["directml/dml-split.npz"] != files()["directml/dml-split.npz"]
+    assert json.loads(other_files()["manifest.json"])["seed"] == 1
+
+
+@pytest.mark.usefixtures("together")
+def test_each_finished_operator_is_told(told: list[str]) -> None:
+    assert told == ["directml/A_COPY", "directml/DML_OPERATOR_SPLIT"]
+
+
+def test_the_mistakes_of_every_spec_are_told_at_once(specs: Path) -> None:
+    for path in specs.rglob("*.yaml"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('minus-one: {Axis: "-1"}', 'minus-one: {Axis: "0"}'))
+    with pytest.raises(SpecError) as caught:
+        suite_of(specs_in(specs))
+    assert len(caught.value.mistakes) == 2
+    assert {Path(each.file).name for each in caught.value.mistakes} == {"first.yaml", "second.yaml"}
+
+
+def test_a_profile_that_there_is_not_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OpcertError, match=r"'large' .*; expected core, full, stress"):
+        generate(tmp_path / "out", operator=GLOB, profile="large")
+    assert not (tmp_path / "out").exists()
+
+
+def check(folder: Path) -> list[str]:
+    return generate(folder, operator=GLOB, check=True)
+
+
+def test_check_finds_nothing_where_the_suite_is_what_the_specs_give(suite: Path) -> None:
+    (suite / "__pycache__").mkdir()
+    (suite / "__pycache__" / "conftest.cpython-311.pyc").write_bytes(b"left by pytest")
+    assert check(suite) == []
+
+
+def test_check_names_files_that_are_missing_changed_or_not_generated(suite: Path) -> None:
+    (suite / "conftest.py").unlink()
+    (suite / "directml" / "dml-split.npz").write_bytes(b"changed")
+    (suite / "directml" / "notes.txt").write_text("mine")
+    assert check(suite) == [
+        "differs: directml/dml-split.npz",
+        "missing: conftest.py",
+        "not generated: directml/notes.txt",
+    ]
+
+
+def test_check_names_every_file_where_there_is_no_suite(tmp_path: Path) -> None:
+    assert check(tmp_path / "nowhere") == [f"missing: {name}" for name in sorted(files())]
+
+
+def test_check_writes_nothing(suite: Path) -> None:
+    (suite / "conftest.py").write_text("changed")
+    before = contents(suite)
+    check(suite)
+    assert contents(suite) == before
+    assert [path.name for path in suite.parent.iterdir()] == ["suite"]
+
+
+def test_a_spec_with_mistakes_leaves_the_former_suite(suite: Path, specs: Path) -> None:
+    (specs / "b" / "first.yaml").write_text("operator: nothing")
+    with pytest.raises(SpecError):
+        generate(suite, specs)
+    assert contents(suite) == dict(files())

@@ -1,0 +1,162 @@
+"""Profiles: more cases, and larger data that is made where it is needed instead of stored."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from opcert.generator import certify, generate
+from opcert.generator.arrays.calls import MOST_ELEMENTS
+from opcert.generator.cases.cases import cases_of
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cli import app
+from opcert.generator.specification.files import read_spec, specs_in
+
+FOLDER = Path(__file__).parents[1] / "bad_specs"
+PROFILES = """\
+  profiles:
+    full:
+      type: "[*T, 'i4', 'u4']"
+    stress:
+      type: "['f32']"
+      n: {past_u16: 65537, past_16_mb: 4194319}
+  draw:
+"""
+SHIPPED = {each.spec.operator: each for each in specs_in(None)}
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    """A folder with the small valid spec, with profiles, and its reference."""
+    text = (FOLDER / "one_slug" / "first.yaml").read_text().replace("../take.py", "take.py")
+    assert text.count("  draw:\n") == text.count("dims(rank - 1)") == 1
+    text = text.replace("dims(rank - 1)", "dims(rank - 1, 'varied', n)")
+    (tmp_path / "specs").mkdir()
+    shutil.copy(FOLDER / "take.py", tmp_path / "specs")
+    (tmp_path / "specs" / "take.yaml").write_text(text.replace("  draw:\n", PROFILES))
+    return tmp_path / "specs"
+
+
+def generated(specs: Path | None, profile: str, operator: str, out: Path) -> Path:
+    """The suite of a profile, as the command line writes it."""
+    command = ["generate", "--profile", profile, "--operator", operator, "--out", str(out)]
+    found = [] if specs is None else ["--specs", str(specs)]
+    result = CliRunner().invoke(app, [*command, *found])
+    assert result.exit_code == 0, result.stderr
+    return out
+
+
+def index_of(folder: Path) -> Any:
+    (entry,) = json.loads((folder / "manifest.json").read_text())["operators"].values()
+    return json.loads((folder / entry["index"]).read_text())
+
+
+def pack_size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.npz"))
+
+
+def levels(folder: Path, factor: str) -> set[str]:
+    return {case["levels"][factor] for case in index_of(folder)["cases"] if "levels" in case}
+
+
+def test_a_suite_says_of_which_profile_it_is(specs: Path, tmp_path: Path) -> None:
+    for profile in ("core", "full", "stress"):
+        folder = generated(specs, profile, "*", tmp_path / profile)
+        assert json.loads((folder / "manifest.json").read_text())["profile"] == profile
+
+
+def test_a_profile_has_its_own_levels_of_the_factors_that_it_names(
+    specs: Path, tmp_path: Path
+) -> None:
+    core, full, stress = (
+        generated(specs, profile, "*", tmp_path / profile) for profile in ("core", "full", "stress")
+    )
+    assert [levels(each, "type") for each in (core, full, stress)] == [
+        {"i8", "f32"},
+        {"i8", "f32", "i4", "u4"},
+        {"f32"},
+    ]
+    assert levels(core, "n") == levels(full, "n") == {"three", "one", "zero"}
+    assert levels(stress, "n") == {"past_u16", "past_16_mb"}
+    assert levels(core, "rank") == levels(full, "rank") == levels(stress, "rank")
+
+
+def test_profiles_change_nothing_of_the_core_suite(specs: Path, tmp_path: Path) -> None:
+    with_profiles = generate_files(specs, tmp_path / "with")
+    text = (specs / "take.yaml").read_text()
+    (specs / "take.yaml").write_text(text.replace(PROFILES, "  draw:\n"))
+    assert generate_files(specs, tmp_path / "without") == with_profiles
+
+
+def generate_files(specs: Path, out: Path) -> dict[str, bytes]:
+    generate(out, specs)
+    paths = (path for path in out.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_full_covers_every_three_levels(specs: Path) -> None:
+    spec = read_spec(specs / "take.yaml")
+    sizes = {"core": 2, "full": 3}
+    for profile, t in sizes.items():
+        rows = [tuple(case.levels.values()) for case in cases_of(spec, profile, 0) if case.levels]
+        triples = {row[:t] for row in rows}
+        every = {(a, b, c)[:t] for a in _types(profile) for b in _RANKS for c in _EXTENTS}
+        assert triples == every
+
+
+_RANKS = ("one", "two")
+_EXTENTS = ("three", "one", "zero")
+
+
+def _types(profile: str) -> tuple[str, ...]:
+    return ("i8", "f32") if profile == "core" else ("i8", "f32", "i4", "u4")
+
+
+def test_half_bytes_are_certified_too(specs: Path, tmp_path: Path) -> None:
+    folder = generated(specs, "full", "*", tmp_path / "full")
+    certificate = certify("reference", folder, specs=specs)
+    assert certificate.conformant
+    assert certificate.grade == "bit-exact"
+
+
+def assert_stressed(folder: Path, specs: Path | None, case: str = "*") -> None:
+    """Large data is not stored, and the reference is certified on it."""
+    cases = index_of(folder)["cases"]
+    given = [
+        each for case in cases for each in [*case["inputs"].values(), *case.get("outputs", ())]
+    ]
+    largest = max(given, key=lambda each: max(each["shape"], default=0))
+    assert max(largest["shape"]) > 4_000_000
+    assert "array" not in largest
+    assert pack_size(folder) < 1 << 20
+    certificate = certify("reference", folder, specs=specs, case=case)
+    assert certificate.conformant, certificate.reasons
+    assert certificate.grade == "bit-exact"
+
+
+def test_stress_is_of_large_data_that_is_not_stored(specs: Path, tmp_path: Path) -> None:
+    assert_stressed(generated(specs, "stress", "*", tmp_path / "stress"), specs)
+
+
+def bounded(operator: str) -> bool:
+    """Whether each stress case can be drawn, with outputs that a machine has room for."""
+    conditions = Conditions(SHIPPED[operator].spec)
+    cases = cases_of(SHIPPED[operator], "stress", 0)
+    valid = [case.call for case in cases if case.rejects is None]
+    sizes = [each.size for call in valid for each in conditions.outputs(call)]
+    return max(sizes) <= MOST_ELEMENTS and len(valid) > 20
+
+
+@pytest.mark.parametrize("operator", SHIPPED)
+def test_a_shipped_operator_can_be_stressed(operator: str) -> None:
+    assert bounded(operator)
+
+
+def test_broadcasting_is_certified_under_stress(tmp_path: Path) -> None:
+    assert bounded("openvino/Broadcast-1")
+    folder = generated(None, "stress", "openvino/Broadcast-1", tmp_path / "stress")
+    # One type of five: the whole takes half a minute.
+    assert_stressed(folder, None, "*/valid-f16-*")

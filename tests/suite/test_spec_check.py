@@ -1,0 +1,121 @@
+"""The check of whole specs: what their cases exercise, and what no case reaches."""
+
+import shutil
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from opcert.generator.cli import app
+from opcert.generator.errors import SpecError
+from opcert.generator.report.terminal import show_counts
+from opcert.generator.suite.spec_check import RuleCounts, check_specs
+
+FOLDER = Path(__file__).parents[1] / "bad_specs"
+TAKE = (FOLDER / "one_slug" / "first.yaml").read_text().replace("../take.py", "take.py")
+
+
+def spec(folder: Path, *changes: tuple[str, str], name: str = "take") -> Path:
+    """Write the small valid spec with `changes` beside its reference."""
+    text = TAKE
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    shutil.copy(FOLDER / "take.py", folder)
+    path = folder / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+def texts(path: Path) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        check_specs([path])
+    return [each.text for each in caught.value.mistakes]
+
+
+def test_a_right_spec_gives_the_cases_behind_each_rule(tmp_path: Path) -> None:
+    assert check_specs([spec(tmp_path)]) == [
+        RuleCounts("take-1/count-range", "requirement", 9, 8),
+        RuleCounts("take-1/first-rows", "behaviour", 10, 0),
+    ]
+
+
+def test_the_shipped_specs_are_right() -> None:
+    result = CliRunner().invoke(app, ["check"])
+    assert result.exit_code == 0, result.stderr
+    assert "rules, each exercised" in result.stdout
+
+
+def test_the_counts_are_shown_with_no_negative_of_a_behaviour() -> None:
+    console = Console(file=StringIO(), width=80)
+    show_counts(
+        [RuleCounts("a/b", "requirement", 3, 2), RuleCounts("a/c", "behaviour", 1, 0)], console
+    )
+    assert isinstance(console.file, StringIO)
+    shown = [line.split() for line in console.file.getvalue().splitlines()]
+    assert ["│", "a/b", "│", "requirement", "│", "3", "│", "2", "│"] in shown
+    assert ["│", "a/c", "│", "behaviour", "│", "1", "│", "│"] in shown
+
+
+def test_the_mistakes_of_every_spec_are_told(tmp_path: Path) -> None:
+    one = spec(tmp_path, ("rank: [1, 2]", "rank: [1, 3]"))
+    new = ("slug: take-1", "slug: take-2"), ("example/Take-1", "example/Take-2")
+    two = spec(tmp_path, *new, ("take.py:take", "take.py:accepting"), name="two")
+    with pytest.raises(SpecError) as caught:
+        check_specs([one, two])
+    assert {each.file for each in caught.value.mistakes} == {str(one), str(two)}
+
+
+def test_a_case_of_an_ambiguity_stands_behind_no_rule(tmp_path: Path) -> None:
+    ambiguity = """ambiguities:
+  - {id: all, clause: a, text: b, choice: c, touches: "True", shown_by: {}}
+examples:
+"""
+    path = spec(tmp_path, ("examples:\n", ambiguity))
+    assert any("applies to no call" in text for text in texts(path))
+
+
+def test_both_ends_of_a_range_have_to_be_reached(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("rank: [1, 2]", "rank: [0, 3]"))
+    assert texts(path) == [
+        "no case of 'data' reaches the boundary '0'",
+        "no case of 'data' reaches the boundary '3'",
+    ]
+
+
+def test_each_range_is_looked_at_after_one_that_cannot_be_evaluated(tmp_path: Path) -> None:
+    bad = ('range: [0, "data.shape[0]"]', 'range: [0, "data.shape[1]"]')
+    assert texts(spec(tmp_path, bad, ("rank: [1, 2]", "rank: [1, 3]"))) == [
+        "no case of 'data' reaches the boundary '3'",
+        "'data.shape[1]' asks for an element that is not there",
+    ]
+
+
+@pytest.mark.parametrize("end", ["data.shape", "'a'", "None", "1.5", "[1]"])
+def test_an_end_of_a_range_that_is_no_integer_is_told(tmp_path: Path, end: str) -> None:
+    found = texts(spec(tmp_path, ('range: [0, "data.shape[0]"]', f'range: [0, "{end}"]')))
+    assert len(found) == 1
+    assert found[0].endswith("; expected an integer")
+
+
+def test_a_range_of_an_input_that_a_pattern_fills_is_not_reached(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("rank: [1, 2]\n", "rank: [1, 2]\n    range: [5, 6]\n"))
+    assert "a valid case has 1 for 'data', outside [5, 6]" in texts(path)
+
+
+def test_a_type_that_no_case_has_is_told(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("    type: T\n    rank: {", "    type: INTEGERS\n    rank: {"))
+    assert texts(path) == ["no case has 'data' of f32"]
+
+
+@pytest.mark.parametrize("condition", ["data.shape[0] - count", "count < 2**10**10"])
+def test_a_condition_that_fails_is_told_once_where_it_stands(
+    tmp_path: Path, condition: str
+) -> None:
+    path = spec(tmp_path, ("holds: 0 <= count <= data.shape[0]", f"holds: {condition}"))
+    with pytest.raises(SpecError) as caught:
+        check_specs([path])
+    line = 1 + path.read_text().splitlines().index(f"    holds: {condition}")
+    assert [each.line for each in caught.value.mistakes] == [line]

@@ -1,0 +1,55 @@
+"""Failures by cause: what is together, what comes first, which case stands for the others."""
+
+from collections import Counter
+from dataclasses import replace
+from math import prod
+
+from opcert.generator.verdicts.causes import causes
+from opcert.generator.verdicts.verdict import FAILURES, Verdict
+from tests import shown
+from tests.made_certificate import OPERATOR
+
+FAIL = Verdict("a/1", OPERATOR, "fail", "value", "outputs", ("a/rule", "a/other"), "wrong")
+
+
+def test_failures_of_one_operator_status_kind_and_first_rule_are_together() -> None:
+    alike = replace(FAIL, case="a/2", rules=("a/rule",), detail="differently")
+    others = [
+        replace(FAIL, case="a/3", kind="shape"),
+        replace(FAIL, case="a/4", operator="vendor/B-1"),
+        replace(FAIL, case="a/5", rules=("a/other", "a/rule")),
+        replace(FAIL, case="a/6", status="crash", kind=None),
+        replace(FAIL, case="a/7", rules=()),
+    ]
+    found = causes([FAIL, *others, alike])
+    together = {each.verdicts for each in found}
+    assert (FAIL, alike) in together
+    assert together - {(FAIL, alike)} == {(each,) for each in others}
+
+
+def test_the_worst_is_first_and_bits_are_last() -> None:
+    bits = [replace(FAIL, case=f"b/{i}", kind="bits") for i in range(9)]
+    shape = [replace(FAIL, case=f"s/{i}", kind="shape") for i in range(2)]
+    hang = replace(FAIL, case="h/1", status="hang", kind=None)
+    crash = replace(FAIL, case="c/1", status="crash", kind=None)
+    found = causes([*bits, FAIL, *shape, hang, crash])
+    assert [each.kind or each.status for each in found] == [
+        *("crash", "hang", "shape", "value", "bits")
+    ]
+
+
+def test_what_is_no_failure_has_no_cause() -> None:
+    came = shown.faulty().verdicts
+    counted = [verdict for cause in causes(came) for verdict in cause.verdicts]
+    assert Counter(counted) == Counter(each for each in came if each.status in FAILURES)
+    assert not causes(shown.right().verdicts)
+
+
+def test_the_smallest_call_stands_for_the_others() -> None:
+    cases = {case.id: case for _, case in shown.suite()}
+    for cause in causes(shown.run_of_faulty().verdicts):
+        sizes = {
+            each.case: sum(prod(given.shape) for given in cases[each.case].inputs.values())
+            for each in cause.verdicts
+        }
+        assert sizes[cause.smallest(cases).case] == min(sizes.values())

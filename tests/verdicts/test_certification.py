@@ -1,0 +1,272 @@
+"""Certification: verdicts, kinds and conformance, as wrong backends bring them out."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from opcert.generator import Certificate, certify
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.errors import BackendError, OpcertError
+from tests import wrong_backends as wrong
+from tests.faults.finding import core_suite
+from tests.wrong_backends import Attributes, Inputs
+
+DML = "directml/*"
+
+
+def kinds(certificate: Certificate) -> Counter[str | None]:
+    return Counter(v.kind for v in certificate.verdicts if v.status == "fail")
+
+
+@cache
+def of_the_reference() -> Certificate:
+    return certify("reference", core_suite())
+
+
+def test_the_reference_is_conformant_and_bit_exact() -> None:
+    certificate = of_the_reference()
+    assert certificate.conformant
+    assert certificate.grade == "bit-exact"
+    assert len(certificate.operators) == 5
+
+
+def test_every_case_of_the_manifest_has_one_verdict() -> None:
+    certificate = of_the_reference()
+    assert [v.case for v in certificate.verdicts] == [case.id for _, case in core_suite()]
+    assert len({v.case for v in certificate.verdicts}) == len(certificate.verdicts)
+    assert sum(certificate.counts.values()) == len(certificate.verdicts)
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [wrong.RejectsEverything, wrong.DoesNothing, wrong.ReturnsItsInput, wrong.SupportsNothing],
+)
+def test_a_backend_that_computes_nothing_gets_no_certificate(
+    backend: Callable[[], wrong.Right],
+) -> None:
+    certificate = certify(backend(), core_suite(), operator=DML)
+    assert not certificate.conformant
+    assert certificate.grade is None
+
+
+def test_a_rejection_is_not_credited_where_the_valid_twin_fails() -> None:
+    certificate = certify(wrong.RejectsEverything(), core_suite(), operator=DML)
+    assert kinds(certificate).keys() == {"rejected", "uncredited"}
+    assert not certificate.counts["pass"]
+
+
+def test_declining_everything_verifies_nothing() -> None:
+    certificate = certify(wrong.SupportsNothing(), core_suite(), operator=DML)
+    assert certificate.counts["unsupported"] > 0
+    assert certificate.reasons == ["nothing was verified"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    [
+        (wrong.AcceptsEverything, "accepted"),
+        (wrong.WrongDtype, "dtype"),
+        (wrong.WrongByteOrder, "dtype"),
+        (wrong.WrongShape, "shape"),
+        (wrong.NestedLists, "type"),
+        (wrong.ReturnsArray, "type"),
+        (wrong.ReturnsOneOutput, "count"),
+        (wrong.ThroughFloat16, "value"),
+        (wrong.LosesNaNPayloads, "bits"),
+        (wrong.LosesNegativeZero, "bits"),
+        (wrong.WritesToItsInput, "mutated-input"),
+        (wrong.ReturnsViews, "aliased-output"),
+        (wrong.CachesByShape, "state"),
+        (wrong.WrongEveryThirdCall, "unstable"),
+        (wrong.DeclinesHighRanks, "undeclared"),
+    ],
+)
+def test_each_fault_is_named_by_its_kind(backend: Callable[[], wrong.Right], kind: str) -> None:
+    assert kinds(certify(backend(), core_suite(), operator=DML))[kind] > 0
+
+
+def test_only_bits_that_differ_leave_a_backend_value_exact() -> None:
+    certificate = certify(wrong.LosesNaNPayloads(), core_suite())
+    assert kinds(certificate).keys() == {"bits"}
+    assert certificate.conformant
+    assert certificate.grade == "value-exact"
+
+
+def test_a_whole_data_type_may_be_declined_without_a_declaration() -> None:
+    certificate = certify(
+        wrong.DeclinesBfloat16(), core_suite(), operator="openvino/VariadicSplit-1"
+    )
+    assert certificate.counts["unsupported"] > 0
+    assert certificate.conformant
+
+
+def test_what_is_declared_beforehand_does_not_count_against_a_backend() -> None:
+    certificate = certify(wrong.with_support(), core_suite(), operator="openvino/[BS]*")
+    assert certificate.conformant
+    assert certificate.operators["openvino/Broadcast-1"]["pass"] == 0
+    assert certificate.operators["openvino/Slice-8"]["pass"] > 0
+
+
+def test_a_malformed_declaration_is_the_backends_fault() -> None:
+    backend = wrong.Right()
+    backend.support = {"openvino/Slice-8": {"how": "native", "type": ["f32"]}}  # type: ignore[attr-defined]
+    with pytest.raises(BackendError, match="did you mean 'types'"):
+        certify(backend, core_suite())
+
+
+def test_ambiguous_cases_never_decide() -> None:
+    certificate = certify(
+        wrong.AcceptsEverything(), core_suite(), operator=DML, case="*zero-sizes*"
+    )
+    assert {v.status for v in certificate.verdicts} == {"implementation-defined"}
+    assert certificate.reasons == ["nothing was verified"]
+
+
+def test_a_twin_runs_on_demand_where_it_is_not_selected() -> None:
+    certificate = certify("reference", core_suite(), case="slice-8/step-nonzero.*")
+    assert {v.status for v in certificate.verdicts} == {"pass"}
+    assert all("step-nonzero" in v.case for v in certificate.verdicts)
+
+
+def test_an_older_feature_level_puts_cases_out_of_scope() -> None:
+    newest = certify("reference", core_suite(), operator=DML)
+    oldest = certify("reference", core_suite(), operator=DML, feature_level="1_0")
+    assert newest.counts["out-of-claim"] == 0
+    assert 0 < oldest.counts["pass"] < newest.counts["pass"]
+    assert oldest.conformant
+
+
+def test_an_unknown_feature_level_is_told() -> None:
+    with pytest.raises(OpcertError, match="feature level '5_0'"):
+        certify("reference", core_suite(), feature_level="5_0")
+
+
+def test_stopping_at_a_failure_leaves_the_rest_not_run() -> None:
+    certificate = certify(wrong.WrongDtype(), core_suite(), stop_at_failure=True)
+    assert certificate.counts["fail"] == 1
+    assert certificate.counts["not-run"] > 0
+    assert not certificate.conformant
+
+
+def test_nothing_selected_is_nothing_verified() -> None:
+    reasons = certify("reference", core_suite(), operator="Gather-8", case="no-such-case").reasons
+    assert "did you mean 'openvino/Gather-8'?" in reasons[0]
+
+
+def test_the_backend_is_closed_also_when_it_interrupts() -> None:
+    class Interrupts(wrong.Right):
+        closed = False
+
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
+            raise KeyboardInterrupt
+
+        def close(self) -> None:
+            self.closed = True
+
+    backend = Interrupts()
+    with pytest.raises(KeyboardInterrupt):
+        certify(backend, core_suite())
+    assert backend.closed
+
+
+def test_a_backend_that_exits_the_process_is_an_outcome() -> None:
+    class Exits(wrong.Right):
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
+            raise SystemExit(0)
+
+    verdicts = certify(Exits(), core_suite(), operator=DML).verdicts
+    assert {v.observed for v in verdicts} == {"rejected"}
+    assert not any(v.status == "pass" for v in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("support", "told"),
+    [
+        ({"types": ["float32"]}, "unknown type of openvino/Slice-8 'float32'"),
+        ({"types": "f32"}, "found 'f32'"),
+        ({"ranks": 4}, "found 4"),
+        ({"excluded": ["stride=tow"]}, "did you mean 'stride=two'"),
+        ({"excluded": ["slice-8/backward"]}, "did you mean 'slice-8/backwards'"),
+        (3, "found 3"),
+    ],
+)
+def test_what_a_declaration_names_has_to_exist(support: object, told: str) -> None:
+    backend = wrong.Right()
+    declared = {"how": "native", **support} if isinstance(support, dict) else support
+    backend.support = {"openvino/Slice-8": declared}  # type: ignore[attr-defined]
+    with pytest.raises(BackendError, match=told):
+        certify(backend, core_suite())
+
+
+@pytest.mark.parametrize("reuse", ["sessions, 8 of them", None])
+def test_a_certificate_says_what_is_kept_from_call_to_call(reuse: str | None) -> None:
+    backend = wrong.Right()
+    backend.reuse = reuse  # type: ignore[attr-defined]
+    assert certify(backend, core_suite(), case="dml-split/example-*").backend.reuse == reuse
+
+
+def test_what_is_kept_from_call_to_call_is_text() -> None:
+    backend = wrong.Right()
+    backend.reuse = {"sessions": 8}  # type: ignore[attr-defined]
+    with pytest.raises(BackendError, match=r"reuse: found \{.*\}; expected printable text"):
+        certify(backend, core_suite(), case="dml-split/example-*")
+
+
+def test_a_rule_may_be_excluded_with_all_its_cases() -> None:
+    class OnlyNumpy(wrong.Right):
+        support: ClassVar = {
+            "openvino/Broadcast-1": {"how": "native", "excluded": ["broadcast-1/explicit-mode"]}
+        }
+
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+            if attributes.get("mode") == "explicit":
+                raise NotImplementedError("explicit")
+            return super().run(operator, inputs, attributes)
+
+    certificate = certify(OnlyNumpy(), core_suite(), operator="openvino/Broadcast-1")
+    assert certificate.conformant, certificate.reasons
+
+
+def test_a_first_call_that_is_wrong_gets_no_certificate() -> None:
+    class WarmsUp(wrong.Right):
+        def __init__(self) -> None:
+            super().__init__()
+            self.warm: set[str] = set()
+
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+            outputs = super().run(operator, inputs, attributes)
+            signature = f"{operator} {[(a.dtype, a.shape) for a in inputs.values()]}"
+            if signature in self.warm:
+                return outputs
+            self.warm.add(signature)
+            return [np.zeros_like(each) for each in outputs]
+
+    assert kinds(certify(WarmsUp(), core_suite(), operator=DML))["unstable"] > 0
+
+
+def test_outputs_are_looked_at_again_when_all_cases_have_run() -> None:
+    class Arena(wrong.Right):
+        """Hands out parts of one buffer, and begins anew at its end."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.arena, self.used = np.zeros(1 << 16, np.uint8), 0
+
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+            return [self.placed(each) for each in super().run(operator, inputs, attributes)]
+
+        def placed(self, output: Array) -> Array:
+            if output.nbytes > self.arena.nbytes:
+                return output
+            if self.used + output.nbytes > self.arena.nbytes:
+                self.used = 0
+            place = self.arena[self.used : self.used + output.nbytes]
+            place[:] = np.frombuffer(output.tobytes(), np.uint8)
+            self.used += output.nbytes
+            return place.view(output.dtype).reshape(output.shape)
+
+    assert kinds(certify(Arena(), core_suite(), operator=DML))["aliased-output"] > 0

@@ -1,0 +1,84 @@
+"""Judging: which outcome passes, and what else it is."""
+
+from typing import Any
+
+import pytest
+
+from opcert.generator.run.comparison import Difference, Kind
+from opcert.generator.run.outcome import Observed, Outcome
+from opcert.generator.suite.format import IndexedCase
+from opcert.generator.verdicts.verdict import Status, Verdict, judge
+
+VALID: dict[str, Any] = {
+    "id": "example-1/valid",
+    "expects": "outputs",
+    "why": "a test",
+    "rules": ("example-1/rule",),
+    "type": "f32",
+    "rank": 1,
+    "attributes": {},
+    "inputs": {},
+    "outputs": (),
+}
+REJECTED = {**VALID, "id": "example-1/rejected", "expects": "rejection", "rule": "example-1/rule"}
+
+
+def judged(case: dict[str, Any], outcome: Outcome, twin: Verdict | None = None) -> Verdict:
+    return judge("example/Example-1", IndexedCase(**case), outcome, twin)
+
+
+def twin(status: Status, kind: Kind | None = None) -> Verdict:
+    return Verdict("example-1/valid", "example/Example-1", status, kind, "outputs", (), "")
+
+
+def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
+    verdict = judged(VALID, Outcome("rejected", reason="ValueError: no"))
+    assert (verdict.status, verdict.kind) == ("fail", "rejected")
+    assert "ValueError: no" in verdict.detail
+
+
+def test_an_answer_that_cannot_be_understood_is_no_rejection() -> None:
+    fault = Difference("protocol", "b'done' is no line of JSON")
+    for case, beside in ((VALID, None), (REJECTED, twin("pass"))):
+        verdict = judged(case, Outcome("rejected", fault=fault), beside)
+        assert (verdict.status, verdict.kind, verdict.detail) == ("fail", "protocol", fault.text)
+
+
+def test_a_must_reject_call_that_gives_outputs_is_accepted() -> None:
+    verdict = judged(REJECTED, Outcome("outputs", []), twin("pass"))
+    assert (verdict.status, verdict.kind) == ("fail", "accepted")
+
+
+@pytest.mark.parametrize(
+    ("beside", "status", "kind"),
+    [
+        (twin("pass"), "pass", None),
+        (twin("fail", "bits"), "pass", None),
+        (twin("unsupported"), "unsupported", None),
+        (twin("fail", "value"), "fail", "uncredited"),
+        (twin("fail", "rejected"), "fail", "uncredited"),
+    ],
+)
+def test_a_rejection_counts_as_the_twin_did(beside: Verdict, status: str, kind: str | None) -> None:
+    verdict = judged(REJECTED, Outcome("rejected", reason="ValueError: no"), beside)
+    assert (verdict.status, verdict.kind) == (status, kind)
+
+
+def test_not_implemented_is_unsupported_for_either_expectation() -> None:
+    for case in (VALID, REJECTED):
+        assert judged(case, Outcome("unsupported"), twin("pass")).status == "unsupported"
+
+
+def test_a_fault_fails_with_its_kind() -> None:
+    fault = Difference("mutated-input", "wrote")
+    for case in (VALID, REJECTED):
+        observed: Observed = "outputs" if case is VALID else "rejected"
+        verdict = judged(case, Outcome(observed, fault=fault), twin("pass"))
+        assert (verdict.status, verdict.kind) == ("fail", "mutated-input")
+
+
+def test_an_ambiguous_case_keeps_the_raw_outcome() -> None:
+    verdict = judged({**VALID, "ambiguity": "open"}, Outcome("rejected", reason="E: no"))
+    assert (verdict.status, verdict.kind) == ("implementation-defined", None)
+    assert verdict.observed == "rejected"
+    assert "the reference gives outputs" in verdict.detail

@@ -1,0 +1,232 @@
+"""Waivers: known failures do not block and are never a pass; those that waive nothing are told."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator import Certificate, certify
+from opcert.generator.cli import app
+from opcert.generator.errors import SpecError
+from opcert.generator.report.terminal import answer
+from opcert.generator.run.comparison import Kind
+from opcert.generator.verdicts.verdict import KINDS, Status, Verdict
+from opcert.generator.verdicts.waivers import Waivers, read_waivers
+from tests import wrong_backends as wrong
+from tests.faults.finding import core_suite
+
+SPLIT = "directml/DML_OPERATOR_SPLIT"
+WRONG = Path(__file__).parents[1] / "wrong_backends.py"
+REST = "reason: r, owner: o, link: l, expires: 9999-12-31"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "waivers.yaml"
+
+
+def waiving(file: Path, text: str, backend: Callable[[], wrong.Right]) -> Certificate:
+    file.write_text(text)
+    return certify(backend(), core_suite(), operator=SPLIT, waivers=file)
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def told(file: Path, text: str, *arguments: str) -> str:
+    """Return what `opcert certify` says of the waivers `text` as it exits with 2."""
+    file.write_text(text)
+    result = opcert("certify", "--operator", SPLIT, "--waivers", file, *arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.stderr
+    return result.stderr.splitlines()[-1]
+
+
+def all_read(file: Path, text: str, device: str | None = None) -> Waivers:
+    file.write_text(text)
+    return read_waivers(file, core_suite(), device)
+
+
+def failure(status: Status = "fail", kind: Kind | None = "value") -> Verdict:
+    case = next(iter(core_suite().operators[SPLIT].cases.values()))
+    return Verdict(case.id, SPLIT, status, kind, "outputs", case.rules, "went wrong")
+
+
+def test_waived_failures_do_not_block_and_the_answer_counts_them(file: Path) -> None:
+    certificate = waiving(file, f"- {{case: '*', {REST}}}\n", wrong.ThroughFloat16)
+    assert certificate.conformant, certificate.reasons
+    assert certificate.grade == "bit-exact"
+    assert answer(certificate).startswith(
+        f"CONFORMANT, bit-exact, {certificate.counts['waived']} waived: "
+    )
+
+
+def test_a_waived_failure_keeps_what_was_observed_and_says_why_and_until_when(file: Path) -> None:
+    text = f"- {{case: '*', kind: value, {REST}}}\n- {{case: '*', kind: uncredited, {REST}}}\n"
+    certificate = waiving(file, text, wrong.ThroughFloat16)
+    found = next(v for v in certificate.verdicts if v.status == "waived")
+    assert (found.kind, found.observed) == ("value", "outputs")
+    assert found.detail.startswith("r (waived until 9999-12-31; o, l): output 0 differs")
+
+
+def test_what_no_waiver_speaks_of_still_blocks(file: Path) -> None:
+    certificate = waiving(file, f"- {{case: '*', kind: value, {REST}}}\n", wrong.ThroughFloat16)
+    assert certificate.reasons == [f"{certificate.counts['fail']} x uncredited"]
+    assert answer(certificate).startswith(
+        f"NOT CONFORMANT, {certificate.counts['waived']} waived: "
+    )
+
+
+def test_case_and_rule_both_have_to_match(file: Path) -> None:
+    waivers = all_read(
+        file,
+        f"- {{case: 'dml-split/axis-range.*', rule: '*/axis-range', {REST}}}\n",
+    )
+    (waiver,) = waivers.content
+    assert waiver.matches("dml-split/axis-range.x", ["dml-split/axis-range"])
+    assert not waiver.matches("dml-split/axis-range.x", ["dml-split/output-rank"])
+    assert not waiver.matches("dml-split/valid-x", ["dml-split/axis-range"])
+
+
+@pytest.mark.parametrize("status", ["crash", "hang"])
+def test_a_crash_and_a_hang_can_be_waived_by_their_name(file: Path, status: Status) -> None:
+    waivers = all_read(file, f"- {{case: '*', kind: {status}, {REST}}}\n")
+    assert waivers.applied(failure(status, None)).status == "waived"
+    assert waivers.applied(failure()).status == "fail"
+
+
+@pytest.mark.parametrize("kind", ["crash", "value"])
+def test_what_is_waived_can_be_lifted(file: Path, kind: str) -> None:
+    waivers = all_read(file, f"- {{case: '*', kind: {kind}, {REST}}}\n- {{case: '*', {REST}}}\n")
+    crash = replace(failure("crash", None), observed="crash")
+    for verdict in (failure(), crash, failure("pass", None), replace(failure(), detail="r")):
+        assert waivers.lifted(waivers.applied(verdict)) == verdict
+
+
+@pytest.mark.parametrize("status", ["pass", "unsupported", "not-run", "implementation-defined"])
+def test_what_is_no_failure_is_not_waived(file: Path, status: Status) -> None:
+    waivers = all_read(file, f"- {{case: '*', {REST}}}\n")
+    assert waivers.applied(failure(status, None)).status == status
+
+
+@pytest.mark.parametrize(("device", "status"), [("NPU", "waived"), ("CPU", "fail"), (None, "fail")])
+def test_a_waiver_of_one_device_holds_there_alone(
+    file: Path, device: str | None, status: Status
+) -> None:
+    waivers = all_read(file, f"- {{case: '*', device: NPU, {REST}}}\n", device)
+    assert waivers.settled([failure()])[0].status == status
+
+
+def test_waiving_all_that_shows_an_operator_verifies_nothing_of_it(file: Path) -> None:
+    text = f"- {{case: '*', {REST}}}\n"
+    certificate = waiving(file, text, wrong.DoesNothing)
+    assert certificate.grade is None
+    assert certificate.reasons == ["nothing was verified"]
+
+
+def test_a_waived_failure_does_not_stop_a_run_that_stops_at_the_first_one(file: Path) -> None:
+    file.write_text(f"- {{case: '*', kind: dtype, {REST}}}\n")
+    certificate = certify(
+        wrong.WrongDtype(), core_suite(), operator=SPLIT, waivers=file, stop_at_failure=True
+    )
+    assert certificate.counts["waived"] > 0
+    assert certificate.counts["fail"] == 1
+
+
+def test_a_stopped_run_says_nothing_of_waivers_for_the_rest(file: Path) -> None:
+    file.write_text(f"- {{case: '*', kind: bits, {REST}}}\n")
+    certificate = certify(
+        wrong.WrongDtype(), core_suite(), operator=SPLIT, waivers=file, stop_at_failure=True
+    )
+    assert certificate.counts["not-run"] > 0
+
+
+def test_the_certificate_has_the_waivers_and_their_digest(file: Path) -> None:
+    certificate = waiving(file, f"- {{case: '*', {REST}}}\n", wrong.ThroughFloat16)
+    found = json.loads(certificate.to_json())["waivers"]
+    entry = {"case": "*", "reason": "r", "owner": "o", "link": "l", "expires": "9999-12-31"}
+    assert found == {"sha256": sha256(file.read_bytes()).hexdigest(), "content": [entry]}
+
+
+def test_without_waivers_the_certificate_says_so() -> None:
+    assert (
+        json.loads(certify(wrong.Right(), core_suite(), operator=SPLIT).to_json())["waivers"]
+        is None
+    )
+
+
+def test_a_waiver_holds_until_the_end_of_its_last_day(file: Path) -> None:
+    today = datetime.now(UTC).date()
+    rest = REST.replace("9999-12-31", (today + timedelta(days=1)).isoformat())
+    assert all_read(file, f"- {{case: '*', {rest}}}\n").applied(failure()).status == "waived"
+    rest = REST.replace("9999-12-31", (today - timedelta(days=1)).isoformat())
+    with pytest.raises(SpecError, match="expired on"):
+        all_read(file, f"- {{case: '*', {rest}}}\n")
+
+
+def test_a_waiver_that_waives_nothing_any_more_is_an_error(file: Path) -> None:
+    lines = REST.replace(", ", "\n  ")
+    said = told(file, f"# known\n- case: dml-split/axis-range.*\n  {lines}\n")
+    assert said.startswith(f"{file}:2:3: waives nothing: of ")
+
+
+def test_every_waiver_that_waives_nothing_is_told(file: Path) -> None:
+    file.write_text(f"- {{case: '*', kind: value, {REST}}}\n- {{rule: '*/axis-range', {REST}}}\n")
+    with pytest.raises(SpecError) as caught:
+        certify("reference", operator=SPLIT, waivers=file)
+    assert [mistake.line for mistake in caught.value.mistakes] == [1, 2]
+
+
+def test_a_waiver_for_cases_that_are_not_selected_is_not_judged(file: Path) -> None:
+    certificate = waiving(file, f"- {{case: 'slice-8/*', {REST}}}\n", wrong.Right)
+    assert certificate.conformant
+    assert not certificate.counts["waived"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"- {{case: dml-split/no-such-case, {REST}}}", "1:10: waives nothing: the suite has no"),
+        (f"- {{rule: dml-split/axis-rang, {REST}}}", "did you mean 'dml-split/axis-range'?"),
+        (f"- {{case: '*', kind: valeu, {REST}}}", "1:21: unknown kind 'valeu'; did you mean"),
+        (f"- {{case: '*', {REST.replace('9999', '2020')}}}", "expired on 2020-12-31 (o, l); mend"),
+        (f"- {{case: '*', {REST.replace('12-31', '13-01')}}}", "expected a day that there is"),
+        (f"- {{case: '*', {REST.replace('9999-12-31', '99991231')}}}", "expected text"),
+        (f"- {{case: '*', {REST.replace('9999-12-31', '2030-W01-1')}}}", "expected a day that"),
+        (f"- {{kind: value, {REST}}}", "expected 'case', 'rule' or both"),
+        (f"- {{cases: '*', {REST}}}", "1:4: unknown key 'cases'; did you mean 'case'?"),
+        (f"- {{case: '*', {REST.replace('reason: r, ', '')}}}", "missing key 'reason'"),
+        (f"- {{case: '*', {REST.replace('owner: o', 'owner: ')}}}", "found null; expected text"),
+        (f"- {{case: '', {REST}}}", "expected text that is not empty"),
+        (f"- {{case: '*', case: '*', {REST}}}", "1:15: duplicate key 'case'"),
+        ("case: '*'\n", "1:1: found {"),
+        ("- {case: '*'\n", "not YAML"),
+        ("", "1:1: found null; expected a list"),
+    ],
+)
+def test_waivers_that_are_wrong_are_told_with_their_place(file: Path, text: str, said: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        all_read(file, text)
+    (mistake,) = caught.value.mistakes
+    assert str(mistake).startswith(f"{file}:")
+    assert said in str(mistake)
+
+
+def test_the_command_line_exits_0_where_all_failures_are_waived(file: Path) -> None:
+    file.write_text(f"- {{case: '*', {REST}}}\n")
+    wrong_one = ("--backend", f"{WRONG}:ThroughFloat16", "--operator", SPLIT)
+    assert opcert("certify", *wrong_one).exit_code == 1
+    result = opcert("certify", *wrong_one, "--waivers", file)
+    assert result.exit_code == 0
+    assert " waived: right 1 on core suite" in result.stdout.splitlines()[-1]
+
+
+def test_what_wrong_backends_bring_out_has_a_kind_that_can_be_named() -> None:
+    certificate = certify(wrong.AcceptsEverything(), core_suite(), operator=SPLIT)
+    assert {v.kind for v in certificate.verdicts if v.status == "fail"} <= set(KINDS)

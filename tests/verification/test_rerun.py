@@ -1,0 +1,68 @@
+"""A sample that is run again: the same backend agrees, another one does not."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from opcert.generator.cli import app
+from opcert.generator.verification.rerun import sample
+from tests import handed_in
+from tests.faults.finding import core_suite
+from tests.handed_in import write
+
+DECLARES = f"{Path(handed_in.__file__)}:Declares"
+WRONG = Path(__file__).parents[1] / "wrong_backends.py"
+
+
+def opcert(*arguments: str | Path | int) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_the_same_backend_agrees(tmp_path: Path) -> None:
+    write(tmp_path)
+    result = opcert("verify", tmp_path, "--rerun", 1000, "--backend", DECLARES)
+    assert result.exit_code == 0, result.stdout
+    ran = sum(each.observed != "not-run" for each in handed_in.certificate().verdicts)
+    assert f"running {ran} cases again: --rerun 1000 --seed " in result.stderr
+
+
+def test_verdicts_that_do_not_come_again_are_told(tmp_path: Path) -> None:
+    write(tmp_path)
+    result = opcert("verify", tmp_path, "--rerun", 1000, "--backend", f"{WRONG}:Right")
+    assert result.exit_code == 1
+    flaws = result.stdout.splitlines()[:-1]
+    assert flaws[0].startswith("backend.support: found {")
+    assert all(each.startswith("verdicts, dml-split/") for each in flaws[1:])
+    wrong = [
+        each
+        for each in handed_in.certificate().verdicts
+        if each.status in ("fail", "waived") and each.observed != "not-run"
+    ]
+    assert len(flaws) == 1 + len(wrong)
+    assert "found fail (value), observed 'outputs'; run again it is pass" in result.stdout
+
+
+def test_a_sample_follows_from_its_seed() -> None:
+    certificate, suite = handed_in.certificate(), core_suite()
+    one, same, other = (sample(certificate, suite, 9, seed) for seed in (1, 1, 2))
+    assert len(one) == 9
+    assert one == same != other
+    assert all(each.observed != "not-run" for each in one)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--rerun", "3"], "--rerun N and --backend go together"),
+        (["--backend", "reference"], "--rerun N and --backend go together"),
+        (["--rerun", "3", "--backend", "refrence"], "did you mean 'reference'?"),
+        (["--suite", "no-such-folder"], "no-such-folder"),
+        (["--specs", "no-such-folder"], "no spec in no-such-folder"),
+    ],
+)
+def test_a_wrong_call_is_told(tmp_path: Path, arguments: list[str], said: str) -> None:
+    write(tmp_path)
+    result = opcert("verify", tmp_path, *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
