@@ -186,7 +186,7 @@ def check(
 ) -> None:
     """Check specs: every mistake with its place, then how many cases stand behind each rule."""
     from opcert.generator.report.terminal import console, show_counts
-    from opcert.generator.specification.files import spec_paths
+    from opcert.generator.specification.references import spec_paths
     from opcert.generator.suite.spec_check import check_specs
 
     counts = check_specs(files or spec_paths(specs))

@@ -7,7 +7,8 @@ import pytest
 from opcert.generator.cases.case import Case
 from opcert.generator.cases.cases import cases_of
 from opcert.generator.cases.vectors import Vector, vectors_of
-from opcert.generator.specification.files import SpecFile, read_spec, spec_paths
+from opcert.generator.specification.files import SpecFile, read_spec
+from opcert.generator.specification.references import spec_paths
 
 SPECS = {path.stem: path for path in spec_paths(None)}
 

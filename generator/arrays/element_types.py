@@ -1,5 +1,6 @@
 """The element types that specs name, and what NumPy calls them."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
+Inputs: TypeAlias = Mapping[str, Array]
 
 ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
     "boolean": np.dtype(np.bool_),

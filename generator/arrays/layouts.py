@@ -64,6 +64,11 @@ def memory(array: Array) -> Array:
     return array if array.base is None else array.base
 
 
+def form(array: Array) -> tuple[object, ...]:
+    """Return what of an array its caller relies on beside the elements."""
+    return array.dtype, array.shape, array.strides, array.flags.writeable
+
+
 def _with_gaps(array: Array, axis: int, *, every: bool) -> Array:
     """Lay other elements before each one along `axis`, or only at the end of it."""
     before = (slice(None),) * axis

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from opcert.generator.arrays.element_types import Array
-from opcert.generator.specification.files import references_in
+from opcert.generator.specification.references import references_in
 
 
 class Reference:

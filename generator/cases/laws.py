@@ -19,9 +19,10 @@ from opcert.generator.errors import (
     said,
 )
 from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse, shown
-from opcert.generator.specification.files import Reference, SpecFile
+from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.law_functions import ARRAYS, array_in, held
 from opcert.generator.specification.model import FurtherCall
+from opcert.generator.specification.references import Reference
 from opcert.generator.specification.yaml_source import SpecPath
 
 References: TypeAlias = Mapping[str, Reference]

@@ -14,7 +14,8 @@ from opcert.generator.errors import OpcertError
 from opcert.generator.exploration.search import Explored, Open, Search
 from opcert.generator.exploration.trials import Trials
 from opcert.generator.isolation.supervised import TIMEOUT, Supervised, hosted
-from opcert.generator.specification.files import references_in, specs_in
+from opcert.generator.specification.files import specs_in
+from opcert.generator.specification.references import references_in
 
 Make: TypeAlias = Callable[[], Backend]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array
 from opcert.generator.run.support import Support
-from opcert.generator.specification.files import references_in
+from opcert.generator.specification.references import references_in
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Suite

@@ -6,13 +6,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.generator.arrays.element_types import Array
+from opcert.generator.arrays.element_types import Array, Inputs
 from opcert.generator.backends import DRIVER, Backend, load
 from opcert.generator.errors import BackendError
 from opcert.generator.isolation.driver_process import Driver
 from opcert.generator.isolation.process import START, EndedError
 from opcert.generator.isolation.worker_process import Worker
-from opcert.generator.run.buffers import Inputs
 from opcert.generator.run.comparison import Difference
 from opcert.generator.run.outcome import Isolated, Outcome
 

@@ -9,18 +9,18 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from opcert.generator.arrays.element_types import Array, name_of
-from opcert.generator.backends import Backend, choices, closed, load, reuse_of
+from opcert.generator.arrays.layouts import form
+from opcert.generator.backends import Backend, choices, closed, load, reuse_of, telling
 from opcert.generator.errors import BackendError, said
 from opcert.generator.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
-from opcert.generator.run.buffers import form
 from opcert.generator.run.freed_memory import dirty
 from opcert.generator.run.outcome import Outcome, run_once
-from opcert.generator.run.support import declared_support
 
 # The outputs of how many calls are looked at again behind every call.
 RECENT = 3
@@ -113,12 +113,23 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
         if request.get("ask") == "choices":
             return None, {"choices": choices(request["backend"], request["options"])}
         backend = load(request["backend"], **request["options"])
-        support = declared_support(backend).described() if request["declares"] else None
+        support = _declared(backend) if request["declares"] else None
         reuse = reuse_of(backend)
     except BackendError as error:
         return None, {"error": str(error)}
     named = {"name": backend.name, "version": backend.version}
     return backend, {"protocol": PROTOCOL, **named, "support": support, "reuse": reuse}
+
+
+def _declared(backend: Backend) -> dict[str, Any] | None:
+    """Return what a backend declares, without what checks it where that is nothing."""
+    with telling("support"):
+        declared = getattr(backend, "support", None)
+    if declared is None:
+        return None
+    from opcert.generator.run.support import declared_support  # noqa: PLC0415 -- when used
+
+    return declared_support(SimpleNamespace(support=declared)).described()
 
 
 def serve(requests: int, replies: int, area: Area) -> None:

@@ -11,12 +11,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Inputs
 from opcert.generator.isolation.introduction import handshake
 from opcert.generator.isolation.messages import PROTOCOL, Area, put, taken_back
 from opcert.generator.isolation.process import START, EndedError, Process
 from opcert.generator.isolation.worker import RECENT
-from opcert.generator.run.buffers import Inputs
 from opcert.generator.run.comparison import Difference
 from opcert.generator.run.outcome import Outcome
 

@@ -9,8 +9,9 @@ from typing import Literal
 
 from opcert.generator.arrays.element_types import Array, bits_dtype
 from opcert.generator.pages.python_text import is_exact
-from opcert.generator.specification.files import read_specs, spec_paths
+from opcert.generator.specification.files import read_specs
 from opcert.generator.specification.model import Ambiguity
+from opcert.generator.specification.references import spec_paths
 from opcert.generator.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
 from opcert.generator.suite.operator_suite import OperatorSuite
 

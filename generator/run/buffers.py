@@ -1,12 +1,8 @@
 """The buffers of a call's inputs: filled again, and looked at when the call has returned."""
 
-from collections.abc import Mapping
-
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.arrays.layouts import Layout, laid_out, memory
+from opcert.generator.arrays.element_types import Array, Inputs
+from opcert.generator.arrays.layouts import Layout, form, laid_out, memory
 from opcert.generator.run.comparison import Difference
-
-Inputs = Mapping[str, Array]
 
 
 def refilled(buffer: Array | None, array: Array, layout: Layout) -> Array:
@@ -15,11 +11,6 @@ def refilled(buffer: Array | None, array: Array, layout: Layout) -> Array:
         return laid_out(array, layout)
     memory(buffer)[...] = memory(array)
     return buffer
-
-
-def form(array: Array) -> tuple[object, ...]:
-    """Return what of an array its caller relies on beside the elements."""
-    return array.dtype, array.shape, array.strides, array.flags.writeable
 
 
 def mutated(inputs: Inputs, before: Inputs) -> Difference | None:

@@ -2,60 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
+from opcert.generator.arrays.element_types import Inputs
 from opcert.generator.backends import Backend
 from opcert.generator.errors import said
-from opcert.generator.run.buffers import Inputs, mutated
-from opcert.generator.run.comparison import Difference, compare
+
+if TYPE_CHECKING:
+    # Who calls and does no more, as a worker, needs nothing of what judges.
+    from opcert.generator.run.comparison import Difference
+    from opcert.generator.run.returned import Kept, Returned
 
 Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
 # What leaves no process to go on with.
 ENDINGS: Final = ("crash", "hang")
-
-
-class Kept(Protocol):
-    """Outputs that another process keeps."""
-
-    @property
-    def changed(self) -> bool:
-        """Whether they have been written to since."""
-
-
-@dataclass(frozen=True)
-class Returned:
-    """Outputs that a backend returned, with the golden ones that they equalled at the time.
-
-    What another process returned is `kept` there, and `outputs` are a copy. `inputs` are what the
-    call was last given, as it was `given`.
-    """
-
-    outputs: Sequence[Array] = ()
-    golden: Sequence[Array] = ()
-    inputs: Inputs = field(default_factory=dict)
-    given: Inputs = field(default_factory=dict)
-    kept: Kept | None = None
-
-    @property
-    def changed(self) -> bool:
-        """Whether the outputs have been written to since."""
-        if self.kept is not None:
-            return self.kept.changed
-        return compare(self.golden, self.outputs) is not None
-
-    @property
-    def written(self) -> bool:
-        """Whether the inputs have been written to since."""
-        return mutated(self.inputs, self.given) is not None
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes are held."""
-        return sum(each.nbytes for each in (*self.golden, *self.given.values()))
 
 
 @dataclass(frozen=True)
@@ -70,9 +33,9 @@ class Outcome:
     observed: Observed
     outputs: Any = None
     reason: str = ""
-    fault: Difference | None = None
-    returned: Sequence[Returned] = ()
-    kept: Kept | None = None
+    fault: "Difference | None" = None
+    returned: "Sequence[Returned]" = ()
+    kept: "Kept | None" = None
     log: str = ""
 
 

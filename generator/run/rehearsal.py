@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from opcert.generator.arrays.element_types import Array
+from opcert.generator.arrays.element_types import Array, Inputs
 from opcert.generator.arrays.layouts import laid_out
 from opcert.generator.backends import Backend
-from opcert.generator.run.buffers import Inputs, mutated, refilled
+from opcert.generator.run.buffers import mutated, refilled
 from opcert.generator.run.comparison import Difference, compare, share_a_zero
 from opcert.generator.run.freed_memory import dirty
-from opcert.generator.run.outcome import ENDINGS, Isolated, Outcome, Returned, run_once
+from opcert.generator.run.outcome import ENDINGS, Isolated, Outcome, run_once
+from opcert.generator.run.returned import Returned
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 

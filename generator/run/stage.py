@@ -10,8 +10,9 @@ from opcert.generator.arrays.layouts import Layout, laid_out
 from opcert.generator.backends import Backend
 from opcert.generator.run.buffers import mutated, refilled
 from opcert.generator.run.comparison import Difference, compare
-from opcert.generator.run.outcome import ENDINGS, Outcome, Returned, run_once
+from opcert.generator.run.outcome import ENDINGS, Outcome, run_once
 from opcert.generator.run.rehearsal import ALIASED
+from opcert.generator.run.returned import Returned
 
 # How many earlier outputs are looked at again after every call, of up to so many bytes each.
 _HELD = 8

@@ -1,27 +1,22 @@
 """Spec files -> specs: found, read, validated, every mistake told with its place."""
 
-import importlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mean, said
-from opcert.generator.python_files import module_from_file
+from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mean
 from opcert.generator.specification.examples import example_mistakes
 from opcert.generator.specification.model import Spec
 from opcert.generator.specification.model_mistakes import model_mistakes
 from opcert.generator.specification.names import name_mistakes
+from opcert.generator.specification.references import Reference, reference_of, spec_paths
 from opcert.generator.specification.yaml_source import Source, SpecPath
-
-Reference = Callable[..., list[Array]]
 
 
 @dataclass(frozen=True)
@@ -49,38 +44,6 @@ class SpecFile:
         return self.source.mistake(path, text)
 
 
-def _function(source: Source, named: str) -> Reference:
-    place, _, attribute = named.partition(":")
-    try:
-        if place.endswith(".py"):
-            module = module_from_file((Path(source.file).parent / place).resolve())
-        else:
-            module = importlib.import_module(place)
-    except (Exception, SystemExit) as error:  # a module may raise anything
-        reason = error.strerror if isinstance(error, OSError) else said(error)
-        text = f"the module of the reference '{named}' cannot be imported: {reason}"
-        raise SpecError([source.mistake(("reference",), text)]) from None
-    function: Reference | None = getattr(module, attribute, None)
-    if not callable(function):
-        text = f"no function '{attribute}' in {place}, which the reference names"
-        raise SpecError([source.mistake(("reference",), text)])
-    return function
-
-
-def references_in(folder: Path | None) -> dict[str, Reference]:
-    """Return each operator's reference function, reading no more of the specs than its name.
-
-    Raises:
-        OpcertError: there is no spec, or no function where one says.
-    """
-    sources = [Source(path) for path in spec_paths(folder)]
-    return {
-        str(source.data["operator"]): _function(source, str(source.data["reference"]))
-        for source in sources
-        if isinstance(source.data, dict) and source.data.keys() >= {"operator", "reference"}
-    }
-
-
 def read_spec(path: Path) -> SpecFile:
     """Read the spec at `path`.
 
@@ -95,7 +58,7 @@ def read_spec(path: Path) -> SpecFile:
     found = [*name_mistakes(spec), *example_mistakes(spec)]
     mistakes = [source.mistake(where, text) for where, text in found]
     try:
-        reference = _function(source, spec.reference)
+        reference = reference_of(source, spec.reference)
     except SpecError as error:
         mistakes += error.mistakes
     if source.mistakes or mistakes:
@@ -125,20 +88,6 @@ def read_specs(paths: Iterable[Path]) -> list[SpecFile]:
     if mistakes:
         raise SpecError(mistakes)
     return [read[name] for name in sorted(read) if name == read[name].spec.operator]
-
-
-def spec_paths(folder: Path | None) -> list[Path]:
-    """Return the spec files below `folder`, by default those that come with opcert.
-
-    Raises:
-        OpcertError: there are none.
-    """
-    if folder is None:
-        folder = Path(str(files("opcert.specs")))
-    paths = sorted(folder.rglob("*.yaml")) if folder.is_dir() else []
-    if not paths:
-        raise OpcertError(f"no spec in {folder}; expected a folder with *.yaml files")
-    return paths
 
 
 def specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:

@@ -13,7 +13,7 @@ from opcert.generator.arrays.layouts import laid_out
 from opcert.generator.arrays.packs import elements
 from opcert.generator.arrays.patterns import made_array
 from opcert.generator.errors import SuiteError, said
-from opcert.generator.specification.files import Reference, references_in
+from opcert.generator.specification.references import Reference, references_in
 from opcert.generator.suite.format import (
     DigestedArray,
     Index,

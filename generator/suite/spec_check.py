@@ -13,8 +13,9 @@ from opcert.generator.cases.laws import prove_laws
 from opcert.generator.cases.vectors import vectors_of
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse, shown
-from opcert.generator.specification.files import SpecFile, read_specs, references_in
+from opcert.generator.specification.files import SpecFile, read_specs
 from opcert.generator.specification.model import Ends
+from opcert.generator.specification.references import references_in
 from opcert.generator.specification.yaml_source import SpecPath
 
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]

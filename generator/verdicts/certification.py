@@ -10,8 +10,9 @@ from opcert.generator.errors import OpcertError, did_you_mean
 from opcert.generator.run.claims import Claim
 from opcert.generator.run.comparison import Kind
 from opcert.generator.run.excerpts import Excerpt
-from opcert.generator.run.outcome import ENDINGS, Outcome, Returned
+from opcert.generator.run.outcome import ENDINGS, Outcome
 from opcert.generator.run.rehearsal import run_vector, still_right, tireless
+from opcert.generator.run.returned import Returned
 from opcert.generator.run.support import support_of
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite

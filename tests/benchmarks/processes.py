@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from opcert.generator.arrays.element_types import Inputs
 from opcert.generator.backends.reference import Reference
 from opcert.generator.isolation.supervised import Supervised
-from opcert.generator.run.buffers import Inputs
 from opcert.generator.run.outcome import Outcome
 from opcert.generator.suite.suite import Suite
 from opcert.generator.verdicts.certification import Certification

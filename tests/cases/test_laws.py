@@ -10,7 +10,8 @@ from opcert.generator.cases.cases import cases_of
 from opcert.generator.cases.laws import Laws, prove_laws
 from opcert.generator.cases.vectors import vectors_of
 from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import read_spec, references_in, specs_in
+from opcert.generator.specification.files import read_spec, specs_in
+from opcert.generator.specification.references import references_in
 from opcert.generator.suite.spec_check import check_specs
 from tests.suite.test_spec_check import spec
 

@@ -118,7 +118,7 @@ def test_what_is_declared_is_left_out_also_where_laws_lead_there() -> None:
             right = super().run(operator, inputs, attributes)
             return right if fits and first.ndim < 3 else []
 
-    found = alone(Narrow)
+    found = alone(Narrow, minutes=0.1)
     assert found.finding is None
     assert found.tried > found.declined > 0
 

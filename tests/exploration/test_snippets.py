@@ -19,7 +19,8 @@ from opcert.generator.exploration.search import Explored, Finding
 from opcert.generator.exploration.snippets import example_of, python_of, told
 from opcert.generator.run.comparison import Difference
 from opcert.generator.run.stage import Step
-from opcert.generator.specification.files import read_spec, spec_paths
+from opcert.generator.specification.files import read_spec
+from opcert.generator.specification.references import spec_paths
 from opcert.generator.suite.spec_check import check_specs
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one

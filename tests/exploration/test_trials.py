@@ -9,7 +9,8 @@ import pytest
 from opcert.generator.errors import SpecError
 from opcert.generator.exploration.trials import Trial, Trials
 from opcert.generator.run.stage import Stage
-from opcert.generator.specification.files import read_spec, references_in, specs_in
+from opcert.generator.specification.files import read_spec, specs_in
+from opcert.generator.specification.references import references_in
 from tests.faults.fault import OPERATORS
 from tests.suite.test_spec_check import spec
 from tests.wrong_backends import Right

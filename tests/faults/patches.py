@@ -10,7 +10,7 @@ from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
 from opcert.generator.arrays.element_types import Array, bits_of, inverted, name_of
 from opcert.generator.arrays.layouts import laid_out
-from opcert.generator.run import comparison, outcome, rehearsal
+from opcert.generator.run import comparison, rehearsal, returned
 from opcert.generator.run.comparison import Difference
 from opcert.generator.run.outcome import Outcome
 from opcert.generator.suite.format import IndexedCase
@@ -111,7 +111,7 @@ def calling(name: str, value: object) -> Patch:
     """Replace a part wherever calls are made and looked at."""
 
     def patched(patch: MonkeyPatch) -> None:
-        for module in (outcome, rehearsal):
+        for module in (returned, rehearsal):
             patch.setattr(module, name, value)
 
     return patched

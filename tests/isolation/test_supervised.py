@@ -173,8 +173,9 @@ def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:
     ],
 )
 def test_isolation_changes_no_verdict(name: str) -> None:
-    alone = certify(f"{WRONG}:{name}", SUITE, operator=DML)
-    here = certify(getattr(wrong_backends, name)(), SUITE, operator=DML)
+    # The digits at the end of an id are those of a digest: a third of the cases, of every kind.
+    alone = certify(f"{WRONG}:{name}", SUITE, operator=DML, case="*[0-4]")
+    here = certify(getattr(wrong_backends, name)(), SUITE, operator=DML, case="*[0-4]")
 
     def verdicts(certificate: Certificate) -> dict[str, tuple[str, str | None]]:
         return {each.case: (each.status, each.kind) for each in certificate.verdicts}

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from opcert.generator.cli import app
-from opcert.generator.specification.files import read_spec, spec_paths, specs_in
+from opcert.generator.specification.files import read_spec, specs_in
 from opcert.generator.specification.model import Spec
+from opcert.generator.specification.references import spec_paths
 from opcert.generator.specification.yaml_source import Source
 
 SHIPPED = spec_paths(None)

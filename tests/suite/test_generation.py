@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from opcert.generator.errors import OpcertError, SpecError
-from opcert.generator.specification.files import spec_paths, specs_in
+from opcert.generator.specification.files import specs_in
+from opcert.generator.specification.references import spec_paths
 from opcert.generator.suite.emit import Files
 from opcert.generator.suite.generation import generate, suite_of
 from opcert.generator.suite.suite import Suite
