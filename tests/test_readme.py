@@ -20,9 +20,6 @@ from opcert.generator.specification.law_functions import ARRAYS
 from opcert.generator.specification.samplers import SAMPLERS
 from tests.faults.finding import core_suite
 
-# The commands are run once, in the order of the README.
-pytestmark = pytest.mark.xdist_group("readme")
-
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -16,9 +16,6 @@ from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec, spec
 
-# The cases of the shipped specs are made once.
-pytestmark = pytest.mark.xdist_group("shipped")
-
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]
 
 EXAMPLE = """\

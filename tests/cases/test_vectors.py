@@ -16,9 +16,6 @@ from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import read_spec
 from tests.shipped import cases, each_spec, spec, vectors
 
-# The cases of the shipped specs are made once.
-pytestmark = pytest.mark.xdist_group("shipped")
-
 
 def described(array: Array) -> tuple[str, tuple[int, ...], bytes]:
     return str(array.dtype), array.shape, array.tobytes()

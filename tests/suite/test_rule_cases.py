@@ -6,9 +6,6 @@ from opcert.generator.suite.rule_cases import rule_cases, valid_calls
 from tests.faults.finding import core_suite
 from tests.shipped import cases, each_spec, spec
 
-# The cases of the shipped specs are made once.
-pytestmark = pytest.mark.xdist_group("shipped")
-
 SUITE = core_suite()
 
 
