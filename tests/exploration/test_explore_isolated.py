@@ -138,7 +138,7 @@ def test_nothing_is_found_of_a_driver_that_behaves() -> None:
 def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
     name: str, kind: str | None
 ) -> None:
-    finding = alone(f"{WRONG}{name}").finding
+    finding = alone(f"{WRONG}{name}", minutes=0.03).finding
     assert (finding and finding.difference.kind) == kind
 
 

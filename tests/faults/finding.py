@@ -27,14 +27,17 @@ def found(name: str) -> Verdict | None:
 def first_failure(fault: Fault) -> Verdict | None:
     """Return the first verdict that keeps the fault from being certified.
 
-    Cases run in the suite's order, but first those that break the rule which the fault leaves
-    unchecked. None where it is conformant and bit-exact all the same.
+    Cases run in the suite's order; of a fault that leaves a rule unchecked, those that break this
+    rule come first, and valid calls only as twins: it does with them what is right. None where it
+    is conformant and bit-exact all the same.
     """
     suite = core_suite()
     run = certification.Certification(fault.make(), suite)
-    cases = suite.operators[fault.operator].cases
-    first = [case for case in cases if fault.rule is not None and cases[case].rule == fault.rule]
-    for case in (*first, *cases):
+    cases = list(suite.operators[fault.operator].index.cases)
+    if fault.rule is not None:
+        rejected = [case for case in cases if case.expects == "rejection"]
+        cases = sorted(rejected, key=lambda case: case.rule != fault.rule)
+    for case in (each.id for each in cases):
         verdict = run.verdict(case)
         if verdict.status == "fail":
             return verdict
