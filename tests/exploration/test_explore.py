@@ -20,6 +20,8 @@ from tests.faults.fault import OPERATORS, SLICE, the_right_one
 from tests.suite.test_spec_check import spec
 from tests.wrong_backends import Right, SupportsNothing
 
+pytestmark = pytest.mark.slow
+
 BACKENDS = Path(__file__).parents[1] / "wrong_backends.py"
 SPLITS = "openvino/VariadicSplit-1"
 MINUTES = 0.25

@@ -20,6 +20,8 @@ from opcert.generator.exploration.search import Explored, Finding
 from opcert.generator.exploration.snippets import python_of
 from tests.wrong_backends import Right
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[1]
 MISBEHAVING = f"{HERE / 'misbehaving.py'}:"
 WRONG = f"{HERE / 'wrong_backends.py'}:"

@@ -13,6 +13,8 @@ from tests.faults.finding import core_suite, first_failure, found
 from tests.faults.harnesses import HARNESSES, Harness
 from tests.wrong_backends import RejectsEverything
 
+pytestmark = pytest.mark.slow
+
 _BY_RULE = {
     rule: [name for name, fault in FAULTS.items() if fault.rule == rule]
     for rule in sorted({fault.rule for fault in FAULTS.values() if fault.rule})

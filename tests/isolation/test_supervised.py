@@ -157,6 +157,7 @@ def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:
         certify(f"{MISBEHAVING}:CannotBeMade", SUITE, case=CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

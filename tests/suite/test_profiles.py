@@ -15,6 +15,8 @@ from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cli import app
 from opcert.generator.specification.files import read_spec, specs_in
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[1] / "bad_specs"
 PROFILES = """\
   profiles:

@@ -32,6 +32,7 @@ def told(certificate: Certificate) -> list[str]:
     return [str(each) for each in flaws_of(certificate, core_suite())]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda each: str(each.__name__))
 def test_a_certificate_of_whatever_backend_is_sound(backend: Callable[[], wrong.Right]) -> None:
@@ -58,6 +59,7 @@ def test_a_certificate_with_claim_and_waivers_is_sound() -> None:
     assert told(handed_in.certificate()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["segfault", "sleep", "lists", "odd-error", "print"])
 def test_a_certificate_of_what_processes_do_is_sound(how: str) -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
