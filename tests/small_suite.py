@@ -44,6 +44,14 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
+def write(folder: Path) -> Path:
+    """Write the suite to a new folder."""
+    for name, data in files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
 def edit(folder: Path, name: str, change: Edit) -> None:
     """Change the JSON in a file."""
     data = json.loads((folder / name).read_bytes())

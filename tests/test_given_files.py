@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opcert.generator.given_files import content
-from tests.small_suite import GLOB, INDEX, MANIFEST, PACK, edit_index, files
+from tests.small_suite import GLOB, INDEX, MANIFEST, PACK, edit_index, write
 
 
 def _grown(descriptor: int) -> int:
@@ -41,11 +41,7 @@ def opcert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    folder = tmp_path / "suite"
-    for name, data in files().items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    return folder
+    return write(tmp_path / "suite")
 
 
 def told(done: subprocess.CompletedProcess[str], path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from opcert.generator.cli import app
-from tests.small_suite import GLOB, INDEX, edit_index, files
+from tests.small_suite import GLOB, INDEX, edit_index, write
 
 HOSTILE = "\x1b[2J\x9b31mx\r\nopcert: CONFORMANT\u2028\u202e"
 BACKEND = f"""
@@ -28,11 +28,7 @@ def opcert(*arguments: str | Path) -> Result:
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    folder = tmp_path / "suite"
-    for name, data in files().items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    return folder
+    return write(tmp_path / "suite")
 
 
 def obeyed(text: str) -> list[str]:

@@ -23,9 +23,9 @@ from tests.faults.finding import core_suite
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A machine whose user, host and folders have names that can be told."""
-    (tmp_path / "home" / "work").mkdir(parents=True)
+    (tmp_path / "home" / "project").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path / "home" / "work")
+    monkeypatch.chdir(tmp_path / "home" / "project")
     monkeypatch.setattr(tempfile, "gettempdir", lambda: "/scratch/t")
     monkeypatch.setattr(getpass, "getuser", lambda: "jdoe")
     monkeypatch.setattr(socket, "gethostname", lambda: "lab7.example.com")
@@ -38,7 +38,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ("text", "told"),
     [
         ("no file {home}/a/b.so", "no file <home>/a/b.so"),
-        ("{home}/work/my_backend.py:3", "<here>/my_backend.py:3"),
+        ("{home}/project/my_backend.py:3", "<here>/my_backend.py:3"),
         ("in '{home}'", "in '<home>'"),
         ("{home}stead is {home}", "<path>/homestead is <home>"),
         ("/scratch/t/x.log", "<temp>/x.log"),
@@ -79,7 +79,7 @@ def test_there_need_be_no_user_home_or_folder(
         raise OSError
 
     monkeypatch.setattr(getpass, "getuser", fails)
-    (machine / "work").rmdir()
+    (machine / "project").rmdir()
     assert without_names("/opt/vendor/x.so") == "<path>/x.so"
 
 
