@@ -18,7 +18,7 @@ from opcert.generator.backends.reference import Reference
 from opcert.generator.certificate.file import read_certificate
 from opcert.generator.cli import app
 from opcert.generator.errors import BackendError
-from tests.certificate.test_resumption import MISBEHAVING, interrupted, interrupting_backend
+from tests.commands.test_resume import MISBEHAVING, interrupted, interrupting_backend
 
 HERE = f"{Path(__file__).resolve()}"
 CASE = "dml-split/axis-range*"

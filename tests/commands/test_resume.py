@@ -1,0 +1,96 @@
+"""`opcert certify --resume`, as a user sees it: what it goes on from, and what it refuses."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from opcert.generator.certificate.file import read_certificate
+from opcert.generator.cli import app
+
+SPLIT = "directml/*"
+MISBEHAVING = Path(__file__).parents[1] / "misbehaving.py"
+WRONG = Path(__file__).parents[1] / "wrong_backends.py"
+
+
+def opcert(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def interrupted(*arguments: str | Path) -> tuple[int, str, str]:
+    """Run `opcert certify` as a user does who may interrupt it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "opcert.generator.cli", "certify", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        # In the background a shell has its commands ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def interrupting_backend(tmp_path: Path) -> tuple[str | Path, ...]:
+    options = ("--backend-option", f"trace={tmp_path / 'trace'}")
+    return "--backend", f"{MISBEHAVING}:Interrupts", *options, "--case", "dml-split/valid-f32-*"
+
+
+def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    arguments = *interrupting_backend(tmp_path), "--out", tmp_path / "out"
+    code, _, _ = interrupted(*arguments)
+    assert code == 130
+    former = read_certificate(tmp_path / "out" / "certificate.json")
+    assert 0 < former.counts["not-run"] < len(former.verdicts)
+    result = opcert("certify", *arguments, "--resume")
+    assert result.exit_code == 0
+    left = former.counts["not-run"]
+    assert f"{left} of {len(former.verdicts)} cases left to run" in result.stderr
+    assert f"1/{left} " in result.stderr
+    found = read_certificate(tmp_path / "out" / "certificate.json")
+    assert found.conformant
+    assert found.platform.date == former.platform.date
+    assert len(found.run.resumed) == 1
+    again = opcert("certify", *arguments, "--resume")
+    assert again.exit_code == 0
+    assert "no of " in again.stderr
+    assert read_certificate(tmp_path / "out" / "certificate.json") == found
+
+
+def test_a_resumed_run_may_be_not_conformant(tmp_path: Path) -> None:
+    backend = "--backend", f"{WRONG}:AcceptsEverything", "--case", "dml-split/axis-range*"
+    assert opcert("certify", *backend, "--out", tmp_path, "-x").exit_code == 1
+    assert read_certificate(tmp_path / "certificate.json").counts["not-run"] > 0
+    assert opcert("certify", *backend, "--out", tmp_path, "--resume").exit_code == 1
+    assert read_certificate(tmp_path / "certificate.json").counts["not-run"] == 0
+
+
+def test_resuming_needs_out() -> None:
+    result = opcert("certify", "--resume")
+    assert result.exit_code == 2
+    assert "--resume needs --out" in result.stderr
+
+
+def test_resuming_needs_a_certificate(tmp_path: Path) -> None:
+    result = opcert("certify", "--resume", "--out", tmp_path / "new")
+    assert result.exit_code == 2
+    assert "certificate.json: No such file or directory; expected a certificate" in result.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
+    backend = "--backend", f"{WRONG}:AcceptsEverything", "--case", "dml-split/axis-range*"
+    assert opcert("certify", *backend, "--out", tmp_path, "-x").exit_code == 1
+    path = tmp_path / "certificate.json"
+    before = path.read_bytes()
+    result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "cannot go on from a certificate of another run" in result.stderr
+    assert path.read_bytes() == before
+    path.write_text(json.dumps({"schema": 1}))
+    result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "schema 1; this opcert reads" in result.stderr
