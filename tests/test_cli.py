@@ -2,21 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from opcert.generator.cli import app
+from tests.command_line import MISBEHAVING, WRONG, opcert, opcert_program
 from tests.shipped import SPECS
-
-BACKENDS = Path(__file__).with_name("wrong_backends.py")
-
-
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +43,7 @@ def test_certify_shows_progress_apart_from_the_result(small_suite: Path) -> None
 
 
 def test_a_wrong_backend_exits_1_with_its_first_failures(small_suite: Path) -> None:
-    backend = f"{BACKENDS}:ThroughFloat16"
+    backend = f"{WRONG}:ThroughFloat16"
     result = opcert("certify", "--suite", small_suite, "--backend", backend)
     assert result.exit_code == 1
     assert "fail (value)" in result.stdout
@@ -61,7 +52,7 @@ def test_a_wrong_backend_exits_1_with_its_first_failures(small_suite: Path) -> N
 
 
 def test_failures_of_one_sort_are_shown_once(small_suite: Path) -> None:
-    backend = f"{BACKENDS}:WrongShape"
+    backend = f"{WRONG}:WrongShape"
     result = opcert("certify", "--suite", small_suite, "--backend", backend)
     assert result.stdout.count("fail (shape)") == 1
     assert "alike" in result.stdout
@@ -118,7 +109,7 @@ def test_a_folder_that_cannot_be_written_costs_no_run(
 
 
 def test_stopping_at_the_first_failure(small_suite: Path) -> None:
-    backend = f"{BACKENDS}:WrongShape"
+    backend = f"{WRONG}:WrongShape"
     result = opcert("certify", "--suite", small_suite, "--backend", backend, "-x")
     assert result.exit_code == 1
     assert "not-run" in result.stdout
@@ -149,10 +140,10 @@ def test_results_never_go_into_the_suite(small_suite: Path) -> None:
     [
         (["--backend", "refrence"], "did you mean 'reference'?"),
         (["--backend", "no_such_module:Backend"], "cannot be imported"),
-        (["--backend", f"{BACKENDS}:RejectsEverythin"], "did you mean 'RejectsEverything'?"),
+        (["--backend", f"{WRONG}:RejectsEverythin"], "did you mean 'RejectsEverything'?"),
         (["--backend", "missing.py:Backend"], "cannot be imported"),
-        (["--backend", f"{BACKENDS}:Inputs"], "is no backend|cannot be made"),
-        (["--backend", f"{BACKENDS}:Right", "--backend-option", "device=GPU"], "cannot be made"),
+        (["--backend", f"{WRONG}:Inputs"], "is no backend|cannot be made"),
+        (["--backend", f"{WRONG}:Right", "--backend-option", "device=GPU"], "cannot be made"),
         (["--backend-option", "device"], "expected KEY=VALUE"),
         (["--backend-option", "a=1", "--backend-option", "a=2"], "'a' stands twice, with '1'"),
         (["--suite", "no-such-folder"], "opcert generate"),
@@ -216,30 +207,23 @@ def test_schema_is_json() -> None:
 
 
 def test_the_installed_command_runs_in_an_empty_folder(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--operator", "directml/*"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    code, _, stderr = opcert_program("certify", "--operator", "directml/*", cwd=tmp_path)
+    assert code == 0, stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_an_interrupt_exits_130_without_a_traceback(tmp_path: Path) -> None:
-    (tmp_path / "interrupting.py").write_text(
-        "class Backend:\n"
-        "    name, version = 'interrupting', '1'\n"
-        "    def run(self, operator, inputs, attributes):\n"
-        "        raise KeyboardInterrupt\n"
-    )
-    backend = f"{tmp_path / 'interrupting.py'}:Backend"
-    result = opcert("certify", "--in-process", "--backend", backend)
+def test_an_interrupt_exits_130_without_a_traceback() -> None:
+    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=interrupt"
+    result = opcert("certify", "--in-process", *backend)
     assert result.exit_code == 130
     assert "interrupted" in result.stderr
 
 
 def test_no_colour_is_honoured(small_suite: Path) -> None:
     environment = {**os.environ, "NO_COLOR": "1", "FORCE_COLOR": ""}
-    command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--suite", str(small_suite)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert "\x1b[" not in done.stdout
+    code, stdout, _ = opcert_program("certify", "--suite", small_suite, env=environment)
+    assert code == 0
+    assert "\x1b[" not in stdout
 
 
 def test_backends_are_listed_with_what_they_say_of_each_operator() -> None:

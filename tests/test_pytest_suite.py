@@ -15,9 +15,8 @@ from opcert.generator import certify
 from opcert.generator.suite.suite import Suite
 from opcert.generator.suite.writing import write_suite
 from tests import wrong_backends
+from tests.command_line import WRONG
 from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, files, reseal
-
-BACKENDS = Path(__file__).with_name("wrong_backends.py")
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +68,7 @@ def test_a_faulty_backend_fails_the_same_cases_both_ways(
     verdicts = certify(getattr(wrong_backends, name)(), suite).verdicts
     failed = {(v.case, v.kind) for v in verdicts if v.status == "fail"}
     report = tmp_path / "junit.xml"
-    done = pytest_on(suite, "--backend", f"{BACKENDS}:{name}", "-q", f"--junitxml={report}")
+    done = pytest_on(suite, "--backend", f"{WRONG}:{name}", "-q", f"--junitxml={report}")
     assert done.returncode == 1
     assert failed
     assert {case for case, _ in failures(report)} <= {case for case, _ in failed}
@@ -86,7 +85,7 @@ def test_the_reference_passes_every_case_that_decides(suite: Path) -> None:
 
 
 def test_cases_declined_without_a_word_fail_the_session(suite: Path) -> None:
-    done = pytest_on(suite, "--backend", f"{BACKENDS}:DeclinesHighRanks", "-q")
+    done = pytest_on(suite, "--backend", f"{WRONG}:DeclinesHighRanks", "-q")
     assert done.returncode == 1
     assert "FAILED (undeclared) dml-split/" in done.stdout
 
@@ -151,14 +150,14 @@ def test_within_one_process_the_reference_passes(inside: Inside) -> None:
 
 
 def test_within_one_process_wrong_backends_fail(inside: Inside) -> None:
-    assert inside("--backend", f"{BACKENDS}:ThroughFloat16") == 1
-    assert inside("--backend", f"{BACKENDS}:DeclinesHighRanks") == 1
+    assert inside("--backend", f"{WRONG}:ThroughFloat16") == 1
+    assert inside("--backend", f"{WRONG}:DeclinesHighRanks") == 1
 
 
 def test_a_backend_that_declines_everything_fails_the_session(
     inside: Inside, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert inside("--backend", f"{BACKENDS}:SupportsNothing") == 1
+    assert inside("--backend", f"{WRONG}:SupportsNothing") == 1
     assert "nothing was verified" in capsys.readouterr().out
 
 
@@ -178,7 +177,7 @@ def test_a_claim_decides_what_counts(
 ) -> None:
     claim = tmp_path / "claim.yaml"
     claim.write_text(CLAIM.format(type=claimed))
-    arguments = ["--backend", f"{BACKENDS}:ThroughFloat16", "--claim", str(claim)]
+    arguments = ["--backend", f"{WRONG}:ThroughFloat16", "--claim", str(claim)]
     assert inside(*arguments, "-k", "valid") == code
 
 
@@ -187,7 +186,7 @@ def test_a_waived_failure_does_not_fail_the_session(
 ) -> None:
     waivers = tmp_path / "waivers.yaml"
     waivers.write_text(WAIVER.format(type="f32"))
-    arguments = ["--backend", f"{BACKENDS}:ThroughFloat16", "--waivers", str(waivers)]
+    arguments = ["--backend", f"{WRONG}:ThroughFloat16", "--waivers", str(waivers)]
     assert inside(*arguments, "-k", "valid-f32 or valid-f16", "-rs") == 0
     assert "waived (" in capsys.readouterr().out
     assert inside(*arguments, "-k", "valid-f32") == 1

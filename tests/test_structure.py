@@ -16,6 +16,7 @@ ROOMS = [
     "errors",
     "given_files",
     "python_files",
+    "template_environment",
     "arrays",
     "specification",
     "cases",

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from opcert.generator.errors import OpcertError
 from opcert.generator.pages.operator_page import operator_page
@@ -17,6 +17,7 @@ from opcert.generator.specification.files import SpecFile
 from opcert.generator.suite.emit import Files
 from opcert.generator.suite.suite import Suite
 from opcert.generator.suite.writing import files_in, replace_folder
+from opcert.generator.template_environment import template_environment
 
 # What each page says near its beginning, so that it can be told from the files of others.
 MARK = '<meta name="generator" content="opcert docs">'
@@ -76,13 +77,6 @@ def rendered(template: str, **names: Any) -> bytes:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("opcert.generator"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-    )
+    environment = template_environment()
     environment.globals |= {"page_name": page_name, "anchor": anchor}
     return environment

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from opcert.generator.arrays.calls import Tensor
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
@@ -30,6 +30,7 @@ from opcert.generator.suite.format import (
     RuleText,
     StoredArray,
 )
+from opcert.generator.template_environment import template_environment
 
 Files = Mapping[str, bytes]
 # The longest line of a literal in an emitted test.
@@ -209,14 +210,7 @@ def _index_text(index: Index) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("opcert.generator"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 -- it renders Python, not HTML
-    )
+    environment = template_environment()
     environment.filters["tensor"] = _tensor_literal
     environment.filters["literal"] = _literal
     environment.filters["docstring"] = _docstring

@@ -13,7 +13,7 @@ from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import read_spec, specs_in
 from opcert.generator.specification.references import references_in
 from opcert.generator.suite.spec_check import check_specs
-from tests.suite.test_spec_check import spec
+from tests.small_spec import spec
 
 LAW = """laws:
   - id: whole

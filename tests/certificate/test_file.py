@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from opcert.generator.verdicts.verdict import Verdict
 from opcert.generator.verdicts.waivers import Waiver
 from tests import made_certificate
 from tests import wrong_backends as wrong
+from tests.command_line import opcert_program
 from tests.faults.finding import core_suite
 from tests.made_certificate import DIGEST
 
@@ -116,15 +115,12 @@ def test_the_schema_refuses_what_the_reader_refuses(written: bytes) -> None:
 
 
 def test_the_schema_does_not_depend_on_the_process() -> None:
-    command = [sys.executable, "-m", "opcert.generator.cli", "schema", "--certificate"]
-    texts = {
-        subprocess.run(
-            command, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
-        ).stdout
+    printed = {
+        opcert_program("schema", "--certificate", env={**os.environ, "PYTHONHASHSEED": seed})
         for seed in "12"
     }
-    assert len(texts) == 1
-    assert json.loads(texts.pop()) == json_schema()
+    assert len(printed) == 1
+    assert json.loads(printed.pop()[1]) == json_schema()
 
 
 def test_odd_text_and_options_are_written_as_a_file_can_hold_them(tmp_path: Path) -> None:

@@ -12,11 +12,10 @@ from opcert.generator.certificate.certify_suite import Interrupted, OnVerdict
 from opcert.generator.errors import OpcertError
 from opcert.generator.verdicts.verdict import Verdict
 from tests import wrong_backends as wrong
+from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite
 
 SPLIT = "directml/*"
-MISBEHAVING = Path(__file__).parents[1] / "misbehaving.py"
-WRONG = Path(__file__).parents[1] / "wrong_backends.py"
 REST = "reason: r, owner: o, link: l, expires: 9999-12-31"
 
 

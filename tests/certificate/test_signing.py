@@ -13,19 +13,14 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from typer.testing import CliRunner, Result
 
 from opcert.generator.certificate.signing import PASSPHRASE, public_key, signer, wrong_signature
-from opcert.generator.cli import app
 from tests import wrong_backends as wrong
+from tests.command_line import opcert
 
 CASES = ("--operator", "directml/*", "--case", "dml-split/axis-range*")
 PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
 PLAIN = serialization.NoEncryption()
-
-
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.fixture(scope="module")

@@ -8,37 +8,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from opcert.generator import read_certificate
 from opcert.generator.certificate import submission
 from opcert.generator.certificate.entries import this_platform
 from opcert.generator.certificate.submission import submission_path, write_submission
-from opcert.generator.cli import app
 from opcert.generator.errors import OpcertError
 from opcert.generator.verification import submission_checks
 from tests import handed_in
+from tests.command_line import opcert
 from tests.handed_in import GIVEN, named, without, write, write_changed
 from tests.small_suite import contents
 
 CASES = ("--operator", "directml/*", "--case", "dml-split/axis-range*")
 
 
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("submissions") / "original"
-    folder.mkdir()
-    write(folder)
-    return folder
-
-
 @pytest.fixture
-def folder(original: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(original, tmp_path / "out"))
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path / "out").parent
 
 
 def test_an_untouched_folder_is_sound_also_where_it_is_not_conformant(folder: Path) -> None:

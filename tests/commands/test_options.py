@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from opcert.generator.cli import app
+from tests.command_line import opcert
 from tests.small_suite import GLOB, INDEX, edit_index, write
 
 HOSTILE = "\x1b[2J\x9b31mx\r\nopcert: CONFORMANT\u2028\u202e"
@@ -20,10 +20,6 @@ def unmade():
 class Misnamed(Backend):
     name = {HOSTILE!r}
 """
-
-
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.fixture

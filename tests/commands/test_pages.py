@@ -6,8 +6,8 @@ import pytest
 
 from opcert.generator.pages.site import page_name
 from opcert.generator.suite.suite import default_folder
+from tests.command_line import opcert
 from tests.faults.finding import core_suite
-from tests.test_cli import opcert
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 

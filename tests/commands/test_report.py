@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +12,8 @@ from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.certificate.file import read_certificate, write_certificate
 from opcert.generator.suite.suite import default_folder
 from tests import shown
+from tests.command_line import WRONG, opcert, opcert_program
 from tests.small_suite import contents, files
-from tests.test_cli import BACKENDS, opcert
 
 PAGE = "operators/directml-DML_OPERATOR_SPLIT.html"
 DML = ["--operator", "directml/*"]
@@ -133,7 +131,7 @@ def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> No
 def test_certify_leaves_the_report_beside_the_certificate(
     backend: str, code: int, tmp_path: Path
 ) -> None:
-    named = backend if code == 0 else f"{BACKENDS}:{backend}"
+    named = backend if code == 0 else f"{WRONG}:{backend}"
     result = opcert(
         "certify", "--backend", named, "--case", "*axis-range*", *DML, "--out", tmp_path
     )
@@ -146,7 +144,7 @@ def test_certify_leaves_the_report_beside_the_certificate(
 
 
 def test_a_run_that_was_not_finished_leaves_no_report(tmp_path: Path) -> None:
-    backend = f"{BACKENDS}:AcceptsEverything"
+    backend = f"{WRONG}:AcceptsEverything"
     result = opcert("certify", "-x", "--backend", backend, "--out", tmp_path)
     assert result.exit_code == 1
     assert set(contents(tmp_path)) == {"certificate.json"}
@@ -154,7 +152,7 @@ def test_a_run_that_was_not_finished_leaves_no_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("backend", "code"), [("Right", 0), ("ThroughFloat16", 1)])
 def test_json_is_the_certificate_and_nothing_else(backend: str, code: int, tmp_path: Path) -> None:
-    named = f"{BACKENDS}:{backend}"
+    named = f"{WRONG}:{backend}"
     result = opcert("certify", "--json", "--backend", named, *SMALL, "--out", tmp_path)
     assert result.exit_code == code
     assert result.stdout == (tmp_path / "certificate.json").read_text()
@@ -181,9 +179,9 @@ def test_no_color_is_honoured_also_where_colour_is_asked_for(no_colour: bool) ->
     environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"FORCE_COLOR": "1"}
     if no_colour:
         environment["NO_COLOR"] = "1"
-    command = [sys.executable, "-m", "opcert.generator.cli", "certify", *SMALL]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    coloured = re.search(r"\x1b\[[\d;]*3\d", done.stdout + done.stderr)
+    code, stdout, stderr = opcert_program("certify", *SMALL, env=environment)
+    assert code == 0
+    coloured = re.search(r"\x1b\[[\d;]*3\d", stdout + stderr)
     assert (coloured is None) is no_colour
 
 

@@ -1,47 +1,17 @@
 """`opcert certify --resume`, as a user sees it: what it goes on from, and what it refuses."""
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
-from typer.testing import CliRunner, Result
-
 from opcert.generator.certificate.file import read_certificate
-from opcert.generator.cli import app
+from tests.command_line import WRONG, interrupts, opcert, opcert_program
 
 SPLIT = "directml/*"
-MISBEHAVING = Path(__file__).parents[1] / "misbehaving.py"
-WRONG = Path(__file__).parents[1] / "wrong_backends.py"
-
-
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
-
-
-def interrupted(*arguments: str | Path) -> tuple[int, str, str]:
-    """Run `opcert certify` as a user does who may interrupt it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "opcert.generator.cli", "certify", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        # In the background a shell has its commands ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    return done.returncode, done.stdout, done.stderr
-
-
-def interrupting_backend(tmp_path: Path) -> tuple[str | Path, ...]:
-    options = ("--backend-option", f"trace={tmp_path / 'trace'}")
-    return "--backend", f"{MISBEHAVING}:Interrupts", *options, "--case", "dml-split/valid-f32-*"
 
 
 def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
-    arguments = *interrupting_backend(tmp_path), "--out", tmp_path / "out"
-    code, _, _ = interrupted(*arguments)
+    arguments = *interrupts(tmp_path), "--out", tmp_path / "out"
+    code, _, _ = opcert_program("certify", *arguments)
     assert code == 130
     former = read_certificate(tmp_path / "out" / "certificate.json")
     assert 0 < former.counts["not-run"] < len(former.verdicts)

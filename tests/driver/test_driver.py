@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
-from opcert.generator.cli import app
 from opcert.generator.exploration.explore import explore
 from opcert.generator.isolation.messages import line_of, packed
+from tests.command_line import opcert
 
 SOURCE = Path(__file__).parents[1] / "driver" / "driver.cpp"
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
@@ -26,10 +25,6 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = ["c++", "-std=c++17", "-O1", *strict, "-o", str(target), str(SOURCE)]
     subprocess.run(command, check=True)
     return target
-
-
-def opcert(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments)
 
 
 def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:

@@ -7,22 +7,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
 from opcert.generator.arrays.element_types import Array
-from opcert.generator.cli import app
 from opcert.generator.errors import BackendError, OpcertError, SpecError
 from opcert.generator.exploration.explore import explore
 from opcert.generator.exploration.search import Explored, Search
+from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.catalogue import FAULTS
 from tests.faults.exploring import at_random, explored
 from tests.faults.fault import OPERATORS, SLICE, the_right_one
-from tests.suite.test_spec_check import spec
+from tests.small_spec import spec
 from tests.wrong_backends import Right, SupportsNothing
 
 pytestmark = pytest.mark.slow
 
-BACKENDS = Path(__file__).parents[1] / "wrong_backends.py"
 SPLITS = "openvino/VariadicSplit-1"
 MINUTES = 0.25
 
@@ -184,13 +182,9 @@ def test_a_wrong_call_is_told(backend: str, more: Any, error: type[OpcertError])
         list(explore(backend, **more))
 
 
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["explore", *map(str, arguments)])
-
-
 def test_the_command_exits_0_with_a_line_for_each_operator(tmp_path: Path) -> None:
     spec(tmp_path)
-    result = opcert("--specs", tmp_path, "--minutes", "0.02")
+    result = opcert("explore", "--specs", tmp_path, "--minutes", "0.02")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("example/Take-1: ")
     assert result.stdout.endswith("calls tried, nothing found\n")
@@ -198,7 +192,7 @@ def test_the_command_exits_0_with_a_line_for_each_operator(tmp_path: Path) -> No
 
 def test_the_command_exits_1_with_what_shows_the_finding() -> None:
     options = "--minutes", "0.1", "--operator", "*Split-1"
-    result = opcert("--backend", f"{BACKENDS}:ReturnsOneOutput", *options)
+    result = opcert("explore", "--backend", f"{WRONG}:ReturnsOneOutput", *options)
     assert result.exit_code == 1
     assert "found (count): 1 outputs; expected 2" in result.stdout
     program = result.stdout.partition("```python\n")[2].partition("```")[0]
@@ -217,7 +211,7 @@ def test_the_command_exits_1_with_what_shows_the_finding() -> None:
     ],
 )
 def test_a_wrong_command_exits_2(arguments: tuple[str, str]) -> None:
-    assert opcert(*arguments).exit_code == 2
+    assert opcert("explore", *arguments).exit_code == 2
 
 
 def test_the_command_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,18 +219,12 @@ def test_the_command_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder.mkdir()
     spec(tmp_path)
     monkeypatch.chdir(folder)
-    assert opcert("--specs", tmp_path, "--minutes", "0.02").exit_code == 0
+    assert opcert("explore", "--specs", tmp_path, "--minutes", "0.02").exit_code == 0
     assert not list(folder.iterdir())
 
 
-def test_an_interrupted_command_exits_130(tmp_path: Path) -> None:
-    (tmp_path / "interrupting.py").write_text(
-        "class Backend:\n"
-        "    name, version = 'interrupting', '1'\n"
-        "    def run(self, operator, inputs, attributes):\n"
-        "        raise KeyboardInterrupt\n"
-    )
-    backend = f"{tmp_path / 'interrupting.py'}:Backend"
-    result = opcert("--backend", backend, "--operator", SPLITS, "--in-process")
+def test_an_interrupted_command_exits_130() -> None:
+    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=interrupt"
+    result = opcert("explore", *backend, "--operator", SPLITS, "--in-process")
     assert result.exit_code == 130
-    assert "1 calls tried, nothing found" in result.stdout
+    assert "calls tried, nothing found" in result.stdout

@@ -1,7 +1,6 @@
 """Exploring a backend in a process of its own: what ends that process is found and shown."""
 
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -18,13 +17,12 @@ from opcert.generator.errors import BackendError, OpcertError
 from opcert.generator.exploration.explore import explore
 from opcert.generator.exploration.search import Explored, Finding
 from opcert.generator.exploration.snippets import python_of
+from tests.command_line import MISBEHAVING, WRONG, started
 from tests.wrong_backends import Right
 
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parents[1]
-MISBEHAVING = f"{HERE / 'misbehaving.py'}:"
-WRONG = f"{HERE / 'wrong_backends.py'}:"
 DML = "directml/DML_OPERATOR_SPLIT"
 
 
@@ -73,7 +71,7 @@ def _no_process_is_left() -> Iterator[None]:
 def test_a_crash_is_found_made_small_and_shown(
     how: str, text: str, code: int, tmp_path: Path
 ) -> None:
-    backend = f"{MISBEHAVING}Misbehaves"
+    backend = f"{MISBEHAVING}:Misbehaves"
     finding = found(backend, options={"how": how}, minutes=0.1)
     assert finding.difference.kind == "crash"
     assert text in finding.difference.text
@@ -85,7 +83,7 @@ def test_a_crash_is_found_made_small_and_shown(
 
 
 def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
-    backend = f"{MISBEHAVING}Misbehaves"
+    backend = f"{MISBEHAVING}:Misbehaves"
     finding = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.05)
     assert finding.difference.kind == "hang"
     assert "no answer within 1 s" in finding.difference.text
@@ -140,14 +138,14 @@ def test_nothing_is_found_of_a_driver_that_behaves() -> None:
 def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
     name: str, kind: str | None
 ) -> None:
-    finding = alone(f"{WRONG}{name}", minutes=0.03).finding
+    finding = alone(f"{WRONG}:{name}", minutes=0.03).finding
     assert (finding and finding.difference.kind) == kind
 
 
 def test_the_other_operators_are_explored_behind_a_hang() -> None:
     options = {"how": "sleep"}
     first, second = explore(
-        f"{MISBEHAVING}Misbehaves", options=options, operator="*[BV]*", minutes=0.05, timeout=1
+        f"{MISBEHAVING}:Misbehaves", options=options, operator="*[BV]*", minutes=0.05, timeout=1
     )
     assert first.finding is not None
     assert second.tried
@@ -155,7 +153,7 @@ def test_the_other_operators_are_explored_behind_a_hang() -> None:
 
 def test_what_cannot_be_made_again_is_told_behind_the_finding(tmp_path: Path) -> None:
     options = {"trace": str(tmp_path / "lost")}
-    explored = explore(f"{MISBEHAVING}IsLost", options=options, operator=DML)
+    explored = explore(f"{MISBEHAVING}:IsLost", options=options, operator=DML)
     finding = next(explored).finding
     assert finding is not None
     assert (finding.difference.kind, finding.repeatable) == ("crash", False)
@@ -164,26 +162,20 @@ def test_what_cannot_be_made_again_is_told_behind_the_finding(tmp_path: Path) ->
 
 
 def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "opcert.generator.cli", "explore", "--operator", DML]
-    command += ["--backend", f"{MISBEHAVING}Interrupts"]
-    run = subprocess.Popen(
-        [*command, "--backend-option", f"trace={tmp_path / 'trace'}"],
-        stdout=subprocess.PIPE,
-        text=True,
-        # In the background a shell has its commands ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    started: set[psutil.Process] = set()
-    with run:
+    options = "--backend-option", f"trace={tmp_path / 'trace'}"
+    children: set[psutil.Process] = set()
+    with started(
+        "explore", "--operator", DML, "--backend", f"{MISBEHAVING}:Interrupts", *options
+    ) as run:
         while run.poll() is None:
             with suppress(psutil.NoSuchProcess):
-                started.update(psutil.Process(run.pid).children(recursive=True))
+                children.update(psutil.Process(run.pid).children(recursive=True))
             time.sleep(0.02)
         told, _ = run.communicate()
     assert run.returncode == 130
     assert "nothing found" in told
-    assert started
-    assert not any(each.is_running() for each in started)
+    assert children
+    assert not any(each.is_running() for each in children)
 
 
 def test_a_driver_needs_a_process_of_its_own() -> None:

@@ -12,7 +12,7 @@ from opcert.generator.run.stage import Stage
 from opcert.generator.specification.files import read_spec, specs_in
 from opcert.generator.specification.references import references_in
 from tests.faults.fault import OPERATORS
-from tests.suite.test_spec_check import spec
+from tests.small_spec import spec
 from tests.wrong_backends import Right
 
 REFERENCES = references_in(None)

@@ -10,15 +10,13 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from opcert.generator import backends, configurations
 from opcert.generator.backends import load
 from opcert.generator.backends.reference import Reference
 from opcert.generator.certificate.file import read_certificate
-from opcert.generator.cli import app
 from opcert.generator.errors import BackendError
-from tests.commands.test_resume import MISBEHAVING, interrupted, interrupting_backend
+from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
 
 HERE = f"{Path(__file__).resolve()}"
 CASE = "dml-split/axis-range*"
@@ -68,10 +66,6 @@ class Alike(Several):
 
 class AllAgain(Several):
     configurations: ClassVar = {"device": ["all"]}
-
-
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.mark.parametrize("isolated", [None, False])
@@ -178,9 +172,9 @@ def test_without_out_each_answer_is_printed() -> None:
 
 
 def test_an_interrupt_ends_them_all_and_each_goes_on(tmp_path: Path) -> None:
-    given = (*interrupting_backend(tmp_path), "--backend-option", "which=all")
+    given = (*interrupts(tmp_path), "--backend-option", "which=all")
     arguments = (*given, "--out", tmp_path / "out")
-    code, said, _ = interrupted(*arguments)
+    code, said, _ = opcert_program("certify", *arguments)
     assert code == 130
     told = "3 configurations: which=one conformant; which=other interrupted; which=last not begun"
     assert said.splitlines()[-1] == told

@@ -5,9 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from opcert.generator.cli import app
+from tests.command_line import opcert
 
 MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
 
@@ -15,7 +14,7 @@ MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
 def checked(how: str, *more: str) -> tuple[int, list[str]]:
     """The exit code, and each line that does not say ok."""
     command = shlex.join([sys.executable, str(MISBEHAVING), how])
-    done = CliRunner().invoke(app, ["driver-check", command, *more])
+    done = opcert("driver-check", command, *more)
     lines = done.stdout.splitlines()
     assert any(line.startswith("ok ") for line in lines) or done.exit_code
     return done.exit_code, [line for line in lines if not line.startswith("ok ")]
@@ -102,7 +101,7 @@ def test_what_knows_no_operator_is_no_answer() -> None:
     ],
 )
 def test_a_wrong_call_exits_2(arguments: list[str], told: str) -> None:
-    done = CliRunner().invoke(app, ["driver-check", *arguments])
+    done = opcert("driver-check", *arguments)
     assert done.exit_code == 2
     assert told in done.stderr
     assert not done.stdout

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -20,11 +18,10 @@ from opcert.generator.isolation.supervised import Supervised
 from opcert.generator.run.freed_memory import FILL
 from opcert.generator.verdicts.verdict import Verdict
 from tests import wrong_backends
+from tests.command_line import MISBEHAVING, WRONG, started
 from tests.faults.finding import core_suite
 
 HERE = Path(__file__).parents[1]
-MISBEHAVING = HERE / "misbehaving.py"
-WRONG = HERE / "wrong_backends.py"
 SLEEPS = "import time; time.sleep(600)"
 # A few valid calls, of ranks 2 to 4.
 CASES = "dml-split/valid-f32-[234]-*"
@@ -223,16 +220,8 @@ def test_an_option_that_is_no_plain_value_is_told() -> None:
 
 
 def test_an_interrupt_writes_what_was_reached_and_leaves_no_process(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--out", str(tmp_path)]
-    command += ["--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=sleep"]
-    run = subprocess.Popen(
-        [*command, "--case", CASES],
-        stderr=subprocess.PIPE,
-        text=True,
-        # In the background a shell has its commands ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    with run:
+    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=sleep"
+    with started("certify", "--out", tmp_path, *backend, "--case", CASES) as run:
         assert run.stderr is not None
         # The first case has its verdict.
         assert run.stderr.readline().startswith("1/")

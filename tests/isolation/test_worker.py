@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from opcert.generator.cli import app
 from opcert.generator.suite.writing import write_suite
+from tests.command_line import opcert
 from tests.small_suite import OPERATOR, files
 
 
@@ -105,7 +104,7 @@ def test_an_odd_introduction_is_told(
 ) -> None:
     call = ["--suite", str(suite), "--backend", f"{__file__}:{odd.__name__}", *in_process]
     made = ["--backend-option", "device=all", "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, ["certify", *call, *made])
+    result = opcert("certify", *call, *made)
     assert result.exit_code == 2
     assert TOLD[odd] in result.stderr
     assert result.stderr.count("\n") == 1

@@ -1,9 +1,7 @@
 """The pages as HTML: well formed, every link leads somewhere, nothing in a spec becomes markup."""
 
 import re
-from dataclasses import dataclass, field
 from functools import cache
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
@@ -15,10 +13,9 @@ from opcert.generator.pages.operator_page import factor_id, operator_page
 from opcert.generator.pages.site import MARK, anchor, page_name, pages_of, write_pages
 from opcert.generator.specification.files import specs_in
 from opcert.generator.suite.suite import Suite
+from tests.parsed_pages import parsed
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs
-
-VOID = {"meta", "br", "input", "wbr"}
 
 
 @cache
@@ -31,44 +28,6 @@ def pages() -> dict[str, str]:
     """The pages of the operators that come with opcert, by file name."""
     found = pages_of([spec(name) for name in SPECS], suite())
     return {name: data.decode() for name, data in found.items()}
-
-
-@dataclass
-class Page(HTMLParser):
-    """What stands in a page; a tag that is not closed in its place is an error."""
-
-    open: list[str] = field(default_factory=list)
-    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    text: str = ""
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        assert len(given) == len(attrs), f"an attribute of {tag} stands twice"
-        self.tags.append((tag, given))
-        self.ids += [value for value in (given.get("id"),) if value]
-        self.links += [value for value in (given.get("href"),) if value]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-@cache
-def parsed(text: str) -> Page:
-    page = Page()
-    page.feed(text)
-    page.close()
-    assert not page.open
-    return page
 
 
 each_page = pytest.mark.parametrize("name", ["index.html", *map(page_name, suite().operators)])

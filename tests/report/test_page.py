@@ -17,7 +17,7 @@ from opcert.generator.report.tallies import MARKS, tally_of
 from opcert.generator.verdicts.causes import causes
 from opcert.generator.verdicts.verdict import FAILURES, STATUSES, Verdict
 from tests import shown
-from tests.pages.test_site import Page, parsed
+from tests.parsed_pages import Page, parsed
 
 Made = Callable[[], Certificate]
 DATA = '<script type="application/json" id="verdicts">'

@@ -12,7 +12,7 @@ from opcert.generator.run.comparison import Kind
 from opcert.generator.verdicts.verdict import Status, Verdict
 from tests import shown
 from tests.made_certificate import DIGEST, OPERATOR, certificate
-from tests.pages.test_site import parsed
+from tests.parsed_pages import parsed
 
 PASS = Verdict("a/same", OPERATOR, "pass", None, "outputs", (), "")
 

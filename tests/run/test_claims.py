@@ -7,23 +7,21 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from opcert.generator import Certificate, certify
 from opcert.generator.arrays.element_types import Array
 from opcert.generator.certificate.claim_draft import draft_claim
-from opcert.generator.cli import app
 from opcert.generator.errors import SpecError
 from opcert.generator.report.terminal import answer
 from opcert.generator.run.claims import read_claim
 from tests import wrong_backends as wrong
+from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs
 
 SPLIT, PARTS = "directml/DML_OPERATOR_SPLIT", "openvino/VariadicSplit-1"
 LOW_RANKS = f"operators:\n  {PARTS}: {{ranks: [1, 2, 3, 4, 5]}}\n"
 ALL = f"operators:\n  {PARTS}: {{}}\n"
-WRONG = Path(__file__).parents[1] / "wrong_backends.py"
 
 
 class DeclinesOneBehaviour(wrong.Right):
@@ -57,10 +55,6 @@ def claiming(claim: Path, text: str, backend: object = None, operator: str = PAR
     claim.write_text(text, encoding="utf-8")
     found = backend if isinstance(backend, wrong.Right) else wrong.Right()
     return certify(found, core_suite(), operator=operator, claim=claim)
-
-
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 def test_what_is_outside_the_claim_is_not_run_and_does_not_count(claim: Path) -> None:

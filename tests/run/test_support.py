@@ -4,11 +4,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from opcert.generator.cli import app
 from opcert.generator.errors import BackendError
 from opcert.generator.run.support import misspelt, support_of, unknown_operators
+from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.suite_of_levels import OPERATOR, write_specs
 
@@ -17,10 +16,6 @@ BACKEND = """from tests.wrong_backends import Right
 class Declares(Right):
     support = {{name: {{"how": "native"}} for name in {names}}}
 """
-
-
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 def declaring(folder: Path, *names: str) -> str:

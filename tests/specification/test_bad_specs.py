@@ -4,14 +4,11 @@ A spec's leading comments list what is expected: `# expect: LINE:COLUMN: what is
 of one folder are checked together.
 """
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from opcert.generator.cli import app
+from tests.command_line import opcert, opcert_program
 
 FOLDER = Path(__file__).parents[1] / "bad_specs"
 FILES = sorted(path.relative_to(FOLDER) for path in FOLDER.rglob("*.yaml"))
@@ -34,7 +31,7 @@ def told(output: str) -> list[str]:
 
 def check(*files: Path) -> list[str]:
     """Return what `opcert check` says of `files` as it exits with 2."""
-    result = CliRunner().invoke(app, ["check", *map(str, files)])
+    result = opcert("check", *files)
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (2, "")
     return told(result.stderr)
@@ -74,7 +71,6 @@ def test_a_folder_in_the_place_of_a_file_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["several.yaml", "reference_fails.yaml"])
 def test_the_command_itself_says_it_without_a_traceback(name: str) -> None:
-    command = [sys.executable, "-m", "opcert.generator.cli", "check", name]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert told(result.stderr) == expected(Path(name))
+    code, stdout, stderr = opcert_program("check", name)
+    assert (code, stdout) == (2, "")
+    assert told(stderr) == expected(Path(name))

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
-from typer.testing import CliRunner
 
-from opcert.generator.cli import app
 from opcert.generator.specification.files import read_spec, specs_in
 from opcert.generator.specification.model import Spec
 from opcert.generator.specification.references import spec_paths
 from opcert.generator.specification.yaml_source import Source
+from tests.command_line import opcert
 
 SHIPPED = spec_paths(None)
 TAKE = Path(__file__).parents[1] / "bad_specs" / "one_slug" / "first.yaml"
@@ -24,7 +23,7 @@ TAKE = Path(__file__).parents[1] / "bad_specs" / "one_slug" / "first.yaml"
 
 @cache
 def schema() -> dict[str, Any]:
-    result = CliRunner().invoke(app, ["schema"])
+    result = opcert("schema")
     assert result.exit_code == 0
     printed: dict[str, Any] = json.loads(result.stdout)
     return printed

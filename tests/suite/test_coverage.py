@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner, Result
 
 from opcert.generator import generate
-from opcert.generator.cli import app
 from opcert.generator.report.terminal import show_coverage
 from opcert.generator.specification.files import read_spec, specs_in
 from opcert.generator.suite.coverage import Coverage, Covered, coverage_of
 from opcert.generator.suite.suite import Suite
+from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.small_suite import MANIFEST, edit
 from tests.suite_of_levels import (
@@ -164,7 +163,7 @@ def test_a_factor_without_seen_counts_as_drawn(suite: Path, specs: Path, tmp_pat
     found = counted(suite, untold)
     assert found.told == ("rank", "n", "count")
     assert missing(found)["levels"] == {"type=f32"}
-    result = opcert("--suite", suite, "--specs", untold)
+    result = opcert("coverage", "--suite", suite, "--specs", untold)
     assert "    type (as drawn: the spec does not say how it shows): i8 " in result.stdout
     assert "    rank: one " in result.stdout
 
@@ -203,12 +202,8 @@ def test_the_share_of_an_operator_is_its_least(suite: Path, specs: Path) -> None
     assert Covered("nothing to be", 0, ()).share == 1
 
 
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["coverage", *map(str, arguments)])
-
-
 def test_a_whole_suite_exits_0(whole: Path, specs: Path) -> None:
-    result = opcert("--suite", whole, "--specs", specs)
+    result = opcert("coverage", "--suite", whole, "--specs", specs)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{OPERATOR}: 100%\n")
     assert "missing" not in result.stdout
@@ -218,7 +213,7 @@ def test_a_whole_suite_exits_0(whole: Path, specs: Path) -> None:
 
 def test_what_is_missing_exits_1_and_is_named(suite: Path, specs: Path) -> None:
     take_out(suite, valid(rank=2, n=1))
-    result = opcert("--suite", suite, "--specs", specs)
+    result = opcert("coverage", "--suite", suite, "--specs", specs)
     assert result.exit_code == 1
     assert f"{OPERATOR}: 83.3%\n" in result.stdout
     assert "missing: rank=two n=one\n" in result.stdout
@@ -242,12 +237,12 @@ def test_what_is_nearly_all_is_not_called_100_percent() -> None:
     ],
 )
 def test_nothing_to_count_exits_2(whole: Path, arguments: tuple[str, ...], told: str) -> None:
-    result = opcert("--suite", whole, *arguments)
+    result = opcert("coverage", "--suite", whole, *arguments)
     assert result.exit_code == 2
     assert told in result.stderr.replace("\n", " ")
 
 
 def test_a_folder_that_is_no_suite_exits_2(tmp_path: Path) -> None:
-    result = opcert("--suite", tmp_path)
+    result = opcert("coverage", "--suite", tmp_path)
     assert result.exit_code == 2
     assert "opcert generate" in result.stderr.replace("\n", " ")

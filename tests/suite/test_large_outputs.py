@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from opcert.generator import certify, generate
 from opcert.generator.arrays.element_types import Array
-from opcert.generator.cli import app
 from opcert.generator.errors import SuiteError
 from opcert.generator.suite.format import DigestedArray, IndexedCase, StoredArray
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Suite
+from tests.command_line import opcert
 from tests.small_suite import INDEX, edit_index, files
 from tests.small_suite import OPERATOR as SPLIT
 from tests.wrong_backends import Attributes, Inputs, Right
@@ -169,7 +169,7 @@ def test_without_its_spec_the_rest_of_the_suite_can_be_read(folder: Path) -> Non
 def certified(*arguments: str | Path) -> Result:
     backend = f"{__file__}:Takes"
     command = ["certify", "--backend", backend, *arguments]
-    return CliRunner().invoke(app, [str(each) for each in command])
+    return opcert(*command)
 
 
 def test_the_command_line_exits_2_without_the_spec(folder: Path) -> None:

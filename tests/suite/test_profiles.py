@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from opcert.generator import certify, generate
 from opcert.generator.arrays.calls import MOST_ELEMENTS
 from opcert.generator.cases.cases import cases_of
 from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cli import app
 from opcert.generator.specification.files import read_spec, specs_in
+from tests.command_line import opcert
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +45,7 @@ def generated(specs: Path | None, profile: str, operator: str, out: Path) -> Pat
     """The suite of a profile, as the command line writes it."""
     command = ["generate", "--profile", profile, "--operator", operator, "--out", str(out)]
     found = [] if specs is None else ["--specs", str(specs)]
-    result = CliRunner().invoke(app, [*command, *found])
+    result = opcert(*command, *found)
     assert result.exit_code == 0, result.stderr
     return out
 

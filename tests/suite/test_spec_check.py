@@ -1,33 +1,17 @@
 """The check of whole specs: what their cases exercise, and what no case reaches."""
 
-import shutil
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from opcert.generator.cli import app
 from opcert.generator.errors import SpecError
 from opcert.generator.report.terminal import show_counts
 from opcert.generator.suite.spec_check import RuleCounts, check_specs
+from tests.command_line import opcert
 from tests.shipped import SPECS
-
-FOLDER = Path(__file__).parents[1] / "bad_specs"
-TAKE = (FOLDER / "one_slug" / "first.yaml").read_text().replace("../take.py", "take.py")
-
-
-def spec(folder: Path, *changes: tuple[str, str], name: str = "take") -> Path:
-    """Write the small valid spec with `changes` beside its reference."""
-    text = TAKE
-    for old, new in changes:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    shutil.copy(FOLDER / "take.py", folder)
-    path = folder / f"{name}.yaml"
-    path.write_text(text)
-    return path
+from tests.small_spec import spec
 
 
 def texts(path: Path) -> list[str]:
@@ -44,7 +28,7 @@ def test_a_right_spec_gives_the_cases_behind_each_rule(tmp_path: Path) -> None:
 
 
 def test_a_shipped_spec_is_right() -> None:
-    result = CliRunner().invoke(app, ["check", str(SPECS["DML_OPERATOR_SPLIT"])])
+    result = opcert("check", str(SPECS["DML_OPERATOR_SPLIT"]))
     assert result.exit_code == 0, result.stderr
     assert "rules, each exercised" in result.stdout
 

@@ -8,20 +8,18 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from opcert.generator import Certificate, certify
-from opcert.generator.cli import app
 from opcert.generator.errors import SpecError
 from opcert.generator.report.terminal import answer
 from opcert.generator.run.comparison import Kind
 from opcert.generator.verdicts.verdict import KINDS, Status, Verdict
 from opcert.generator.verdicts.waivers import Waivers, read_waivers
 from tests import wrong_backends as wrong
+from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
 
 SPLIT = "directml/DML_OPERATOR_SPLIT"
-WRONG = Path(__file__).parents[1] / "wrong_backends.py"
 REST = "reason: r, owner: o, link: l, expires: 9999-12-31"
 
 
@@ -33,10 +31,6 @@ def file(tmp_path: Path) -> Path:
 def waiving(file: Path, text: str, backend: Callable[[], wrong.Right]) -> Certificate:
     file.write_text(text)
     return certify(backend(), core_suite(), operator=SPLIT, waivers=file)
-
-
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 def told(file: Path, text: str, *arguments: str) -> str:

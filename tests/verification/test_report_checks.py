@@ -1,39 +1,25 @@
 """The files beside a certificate: just those that opcert makes of it, and in its form."""
 
 import re
-import shutil
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from opcert.generator.certificate.submission import write_submission
-from opcert.generator.cli import app
 from opcert.generator.report.files import report_of
 from tests import handed_in
 from tests import wrong_backends as wrong
+from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.handed_in import GIVEN, named, without, write, write_changed
 from tests.suite_of_levels import write_specs
 
 
-def opcert(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("submissions") / "original"
-    folder.mkdir()
-    write(folder)
-    return folder
-
-
 @pytest.fixture
-def folder(original: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(original, tmp_path / "out"))
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path / "out").parent
 
 
 def forged(name: str, text: str = "forged") -> Callable[[Path], object]:

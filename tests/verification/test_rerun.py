@@ -3,20 +3,14 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from opcert.generator.cli import app
 from opcert.generator.verification.rerun import sample
 from tests import handed_in
+from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
 from tests.handed_in import write
 
 DECLARES = f"{Path(handed_in.__file__)}:Declares"
-WRONG = Path(__file__).parents[1] / "wrong_backends.py"
-
-
-def opcert(*arguments: str | Path | int) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 def test_the_same_backend_agrees(tmp_path: Path) -> None:

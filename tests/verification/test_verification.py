@@ -15,12 +15,12 @@ from opcert.generator.verification.flaws import Flaw
 from opcert.generator.verification.verification import flaws_of, regenerated
 from tests import handed_in
 from tests import wrong_backends as wrong
+from tests.command_line import MISBEHAVING
 from tests.faults.finding import core_suite
 from tests.handed_in import changed
 from tests.suite_of_levels import OPERATOR, write_specs
 from tests.tamperings import TAMPERINGS, having, verdict, waiver
 
-MISBEHAVING = Path(__file__).parents[1] / "misbehaving.py"
 BACKENDS = [
     each
     for each in vars(wrong).values()

@@ -1,0 +1,45 @@
+"""The command line as a user calls it: within this process, or as a program of its own."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner, Result
+
+from opcert.generator.cli import app
+
+# Files of backends, to be named on the command line.
+WRONG = Path(__file__).with_name("wrong_backends.py")
+MISBEHAVING = Path(__file__).with_name("misbehaving.py")
+
+
+def opcert(*arguments: str | Path | int) -> Result:
+    """Call opcert within this process."""
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def started(*arguments: str | Path, **how: Any) -> subprocess.Popen[str]:
+    """Start opcert as a program that can be interrupted; `how` as for `subprocess.Popen`."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "opcert.generator.cli", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # In the background a shell has its commands ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        **how,
+    )
+
+
+def opcert_program(*arguments: str | Path, **how: Any) -> tuple[int, str, str]:
+    """Run opcert as a program; return its exit code and what it wrote to stdout and stderr."""
+    with started(*arguments, **how) as program:
+        stdout, stderr = program.communicate(timeout=120)
+    return program.returncode, stdout, stderr
+
+
+def interrupts(tmp_path: Path) -> tuple[str | Path, ...]:
+    options = ("--backend-option", f"trace={tmp_path / 'trace'}")
+    return "--backend", f"{MISBEHAVING}:Interrupts", *options, "--case", "dml-split/valid-f32-*"
