@@ -1,7 +1,9 @@
 """The command line: what each command is called, takes, and calls."""
 
+import sys
 from functools import partial
 from pathlib import Path
+from traceback import print_exc
 from typing import Annotated
 
 import typer
@@ -13,6 +15,7 @@ from opcert.generator.commands.options import (
     FOUND,
     NOT_CONFORMANT,
     NOTHING_FOUND,
+    OWN_FAULT,
     BackendOption,
     BackendOptions,
     FeatureLevelOption,
@@ -23,6 +26,7 @@ from opcert.generator.commands.options import (
     SpecsOption,
     SuiteOption,
     TimeoutOption,
+    finite,
     reports_errors,
     say,
     say_lines,
@@ -110,7 +114,9 @@ def explore(
     backend_option: BackendOptions = None,
     operator: OperatorOption = "*",
     specs: SpecsOption = None,
-    minutes: Annotated[float, typer.Option(min=0.01, help="For all operators together.")] = 1.0,
+    minutes: Annotated[
+        float, typer.Option(min=0.01, callback=finite, help="For all operators together.")
+    ] = 1.0,
     seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
     in_process: InProcessOption = False,
     timeout: TimeoutOption = 60.0,
@@ -134,7 +140,7 @@ def explore(
             isolated=False if in_process else None,
             timeout=timeout,
         ):
-            say_lines(told(each, program_for(backend, options)))
+            say_lines(told(each, partial(program_for, backend, options)))
             found = found or each.finding is not None
     raise typer.Exit(FOUND if found else NOTHING_FOUND)
 
@@ -249,9 +255,13 @@ command()(explain)
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a fault of opcert itself is told by a traceback and exit code 70."""
     with patient_output():
-        app(windows_expand_args=False)
+        try:
+            app(windows_expand_args=False)
+        except Exception:
+            print_exc()
+            sys.exit(OWN_FAULT)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What an emitted suite needs of pytest: options, the fixture that runs a case, the last word."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from opcert.generator.run.claims import read_claim
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Suite
 from opcert.generator.verdicts.certification import Certification
-from opcert.generator.verdicts.verdict import Verdict
+from opcert.generator.verdicts.verdict import Verdict, unverified
 from opcert.generator.verdicts.waivers import Waivers, read_waivers
 
 # Statuses that do not block, and are shown as skipped.
@@ -63,6 +63,7 @@ class Run:
 
     certification: Certification
     waivers: Waivers | None = None
+    claimed: Collection[str] = ()
 
     def verdict(self, case: str) -> Verdict:
         """Return the verdict of a case, which runs now unless it has."""
@@ -146,7 +147,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin with no case run."""
+    """Begin with no case run.
+
+    Raises:
+        UsageError: the cases are to be spread over processes, none of which would see them all.
+    """
+    if config.getoption("dist", "no") != "no":
+        raise pytest.UsageError("opcert judges a run as a whole, in one process; leave out -n")
     config.stash[_RUNS] = {}
 
 
@@ -172,21 +179,23 @@ def _begun(suite: Suite, config: pytest.Config) -> Run:
     claimed = None if claim is None else read_claim(claim, suite)
     known = None if waivers is None else read_waivers(waivers, suite, options.get("device"))
     isolated = False if config.getoption("in_process") else None
-    backend = hosted(config.getoption("backend"), options, isolated)
     level = level if claimed is None else claimed.feature_level(level)
-    return Run(Certification(backend, suite, level, claimed), known)
+    backend = hosted(config.getoption("backend"), options, isolated)
+    operators = () if claimed is None else claimed.content.operators
+    return Run(Certification(backend, suite, level, claimed), known, operators)
 
 
 def last_word(config: pytest.Config) -> tuple[int, list[str]]:
     """Return what shows only when all cases have run: the exit code, and the reasons for it."""
+    lines: list[str] = []
     try:
-        verdicts = [v for run in config.stash[_RUNS].values() for v in run.verdicts()]
+        for run in config.stash[_RUNS].values():
+            verdicts = run.verdicts()
+            lines += unverified(verdicts, run.claimed) if verdicts else []
+            undeclared = [v for v in verdicts if v.status == "fail" and v.kind == "undeclared"]
+            lines += [f"FAILED (undeclared) {v.case}: {v.detail}" for v in undeclared]
     except OpcertError as error:
         return pytest.ExitCode.INTERRUPTED, [f"opcert: {error}"]
-    if verdicts and not any(v.status == "pass" or v.kind == "bits" for v in verdicts):
-        return pytest.ExitCode.TESTS_FAILED, ["nothing was verified"]
-    undeclared = [v for v in verdicts if v.status == "fail" and v.kind == "undeclared"]
-    lines = [f"FAILED (undeclared) {v.case}: {v.detail}" for v in undeclared]
     return pytest.ExitCode.TESTS_FAILED if lines else pytest.ExitCode.OK, lines
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -150,6 +152,8 @@ def test_results_never_go_into_the_suite(small_suite: Path) -> None:
         (["--operator", "x", "--specs", "no-such-folder"], "no spec in no-such-folder"),
         (["--feature-level", "9"], "feature level '9'"),
         (["--no-such-option"], "No such option"),
+        (["--timeout", "nan"], "Invalid value for '--timeout'"),
+        (["--timeout", "inf"], "found inf; expected a number of seconds"),
         (["--case", "a", "--case", "b"], "--case: found 2 times; expected once"),
         (["--suite", "a", "--suite=b"], "--suite: found 2 times; expected once"),
     ],
@@ -231,3 +235,12 @@ def test_backends_are_listed_with_what_they_say_of_each_operator() -> None:
     assert result.exit_code == 0
     assert "undeclared" in next(line for line in result.stdout.splitlines() if "reference" in line)
     assert "composed" in next(line for line in result.stdout.splitlines() if " torch " in line)
+
+
+def test_a_fault_of_opcert_itself_is_no_answer() -> None:
+    program = "from opcert.generator import cli; cli.app = lambda **_: 1 // 0; cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 70
+    assert "ZeroDivisionError" in done.stderr

@@ -123,6 +123,12 @@ def test_an_example_that_is_not_the_packs_is_told(tmp_path: Path) -> None:
     assert "generate the suite again" in done.stdout
 
 
+def test_a_run_is_not_spread_over_processes(suite: Path) -> None:
+    done = pytest_on(suite, "-q", "-n", "2")
+    assert done.returncode == 4
+    assert "opcert judges a run as a whole, in one process; leave out -n" in done.stderr
+
+
 Inside = Callable[..., int]
 
 

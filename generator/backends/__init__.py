@@ -14,7 +14,8 @@ from opcert.generator.python_files import module_from_file
 
 GROUP = "opcert.backends"
 # How many characters a name or a version may have.
-_NAME = 1000
+LONGEST_NAME = 1000
+A_NAME = f"printable text, {LONGEST_NAME} characters at most"
 # The value of an option that stands for each of its `configurations`.
 ALL = "all"
 # What a program in any language is named by, in front of the command that starts it.
@@ -167,11 +168,16 @@ def checked(backend: Any, name: str) -> Backend:
                 "version and run(operator, inputs, attributes)"
             )
         for part in (backend.name, backend.version):
-            if not isinstance(part, str) or not part.isprintable() or not 0 < len(part) <= _NAME:
-                text = f"found {shown(part)}; expected printable text, {_NAME} characters at most"
+            if not is_name(part):
+                text = f"found {shown(part)}; expected {A_NAME}"
                 raise BackendError(f"'{name}' is no backend: name or version: {text}")
     found: Backend = backend
     return found
+
+
+def is_name(text: object) -> bool:
+    """Whether `text` is what a backend may give as its name or version."""
+    return isinstance(text, str) and text.isprintable() and 0 < len(text) <= LONGEST_NAME
 
 
 def reuse_of(backend: object) -> str | None:

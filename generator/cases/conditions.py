@@ -8,7 +8,6 @@ from typing import Any
 from opcert.generator.arrays.calls import Call, Tensor
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import (
-    CONSTANTS,
     FUNCTIONS,
     condition,
     evaluate,
@@ -41,7 +40,7 @@ class Conditions:
 
     @cached_property
     def _fixed(self) -> dict[str, Any]:
-        return {**CONSTANTS, **self.spec.constants, **self.spec.type_sets, **self.spec.defaults}
+        return {**self.spec.fixed_names, **self.spec.defaults}
 
     @cached_property
     def _required(self) -> frozenset[str]:

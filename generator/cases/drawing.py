@@ -12,7 +12,6 @@ from opcert.generator.cases.choices import Choices, Constraint, Row, choices_of
 from opcert.generator.cases.cover import covering_array
 from opcert.generator.errors import ExpressionError, did_you_mean
 from opcert.generator.specification.expressions import (
-    CONSTANTS,
     FUNCTIONS,
     Expression,
     Functions,
@@ -46,7 +45,7 @@ class InputSpace:
 
     def __init__(self, spec: Spec, profile: str = "core") -> None:
         self._spec = spec
-        self._fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
+        self._fixed = spec.fixed_names
         self.factors = {
             name: levels_of(levels, self._fixed)
             for name, levels in spec.cases.levels(profile).items()

@@ -8,7 +8,6 @@ from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.drawing import Level, levels_of
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import (
-    CONSTANTS,
     FUNCTIONS,
     condition,
     evaluate,
@@ -24,7 +23,7 @@ class Sights:
     def __init__(self, spec: Spec, profile: str = "core") -> None:
         self.spec = spec
         self.conditions = Conditions(spec)
-        self.fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
+        self.fixed = spec.fixed_names
         self.levels = {
             factor: {level.name: level for level in levels_of(levels, self.fixed)}
             for factor, levels in spec.cases.levels(profile).items()

@@ -13,7 +13,7 @@ from opcert.generator.run.claims import ClaimContent
 from opcert.generator.run.excerpts import Excerpt
 from opcert.generator.run.support import OperatorSupport
 from opcert.generator.suite.format import Digest, Record
-from opcert.generator.verdicts.verdict import STATUSES, Status, Verdict
+from opcert.generator.verdicts.verdict import STATUSES, Status, Verdict, unverified
 from opcert.generator.verdicts.waivers import Waiver
 
 SCHEMA = 2
@@ -188,20 +188,10 @@ class Certificate(Record):
         return {status: found[status] for status in STATUSES}
 
     def _unverified(self) -> list[str]:
-        verified = {
-            v.operator
-            for v in self.verdicts
-            if v.status == "pass" or (v.status == "fail" and v.kind == "bits")
-        }
-        claimed = () if self.claim is None else self.claim.content.operators
-        in_scope = {
-            v.operator for v in self.verdicts if v.observed != "not-run" or v.operator in claimed
-        }
         if not self.verdicts:
             return [f"nothing was verified: no case matches {self._sought()}"]
-        if not verified:
-            return ["nothing was verified"]
-        return [f"nothing of {name} was verified" for name in sorted(in_scope - verified)]
+        claimed = () if self.claim is None else self.claim.content.operators
+        return unverified(self.verdicts, claimed)
 
     def _sought(self) -> str:
         """Say what was asked for, and the operator that may have been meant."""

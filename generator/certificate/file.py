@@ -109,21 +109,14 @@ def _text(path: Path) -> str:
         raise OpcertError(f"{path}: not UTF-8: found {found}; {wanted}") from None
 
 
-class _Repeating(dict[str, Any]):
-    """An object of JSON that has a key twice."""
-
-    key: str
-
-
 def _data(path: Path, text: str) -> Any:
-    repeating: list[_Repeating] = []
+    twice: list[str] = []
 
     def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = _Repeating(pairs)
+        found = dict(pairs)
         if len(found) < len(pairs):
             counts = Counter(key for key, _ in pairs)
-            found.key = next(key for key, count in counts.items() if count > 1)
-            repeating.append(found)
+            twice.extend(key for key, count in counts.items() if count > 1)
         return found
 
     try:
@@ -134,9 +127,9 @@ def _data(path: Path, text: str) -> Any:
         raise OpcertError(f"{place}: not JSON: {error.msg}; {_CHANGED}") from None
     except (ValueError, RecursionError) as error:
         raise OpcertError(f"{path}: not JSON: {error}; {_CHANGED}") from None
-    if repeating:
-        place = ".".join((*next(_places_of(repeating[-1], data, ())), repeating[-1].key))
-        raise OpcertError(f"{path}: {place}: stands twice; expected one of them; {_CHANGED}")
+    if twice:
+        text = f"the key '{twice[0]}' stands twice in an object; expected one of them"
+        raise OpcertError(f"{path}: {text}; {_CHANGED}")
     return data
 
 
@@ -145,15 +138,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{text} is no number that JSON has")
     return number
-
-
-def _places_of(wanted: object, data: Any, place: Sequence[str]) -> Iterator[Sequence[str]]:
-    if data is wanted:
-        yield place
-    items = data.items() if isinstance(data, dict) else enumerate(data)
-    for key, each in items:
-        if isinstance(each, dict | list):
-            yield from _places_of(wanted, each, (*place, str(key)))
 
 
 def differences(

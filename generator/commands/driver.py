@@ -8,6 +8,7 @@ from opcert.generator.commands.options import (
     CONFORMANT,
     NOT_CONFORMANT,
     BackendOptions,
+    finite,
     reports_errors,
     say,
     say_lines,
@@ -19,7 +20,13 @@ def driver_check(
     command: Annotated[str, typer.Argument(metavar="COMMAND", help="What starts the driver.")],
     backend_option: BackendOptions = None,
     timeout: Annotated[
-        float, typer.Option(min=0.001, metavar="SECONDS", help="For its start, and for each call.")
+        float,
+        typer.Option(
+            min=0.001,
+            metavar="SECONDS",
+            callback=finite,
+            help="For its start, and for each call.",
+        ),
     ] = 60.0,
 ) -> None:
     """Check how a driver speaks. Exit 0: all is right; 1: something is wrong; 2: a wrong call."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ParamSpec
 
@@ -18,9 +19,22 @@ if TYPE_CHECKING:
 
 CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
 NOTHING_FOUND, FOUND = 0, 1
+# What goes wrong in opcert itself is no answer.
+OWN_FAULT = 70
 INTERRUPTED = 130
 
 Parameters = ParamSpec("Parameters")
+
+
+def finite(seconds: float) -> float:
+    """Return `seconds`, which are to end.
+
+    Raises:
+        BadParameter: they do not.
+    """
+    if not isfinite(seconds):
+        raise typer.BadParameter(f"found {seconds}; expected a number of seconds")
+    return seconds
 
 
 class Profile(StrEnum):
@@ -53,7 +67,12 @@ InProcessOption = Annotated[
 ]
 TimeoutOption = Annotated[
     float,
-    typer.Option(min=0.001, metavar="SECONDS", help="For one call; a start has 300 or more."),
+    typer.Option(
+        min=0.001,
+        metavar="SECONDS",
+        callback=finite,
+        help="For one call; a start has 300 or more.",
+    ),
 ]
 SuiteOption = Annotated[
     Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")

@@ -1,7 +1,7 @@
 """Finding -> text that stands alone: Python that shows it, YAML for the examples of a spec."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from opcert.generator.arrays.element_types import Array, name_of
 from opcert.generator.cases.case import digest
@@ -27,8 +27,11 @@ _ENDS = {
 _LISTED = 64
 
 
-def told(explored: Explored, backend: str) -> str:
-    """Return what became of an operator, with what shows a finding."""
+def told(explored: Explored, backend: Callable[[], str]) -> str:
+    """Return what became of an operator, with what shows a finding.
+
+    `backend` gives the lines that make `backend`, where a program needs them.
+    """
     declined = f", {explored.declined} of them not supported" if explored.declined else ""
     line = f"{explored.operator}: {explored.tried} calls tried{declined}"
     finding = explored.finding
@@ -36,7 +39,7 @@ def told(explored: Explored, backend: str) -> str:
         return f"{line}, nothing found"
     once = "" if finding.repeatable else "; seen once, and not again on a backend made afresh"
     head = f"{line}, found ({finding.difference.kind}): {one_line(finding.difference.text)}{once}"
-    python, yaml = python_of(finding, backend), example_of(finding)
+    python, yaml = python_of(finding, backend()), example_of(finding)
     return f"{head}\n    {finding.call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from opcert.generator.errors import BackendError
+from opcert.generator.backends import A_NAME, is_name
+from opcert.generator.errors import BackendError, shown
 from opcert.generator.isolation.messages import PROTOCOL
 from opcert.generator.isolation.process import EndedError, Process
 from opcert.generator.run.support import declared_support
@@ -55,8 +56,8 @@ def mistakes(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "protocol", f"found {protocol!r}; expected {PROTOCOL}"
     for part in ("name", "version"):
         text = found.get(part)
-        if not isinstance(text, str) or not text or not text.isprintable():
-            yield part, f"found {text!r}; expected printable text"
+        if not is_name(text):
+            yield part, f"found {shown(text)}; expected {A_NAME}"
     support = found.get("support")
     if support is not None and not isinstance(support, dict):
         yield "support", f"found {support!r}; expected an object by operator, or null"

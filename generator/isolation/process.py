@@ -166,8 +166,7 @@ class Process:
             pause = _OFTEN
 
     def _look_at_memory(self) -> None:
-        if os.fstat(self._log.fileno()).st_size > _PRINTED:
-            os.ftruncate(self._log.fileno(), 0)
+        self._shorten_log()
         try:
             used = psutil.Process(self._process.pid).memory_info().rss
         except psutil.Error:
@@ -175,6 +174,14 @@ class Process:
         if self._memory and used > self._memory:
             text = f"it took {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
             raise EndedError("crash", text)
+
+    def _shorten_log(self) -> None:
+        """Forget what was printed where it takes too much room."""
+        if os.fstat(self._log.fileno()).st_size > _PRINTED:
+            os.ftruncate(self._log.fileno(), 0)
+            # The process writes where this descriptor stands: they share it.
+            os.lseek(self._log.fileno(), 0, os.SEEK_SET)
+            self._logged = 0
 
     def _ended(self) -> EndedError:
         try:
@@ -198,6 +205,7 @@ class Process:
         begin = max(self._logged if self._logged < size else 0, size - _LOGGED)
         self._logged = size
         text = os.pread(self._log.fileno(), size - begin, begin)
+        self._shorten_log()
         return text.decode(errors="replace")
 
     def leaves(self, seconds: float) -> bool:

@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, Inputs
+from opcert.generator.errors import BackendError
 from opcert.generator.isolation.introduction import handshake
 from opcert.generator.isolation.messages import PROTOCOL, Area, put, taken_back
 from opcert.generator.isolation.process import START, EndedError, Process
@@ -28,14 +29,27 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         EndedError: it does not answer.
+        BackendError: it cannot be started.
     """
-    area = Area()
-    process = Process(partial(_started, area), memory=0)
+    area, process = _begun(memory=0)
     try:
         return process.ask({"protocol": PROTOCOL, **request}, START)
     finally:
         process.end()
         os.close(area.descriptor)
+
+
+def _begun(memory: int) -> tuple[Area, Process]:
+    """Start a worker, and return it with the memory that is shared with it."""
+    try:
+        area = Area()
+        try:
+            return area, Process(partial(_started, area), memory)
+        except BaseException:
+            os.close(area.descriptor)
+            raise
+    except OSError as error:
+        raise BackendError(f"a worker cannot be started: {error.strerror or error}") from None
 
 
 def _started(area: Area, requests: int, replies: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -70,14 +84,13 @@ class Worker:
         """Start it, and have it make the backend in so many seconds.
 
         Raises:
-            BackendError: the backend cannot be made.
+            BackendError: it cannot be started, or the backend cannot be made.
         """
-        self._area = Area()
         self._number = 0
         self._changed: set[int] = set()
         self._looked: set[int] = set()
         self.dropped: list[int] = []
-        self._process = Process(partial(_started, self._area), memory)
+        self._area, self._process = _begun(memory)
         try:
             self.introduction = handshake(self._process, start, start["backend"], seconds)
         except BaseException:

@@ -92,7 +92,7 @@ def account_of(
         id=case.id,
         operator=operator.index.operator,
         why=case.why,
-        expects="rejection" if rejected else "outputs",
+        expects=case.expects,
         inputs=tuple(_tensor(operator, name, each) for name, each in case.inputs.items()),
         attributes=_attributes(case),
         outputs=tuple(_tensor(operator, f"{i}", each) for i, each in enumerate(case.outputs)),

@@ -9,7 +9,6 @@ import numpy as np
 
 from opcert.generator.cases.drawing import levels_of
 from opcert.generator.errors import OpcertError
-from opcert.generator.specification.expressions import CONSTANTS
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.model import (
     Ambiguity,
@@ -218,7 +217,7 @@ def _factor(spec: Spec, name: str) -> FactorEntry:
 def _levels(spec: Spec, levels: Levels) -> dict[str, str]:
     if not isinstance(levels, str):
         return levels
-    fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
+    fixed = spec.fixed_names
     return {level.name: "" for level in levels_of(levels, fixed)}
 
 

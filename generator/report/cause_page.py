@@ -56,8 +56,9 @@ def cause_page(
     others = [each.case for each in cause.verdicts if each is not verdict]
     excerpt = certificate.excerpts.get(case.id)
     lines = verdict.detail.splitlines()
-    printed = [line.strip() for line in lines if line.strip().startswith("printed: ")]
-    said = [line for line in lines if not line.strip().startswith(("printed: ", "in "))]
+    printed = [line.strip() for line in lines if line.startswith("    printed: ")]
+    called = f"    in {of.call(case)}"
+    said = [line for line in lines if line != called and not line.startswith("    printed: ")]
     rules = [case.rule] if case.rule else [r for r in case.rules if r == cause.rule]
     return CausePage(
         operator=cause.operator,

@@ -251,6 +251,18 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
     return tuple(value) if isinstance(value, list) else value
 
 
+def integer(expression: Expression, names: Mapping[str, Any]) -> int:
+    """Return the integer that `expression` is.
+
+    Raises:
+        ExpressionError, Inapplicable: it cannot be evaluated, or is none.
+    """
+    value = evaluate(expression, names, FUNCTIONS)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ExpressionError(f"{shown(expression.text)} is {shown(value)}; expected an integer")
+    return value
+
+
 def condition(
     expression: Expression, names: Mapping[str, Any], functions: Functions = FUNCTIONS
 ) -> bool:

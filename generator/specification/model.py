@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, TYPE_SETS
+from opcert.generator.specification.expressions import CONSTANTS
 
 
 def _as_text(value: Any) -> Any:
@@ -245,6 +246,11 @@ class Spec(Part):
             symbol: TYPE_SETS[types] if isinstance(types, str) else types
             for symbol, types in self.types.items()
         }
+
+    @cached_property
+    def fixed_names(self) -> dict[str, Any]:
+        """What names mean in every expression of the spec, whatever the call."""
+        return {**CONSTANTS, **self.constants, **self.type_sets}
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:

@@ -6,7 +6,6 @@ from typing import Any
 from opcert.generator.arrays.calls import BUILDERS
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import (
-    CONSTANTS,
     FUNCTIONS,
     evaluate,
     parse,
@@ -27,7 +26,7 @@ from opcert.generator.specification.yaml_source import KEY, SpecPath
 def table_mistakes(spec: Spec) -> Found:
     """Yield what is wrong with the names in the table of factors."""
     table = spec.cases
-    fixed = {**CONSTANTS, **spec.constants, **spec.type_sets}
+    fixed = spec.fixed_names
     known: dict[str, tuple[str, ...]] = dict.fromkeys(fixed, ())
     for factor, levels in table.factors.items():
         yield from _levels(("cases", "factors", factor), levels, known, fixed)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from opcert.generator.cases.cases import STRENGTH
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
+from opcert.generator.specification.expressions import integer, parse
 from opcert.generator.specification.model import Spec
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.rule_cases import rule_cases, valid_calls
@@ -133,7 +134,7 @@ class _Count:
 
     def types(self) -> dict[tuple[str, int], int]:
         """Count the valid calls by type and rank of the leading input, the declared ones."""
-        least, most = (int(end) for end in self.spec.leading.rank)
+        least, most = (integer(parse(end), self.spec.fixed_names) for end in self.spec.leading.rank)
         counts = Counter((case.type, case.rank) for case in self.valid)
         types = self.spec.type_sets[self.spec.leading.type]
         return {(t, r): counts[t, r] for t in types for r in range(least, most + 1)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import prod
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
@@ -76,7 +76,7 @@ class IndexedCase(Record):
     """
 
     id: str
-    expects: Annotated[str, Field(pattern="^(outputs|rejection)$")]
+    expects: Literal["outputs", "rejection"]
     rule: str | None = None
     twin: str | None = None
     ambiguity: str | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opcert.generator.cases.cases import STRENGTH, cases_of
 from opcert.generator.cases.vectors import vectors_of
-from opcert.generator.errors import OpcertError, SpecError
+from opcert.generator.errors import Mistake, OpcertError, SpecError
 from opcert.generator.specification.files import SpecFile, read_spec, specs_in
 from opcert.generator.suite.emit import Files, operator_files, suite_files
 from opcert.generator.suite.format import OperatorEntry
@@ -32,13 +32,13 @@ def suite_of(
     """
     if profile not in STRENGTH:
         known = ", ".join(STRENGTH)
-        raise OpcertError(f"profile '{profile}' cannot be generated yet; expected {known}")
+        raise OpcertError(f"profile '{profile}' is none; expected one of {known}")
     parts: list[Part] = []
-    mistakes = []
+    mistakes: list[Mistake] = []
     make = partial(_part, profile=profile, seed=seed)
     for spec, part in zip(specs, _mapped(make, [each.path for each in specs], jobs), strict=True):
-        if isinstance(part, SpecError):
-            mistakes += part.mistakes
+        if isinstance(part, list):
+            mistakes += part
         else:
             parts.append(part)
             done(spec.spec.operator)
@@ -48,8 +48,8 @@ def suite_of(
 
 
 def _mapped(
-    make: Callable[[Path], Part | SpecError], paths: Sequence[Path], jobs: int
-) -> Iterator[Part | SpecError]:
+    make: Callable[[Path], Part | list[Mistake]], paths: Sequence[Path], jobs: int
+) -> Iterator[Part | list[Mistake]]:
     if jobs <= 1:
         yield from map(make, paths)
         return
@@ -61,13 +61,13 @@ def _mapped(
         yield from (parts[path].result() for path in paths)
 
 
-def _part(path: Path, profile: str, seed: int) -> Part | SpecError:
-    """Return one operator's part; mistakes are returned, since their exception does not pickle."""
+def _part(path: Path, profile: str, seed: int) -> Part | list[Mistake]:
+    """Return one operator's part, or the mistakes in its spec."""
     try:
         spec_file = read_spec(path)
         vectors = vectors_of(spec_file, cases_of(spec_file, profile, seed))
     except SpecError as error:
-        return error
+        return error.mistakes
     return spec_file.spec.operator, *operator_files(spec_file, vectors)
 
 

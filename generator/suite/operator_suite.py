@@ -149,6 +149,10 @@ class OperatorSuite:
             if case.expects == "rejection" and not credited:
                 text = f"{case.id} must be rejected, and has no twin or no rule of the index"
                 raise contradiction(self.folder / self.entry.index, text)
+            unknown = {*case.rules, *filter(None, [case.rule])} - self.index.rules.keys()
+            if unknown:
+                text = f"{case.id} is of rules that the index does not have: {', '.join(unknown)}"
+                raise contradiction(self.folder / self.entry.index, text)
             if not set(case.free) <= case.inputs.keys():
                 text = f"{case.id} has free inputs {list(case.free)} that it does not have"
                 raise contradiction(self.folder / self.entry.index, text)

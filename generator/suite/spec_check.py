@@ -12,7 +12,7 @@ from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.laws import prove_laws
 from opcert.generator.cases.vectors import vectors_of
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse, shown
+from opcert.generator.specification.expressions import integer, parse, shown
 from opcert.generator.specification.files import SpecFile, read_specs
 from opcert.generator.specification.model import Ends
 from opcert.generator.specification.references import references_in
@@ -117,7 +117,7 @@ def _unreached_ends_of(
 ) -> Iterator[Mistake]:
     reached = [False, False]
     for names in seen:
-        least, most = (_end(end, names) for end in ends)
+        least, most = (integer(parse(end), names) for end in ends)
         for value in values_of(names[name]):
             if not least <= value <= most:
                 text = f"a valid case has {value} for '{name}', outside [{least}, {most}]"
@@ -128,13 +128,6 @@ def _unreached_ends_of(
         if not is_reached:
             text = f"no case of '{name}' reaches the boundary {shown(end)}"
             yield spec_file.mistake(place, text)
-
-
-def _end(text: str, names: Mapping[str, Any]) -> int:
-    value = evaluate(parse(text), names, FUNCTIONS)
-    if not isinstance(value, int):
-        raise ExpressionError(f"{shown(text)} is {shown(value)}; expected an integer")
-    return value
 
 
 def _ranges(spec_file: SpecFile) -> Iterator[tuple[SpecPath, str, ValuesOf, Ends]]:

@@ -11,7 +11,7 @@ from opcert.generator.run.claims import Claim
 from opcert.generator.run.comparison import Kind
 from opcert.generator.run.excerpts import Excerpt
 from opcert.generator.run.outcome import ENDINGS, Outcome
-from opcert.generator.run.rehearsal import run_vector, still_right, tireless
+from opcert.generator.run.rehearsal import repeated_calls, run_vector, still_right
 from opcert.generator.run.returned import Returned
 from opcert.generator.run.support import support_of
 from opcert.generator.suite.format import IndexedCase
@@ -80,13 +80,7 @@ class Certification:
             status, detail = out_of_scope
             return Verdict(case.id, name, status, None, "not-run", case.rules, detail), ()
         twin = self.verdict(case.twin, hold) if case.twin is not None else None
-        outcome = run_vector(self.backend, operator, case)
-        if case.expects == "rejection" and twin is not None and twin.status == "pass":
-            outcome = _and(outcome, still_right(self.backend, operator, operator.cases[twin.case]))
-        elif outcome.returned and outcome.fault is None and self._is_first(operator, case):
-            outcome = _and(outcome, tireless(self.backend, operator, case))
-            self._repeated[name] = case.id
-        outcome = anonymous(outcome)
+        outcome = anonymous(self._outcome(operator, case, twin))
         verdict = judge(name, case, outcome, twin)
         if verdict.status in FAILURES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
@@ -94,6 +88,19 @@ class Certification:
             told = f"{verdict.detail}\n    {about(operator, case)}{_printed(outcome)}"
             verdict = replace(verdict, detail=told)
         return verdict, outcome.returned
+
+    def _outcome(self, operator: OperatorSuite, case: IndexedCase, twin: Verdict | None) -> Outcome:
+        """Make the calls of a case, and those behind it in which shows what it has left."""
+        outcome = run_vector(self.backend, operator, case)
+        if outcome.observed in ENDINGS:
+            return outcome
+        if case.expects == "rejection" and twin is not None and twin.status == "pass":
+            valid = operator.cases[twin.case]
+            return _and(outcome, still_right(self.backend, operator, valid))
+        if outcome.returned and outcome.fault is None and self._is_first(operator, case):
+            outcome = _and(outcome, repeated_calls(self.backend, operator, case))
+            self._repeated[operator.index.operator] = case.id
+        return outcome
 
     def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
         """Whether this is the first call of its operator that moves a few elements."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from opcert.generator.errors import BackendError
 from opcert.generator.isolation.supervised import Supervised
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.verdicts.causes import causes
@@ -36,7 +37,11 @@ def confirmed(
     cases = {case.id: case for _, case in again().suite}
     for verdict in tried_alone(failed, cases):
         before = in_front(verdict.case, list(verdicts))
-        found[verdict.case] = _confirmed(backend, again, verdict, before)
+        try:
+            found[verdict.case] = _confirmed(backend, again, verdict, before)
+        except BackendError:
+            # What cannot be made again shows nothing of this failure, nor of the next.
+            break
     return found
 
 
@@ -58,7 +63,7 @@ def _confirmed(
     before: Sequence[str],
 ) -> Verdict:
     def fails(*cases: str) -> bool:
-        backend.close()
+        backend.restart()
         certification = again()
         return [certification.verdict(case).status for case in cases][-1] in FAILURES
 

@@ -1,5 +1,6 @@
 """Vector + outcome -> verdict."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -53,12 +54,26 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, twin: Verdict | No
     else:
         status, kind, detail = _judge_outputs(outcome)
     if case.ambiguity is not None:
-        expected = "rejection" if case.expects == "rejection" else "outputs"
-        detail = f"open: {case.ambiguity}; the reference gives {expected}; {status}: {detail}"
+        detail = f"open: {case.ambiguity}; the reference gives {case.expects}; {status}: {detail}"
         status, kind = "implementation-defined", None
     # What another process says may be no text that a file could hold.
     detail = detail.encode(errors="replace").decode()
     return Verdict(case.id, operator, status, kind, outcome.observed, case.rules, detail)
+
+
+def unverified(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
+    """Say of which operators that ran, or that are claimed, nothing was verified."""
+    verified = {
+        each.operator
+        for each in verdicts
+        if each.status == "pass" or (each.status == "fail" and each.kind == "bits")
+    }
+    if not verified:
+        return ["nothing was verified"]
+    in_scope = {
+        each.operator for each in verdicts if each.observed != "not-run" or each.operator in claimed
+    }
+    return [f"nothing of {name} was verified" for name in sorted(in_scope - verified)]
 
 
 def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:

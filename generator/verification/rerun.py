@@ -18,7 +18,7 @@ from opcert.generator.verification.flaws import Flaw
 from opcert.generator.verification.verdict_checks import Judged
 
 # Kinds that tell of what ran before or later, which a sample leaves out.
-_OF_MORE = ("state", "aliased-output")
+_OF_MORE = ("state", "aliased-output", "mutated-input")
 
 
 def sample(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:

@@ -125,9 +125,12 @@ def test_a_large_tensor_is_left_to_a_pattern_in_the_example() -> None:
 
 
 def test_an_operator_is_told_in_a_line_and_a_finding_with_both_texts() -> None:
-    assert told(Explored("a/B", 7, 0, None), "") == "a/B: 7 calls tried, nothing found"
-    assert told(Explored("a/B", 7, 2, None), "").startswith("a/B: 7 calls tried, 2 of them not")
-    text = told(Explored("a/B", 7, 0, a_finding(np.zeros(2))), "backend = x")
+    def unused() -> str:
+        pytest.fail("nothing was found, of which a program would be made")
+
+    assert told(Explored("a/B", 7, 0, None), unused) == "a/B: 7 calls tried, nothing found"
+    assert told(Explored("a/B", 7, 2, None), str).startswith("a/B: 7 calls tried, 2 of them not")
+    text = told(Explored("a/B", 7, 0, a_finding(np.zeros(2))), lambda: "backend = x")
     assert text.startswith("a/B: 7 calls tried, found (value): all")
     assert "```python\n# a/B, value: all wrong\nimport numpy as np\n\nbackend = x\n" in text
     assert "```yaml\n# For a/B.\n- id: found-value-" in text

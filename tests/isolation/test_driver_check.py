@@ -34,6 +34,7 @@ def test_a_driver_that_speaks_well_is_told_so() -> None:
         ("exits-at-once", "handshake: expected a line with a JSON object; the process exited with"),
         ("version-2", "WRONG  protocol: found 2; expected 1"),
         ("no-name", "WRONG  name: found 7; expected printable text"),
+        ("long-name", "xxx; expected printable text, 1000 characters at most"),
         ("list-of-support", "WRONG  support: found []; expected an object by operator, or null"),
         ("support-of-a-type", "WRONG  support: unknown type of vendor/Any-1 'float'"),
         ("more-to-say", "WRONG  author: is no part of an introduction"),

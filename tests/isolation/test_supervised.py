@@ -13,9 +13,11 @@ import pytest
 from opcert.generator import certify
 from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.errors import BackendError, OpcertError
-from opcert.generator.isolation import supervised
+from opcert.generator.isolation import process, supervised, worker_process
+from opcert.generator.isolation.messages import Area
 from opcert.generator.isolation.supervised import Supervised
 from opcert.generator.run.freed_memory import FILL
+from opcert.generator.verdicts.confirmation import CONFIRMED
 from opcert.generator.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG, started
@@ -147,6 +149,26 @@ def test_what_cannot_be_made_again_crashes_in_every_case_that_is_left(tmp_path: 
     assert {"pass", "crash"} == set(statuses)
     last = found.verdicts[-1].detail
     assert "the device is lost" in last or "it was refused 3 times" in last
+    assert not [each for each in found.verdicts if CONFIRMED in each.detail]
+
+
+def test_a_process_that_the_system_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> Area:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(worker_process, "Area", refused)
+    with pytest.raises(BackendError, match="a worker cannot be started: Too many open files"):
+        Supervised(f"{WRONG}:Right")
+
+
+def test_what_is_printed_takes_little_room_and_shows_with_its_own_case(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "_PRINTED", 10)
+    found = certify(f"{MISBEHAVING}:Prints", SUITE, case=CASES)
+    for verdict in of_rank_3(found):
+        printed = {each for each in verdict.detail.splitlines() if "printed: " in each}
+        assert printed == {"    printed: rank 3 is hard"}
 
 
 def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:

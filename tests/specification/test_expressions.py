@@ -16,6 +16,7 @@ from opcert.generator.specification.expressions import (
     condition,
     evaluate,
     insert,
+    integer,
     kinds,
     parse,
     python_slice,
@@ -242,6 +243,16 @@ def test_a_condition_that_is_neither_true_nor_false_is_said(text: str, found: st
     with pytest.raises(ExpressionError) as caught:
         condition(parse(text), NAMES)
     assert str(caught.value) == f"'{text}' is {found}; expected true or false"
+
+
+def test_an_integer_is_what_an_expression_comes_to() -> None:
+    assert integer(parse("2 * data.rank"), NAMES) == 4
+
+
+@pytest.mark.parametrize("text", ["'8'", "axis < 0", "None"])
+def test_what_is_no_integer_is_said(text: str) -> None:
+    with pytest.raises(ExpressionError, match="expected an integer"):
+        integer(parse(text), NAMES)
 
 
 def test_a_condition_is_a_mistake_where_an_element_is_not_there() -> None:

@@ -90,6 +90,13 @@ def test_a_whole_suite_misses_nothing(whole: Path, specs: Path) -> None:
     assert found.told == tuple(LEVELS)
 
 
+def test_ranks_may_be_expressions(whole: Path, specs: Path, tmp_path: Path) -> None:
+    for path in specs.iterdir():
+        text = path.read_text()
+        (tmp_path / path.name).write_text(text.replace("rank: [1, 2]", "rank: [1, 1 + 1]"))
+    assert missing(counted(whole, tmp_path)) == {}
+
+
 def test_a_level_that_was_taken_out_is_named_with_its_pairs(suite: Path, specs: Path) -> None:
     take_out(suite, valid(type="f32"))
     others = ("rank", "n", "count")

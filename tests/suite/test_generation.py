@@ -152,7 +152,7 @@ def test_the_mistakes_of_every_spec_are_told_at_once(specs: Path) -> None:
 
 
 def test_a_profile_that_there_is_not_is_told(tmp_path: Path) -> None:
-    with pytest.raises(OpcertError, match=r"'large' .*; expected core, full, stress"):
+    with pytest.raises(OpcertError, match="'large' is none; expected one of core, full"):
         generate(tmp_path / "out", operator=GLOB, profile="large")
     assert not (tmp_path / "out").exists()
 

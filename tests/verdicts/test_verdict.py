@@ -7,7 +7,7 @@ import pytest
 from opcert.generator.run.comparison import Difference, Kind
 from opcert.generator.run.outcome import Observed, Outcome
 from opcert.generator.suite.format import IndexedCase
-from opcert.generator.verdicts.verdict import Status, Verdict, judge
+from opcert.generator.verdicts.verdict import Status, Verdict, judge, unverified
 
 VALID: dict[str, Any] = {
     "id": "example-1/valid",
@@ -29,6 +29,35 @@ def judged(case: dict[str, Any], outcome: Outcome, twin: Verdict | None = None) 
 
 def twin(status: Status, kind: Kind | None = None) -> Verdict:
     return Verdict("example-1/valid", "example/Example-1", status, kind, "outputs", (), "")
+
+
+def of(operator: str, status: Status, observed: Observed, kind: Kind | None = None) -> Verdict:
+    return Verdict("a-case", operator, status, kind, observed, (), "")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "claimed", "said"),
+    [
+        ([of("a/A", "pass", "outputs"), of("a/B", "fail", "outputs", "bits")], (), []),
+        ([of("a/A", "unsupported", "unsupported")], (), ["nothing was verified"]),
+        ([of("a/A", "fail", "outputs", "value")], (), ["nothing was verified"]),
+        (
+            [of("a/A", "pass", "outputs"), of("a/B", "unsupported", "unsupported")],
+            (),
+            ["nothing of a/B was verified"],
+        ),
+        ([of("a/A", "pass", "outputs"), of("a/B", "out-of-claim", "not-run")], (), []),
+        (
+            [of("a/A", "pass", "outputs"), of("a/B", "out-of-claim", "not-run")],
+            ("a/A", "a/B"),
+            ["nothing of a/B was verified"],
+        ),
+    ],
+)
+def test_each_operator_that_was_tried_or_claimed_must_have_been_verified(
+    verdicts: list[Verdict], claimed: tuple[str, ...], said: list[str]
+) -> None:
+    assert unverified(verdicts, claimed) == said
 
 
 def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
