@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -137,7 +136,7 @@ def _concluded(
     chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
     # Once all have run, so that it is the same failures however often the run was interrupted.
     if all(verdict.status != "not-run" for verdict in chosen.values()) and not ended:
-        chosen |= _confirmed(certification.backend, begin, chosen)
+        chosen |= _confirmed(certification, begin, chosen)
     raw = list(chosen.values())
     verdicts = tuple(raw if known is None else map(known.applied, raw))
     certificate = begun.replaced(
@@ -157,27 +156,28 @@ def _telling(
     verdicts: Sequence[Verdict], excerpts: Mapping[str, Excerpt], certification: Certification
 ) -> dict[str, Excerpt]:
     """Return of `excerpts` those of the smallest case of each cause."""
-    cases = {case.id: case for _, case in certification.suite}
-    smallest = [cause.smallest(cases).case for cause in causes(verdicts)]
+    smallest = [cause.smallest(certification.suite.cases).case for cause in causes(verdicts)]
     return {case: excerpts[case] for case in smallest if case in excerpts}
 
 
 def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
     """Yield the verdicts before anything has run, of the cases that were chosen."""
-    for of, each in suite:
-        name = of.index.operator
-        if fnmatchcase(name, operator) and fnmatchcase(each.id, case):
-            yield Verdict(each.id, name, "not-run", None, "not-run", each.rules, "")
+    for name in suite.chosen(operator, case):
+        of, chosen = suite.cases[name]
+        yield Verdict(name, of.index.operator, "not-run", None, "not-run", chosen.rules, "")
 
 
 def _confirmed(
-    backend: Backend, begin: Callable[[], Certification], verdicts: Mapping[str, Verdict]
+    certification: Certification,
+    begin: Callable[[], Certification],
+    verdicts: Mapping[str, Verdict],
 ) -> dict[str, Verdict]:
     """Confirm failures where the backend can be made afresh; an interrupt ends that alone."""
+    backend = certification.backend
     if not isinstance(backend, Supervised):
         return {}
     try:
-        return confirmed(backend, begin, verdicts)
+        return confirmed(backend, begin, certification.suite.cases, verdicts)
     except KeyboardInterrupt:
         return {}
 

@@ -118,10 +118,9 @@ def draft_claim(
 
 def _tried(certificate: Certificate, suite: Suite) -> dict[str, list[Tried]]:
     """Return by operator the valid calls that decide something."""
-    cases = {case.id: case for _, case in suite}
     found: dict[str, list[Tried]] = {}
     for verdict in certificate.verdicts:
-        case = cases[verdict.case]
+        _, case = suite.cases[verdict.case]
         # What the backend declares is declined before it is run.
         declined = verdict.observed == "unsupported" or verdict.status == "unsupported"
         decides = case.expects == "outputs" and case.ambiguity is None

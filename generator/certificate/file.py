@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ NAME = "certificate.json"
 LARGEST = 1 << 28
 # What the rest of a file says already.
 _FOLLOWS = {"schema", *Certificate.model_computed_fields}
+_WANTED = "expected a certificate that `opcert certify --out` wrote"
 _CHANGED = "it was changed or cut short; expected it as opcert wrote it"
 
 
@@ -53,29 +53,22 @@ def refuse_suite(target: Path, suite: Path | None) -> None:
             raise SuiteError(f"{target}: is inside the suite {folder}; expected a place outside")
 
 
-def write_certificate(certificate: Certificate, target: Path) -> None:
-    """Write a certificate to the file `target`, whole or not at all.
-
-    Raises:
-        OpcertError: it cannot be written.
-    """
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        fresh.write_text(certificate.to_json(), encoding="utf-8")
-        fresh.replace(target)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
-
-
 def read_certificate(path: str | Path) -> Certificate:
     """Return the certificate in the file at `path`.
 
     Raises:
         OpcertError: it is none, of another schema, of another form, or contradicts itself.
     """
-    path = Path(path)
-    data = _data(path, _text(path))
+    return certificate_of(certificate_bytes(Path(path)), Path(path))
+
+
+def certificate_of(written: bytes, path: Path) -> Certificate:
+    """Return the certificate that the file at `path` holds, as it was read.
+
+    Raises:
+        OpcertError: it is none, of another schema, of another form, or contradicts itself.
+    """
+    data = _data(path, _text(written, path))
     if not isinstance(data, dict) or "schema" not in data:
         raise OpcertError(f"{path}: no certificate; expected what `opcert certify --out` writes")
     if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
@@ -95,18 +88,25 @@ def read_certificate(path: str | Path) -> Certificate:
     return found
 
 
-def _text(path: Path) -> str:
-    wanted = "expected a certificate that `opcert certify --out` wrote"
+def certificate_bytes(path: Path) -> bytes:
+    """Return what the file at `path` holds.
+
+    Raises:
+        OpcertError: it cannot be read, or holds more than any certificate.
+    """
     try:
-        data = content(path, LARGEST)
+        return content(path, LARGEST)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise OpcertError(f"{path}: {reason}; {wanted}") from None
+        raise OpcertError(f"{path}: {reason}; {_WANTED}") from None
+
+
+def _text(written: bytes, path: Path) -> str:
     try:
-        return data.decode()
+        return written.decode()
     except UnicodeDecodeError as error:
-        found = f"0x{data[error.start]:02x} at byte {error.start}"
-        raise OpcertError(f"{path}: not UTF-8: found {found}; {wanted}") from None
+        found = f"0x{written[error.start]:02x} at byte {error.start}"
+        raise OpcertError(f"{path}: not UTF-8: found {found}; {_WANTED}") from None
 
 
 def _data(path: Path, text: str) -> Any:

@@ -1,7 +1,6 @@
 """opcert certify: a run, or one for each configuration; its certificate, answer and exit code."""
 
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -130,8 +129,8 @@ def certify(
 
 def _say_near(suite: "Suite", operator: str, case: str) -> None:
     """Say which case may have been meant, where none is chosen."""
-    ids = [each.id for of, each in suite if fnmatchcase(of.index.operator, operator)]
-    if ids and not any(fnmatchcase(each, case) for each in ids):
+    ids = suite.chosen(operator, "*")
+    if ids and not suite.chosen(operator, case):
         near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
         say(f"opcert: no case matches '{case}'{near}", err=True)
 

@@ -43,7 +43,7 @@ def verify(
     ] = None,
 ) -> None:
     """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
-    from opcert.generator.certificate.file import read_certificate
+    from opcert.generator.certificate.file import certificate_bytes, certificate_of
     from opcert.generator.report.terminal import answer
     from opcert.generator.verification.submission_checks import (
         certificate_in,
@@ -55,9 +55,11 @@ def verify(
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
     target = certificate_in(path)
-    certificate = read_certificate(target)
-    flaws, unchecked = _signature_flaws(target, key)
-    flaws += form_flaws(target, certificate)
+    # Read once, so that what is checked is what the signature is of.
+    written = certificate_bytes(target)
+    certificate = certificate_of(written, target)
+    flaws, unchecked = _signature_flaws(target, written, key)
+    flaws += form_flaws(target.name, written, certificate)
     if path.is_dir():
         flaws += folder_flaws(path, certificate)
     elif certificate.files:
@@ -108,7 +110,9 @@ def _report_flaws(
     return wrong + differing, [f"{name} (name its --specs)" for name in unmade]
 
 
-def _signature_flaws(target: Path, key: Path | None) -> "tuple[list[Flaw], list[str]]":
+def _signature_flaws(
+    target: Path, written: bytes, key: Path | None
+) -> "tuple[list[Flaw], list[str]]":
     """Return what is wrong with the signature, and what is not checked of it."""
     from opcert.generator.verification.flaws import Flaw
     from opcert.generator.verification.submission_checks import signature_beside
@@ -121,7 +125,7 @@ def _signature_flaws(target: Path, key: Path | None) -> "tuple[list[Flaw], list[
     known = public_key(key)
     if text is None:
         return [Flaw(f"{target.name}.sig", f"found none; expected one that {key} holds for")], []
-    wrong = wrong_signature(text, target.read_bytes(), known)
+    wrong = wrong_signature(text, written, known)
     return [Flaw(f"{target.name}.sig", wrong)] if wrong else [], []
 
 

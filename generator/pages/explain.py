@@ -20,7 +20,7 @@ def found_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
     Raises:
         OpcertError: there is no such case, or there are several.
     """
-    cases = {case.id: (operator, case) for operator, case in suite}
+    cases = suite.cases
     if name in cases:
         return cases[name]
     matched = [each for each in cases if fnmatchcase(each, name)]

@@ -1,7 +1,7 @@
 """Specs + suite -> HTML pages, one for each operator and an index, that need nothing beside them.
 
-The element of a rule has the rule's full id as its own id: page_name(operator)#anchor(rule). So
-have examples, laws and ambiguities; a factor's is SLUG/factor/NAME.
+The element of a rule has the rule's full id as its own id, and so have examples, laws and
+ambiguities; that of a factor is SLUG/factor/NAME.
 """
 
 from collections.abc import Iterable
@@ -11,27 +11,20 @@ from typing import Any
 
 from jinja2 import Environment
 
-from opcert.generator.errors import OpcertError
 from opcert.generator.pages.operator_page import operator_page
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.suite.emit import Files
 from opcert.generator.suite.suite import Suite
-from opcert.generator.suite.writing import files_in, replace_folder
+from opcert.generator.suite.writing import replace_marked_folder
 from opcert.generator.template_environment import template_environment
 
 # What each page says near its beginning, so that it can be told from the files of others.
 MARK = '<meta name="generator" content="opcert docs">'
-_HEAD = 200
 
 
 def page_name(operator: str) -> str:
     """Return the file name of an operator's page: its id, with `-` behind the family."""
     return f"{operator.replace('/', '-')}.html"
-
-
-def anchor(rule: str) -> str:
-    """Return the fragment of a rule on its operator's page, given its full id: the id itself."""
-    return rule
 
 
 def pages_of(spec_files: Iterable[SpecFile], suite: Suite) -> Files:
@@ -54,20 +47,7 @@ def write_pages(folder: Path, files: Files) -> None:
     Raises:
         OpcertError: the folder holds something else, or cannot be written; nothing has changed.
     """
-    strangers = sorted(name for name in files_in(folder.resolve()) if not _is_page(folder / name))
-    if strangers:
-        raise OpcertError(
-            f"{folder}: holds {', '.join(strangers[:5])}, which `opcert docs` did not write; "
-            "expected an empty folder, or one with its pages alone"
-        )
-    replace_folder(folder, files)
-
-
-def _is_page(path: Path) -> bool:
-    if path.is_symlink() or not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return MARK.encode() in file.read(_HEAD)
+    replace_marked_folder(folder, files, [MARK], "the pages of `opcert docs`")
 
 
 def rendered(template: str, **names: Any) -> bytes:
@@ -78,5 +58,5 @@ def rendered(template: str, **names: Any) -> bytes:
 @cache
 def _environment() -> Environment:
     environment = template_environment()
-    environment.globals |= {"page_name": page_name, "anchor": anchor}
+    environment.globals["page_name"] = page_name
     return environment

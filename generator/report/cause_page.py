@@ -1,6 +1,6 @@
 """A cause of failures -> what its part of a report shows: the smallest case, and those alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opcert.generator.certificate.certificate import Certificate
@@ -8,7 +8,7 @@ from opcert.generator.pages.case_programs import program_of, stands_alone
 from opcert.generator.run.excerpts import Shown, shown
 from opcert.generator.run.rehearsal import INVERTED
 from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.suite import Cases
 from opcert.generator.verdicts.causes import Cause
 from opcert.generator.verdicts.verdict import Status
 
@@ -47,11 +47,9 @@ class CausePage:
     more: int
 
 
-def cause_page(
-    cause: Cause, certificate: Certificate, cases: Mapping[str, tuple[OperatorSuite, IndexedCase]]
-) -> CausePage:
+def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePage:
     """Return what is shown of a cause; `cases` are those of the suite."""
-    verdict = cause.smallest({v.case: cases[v.case][1] for v in cause.verdicts})
+    verdict = cause.smallest(cases)
     of, case = cases[verdict.case]
     others = [each.case for each in cause.verdicts if each is not verdict]
     excerpt = certificate.excerpts.get(case.id)

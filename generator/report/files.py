@@ -13,13 +13,12 @@ from opcert.generator.report.tallies import MARKS
 from opcert.generator.specification.files import specs_in
 from opcert.generator.suite.emit import Files
 from opcert.generator.suite.suite import Suite
-from opcert.generator.suite.writing import files_in, replace_folder
+from opcert.generator.suite.writing import replace_marked_folder
 
 PAGE, JUNIT, OPERATORS = "report.html", "junit.xml", "operators"
 TOGETHER = "side-by-side.html"
 # What the files say near their beginning, so that they can be told from those of others.
-_MARKS = (b'content="opcert report"', b'content="opcert docs"', b'<testsuites name="opcert ')
-_HEAD = 400
+_MARKS = ('content="opcert report"', 'content="opcert docs"', '<testsuites name="opcert ')
 
 
 def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> Files:
@@ -35,8 +34,8 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
             f"the certificate is of the suite {certificate.suite.digest[:12]}, {suite.folder} is "
             f"{suite.digest[:12]}; name the folder of the former by --suite"
         )
-    of = {case.id: operator.index.operator for operator, case in suite}
-    stranger = next((v for v in certificate.verdicts if of.get(v.case) != v.operator), None)
+    known = {(operator.index.operator, case.id) for operator, case in suite}
+    stranger = next((v for v in certificate.verdicts if (v.operator, v.case) not in known), None)
     if stranger is not None:
         raise OpcertError(
             f"the certificate has a verdict of {stranger.case} of {stranger.operator}, which the "
@@ -78,23 +77,7 @@ def write_report(folder: Path, files: Files) -> None:
     Raises:
         OpcertError: the folder holds something else, or cannot be written; nothing has changed.
     """
-    found = sorted(files_in(folder.resolve()))
-    strangers = [name for name in found if not _is_ours(folder / name)]
-    if strangers:
-        raise OpcertError(
-            f"{folder}: holds {', '.join(strangers[:5])}, no part of a report; expected an empty "
-            "folder, or one with a report alone"
-        )
-    replace_folder(folder, files)
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether opcert wrote a file, by what each of them says near its beginning."""
-    if path.is_symlink() or not path.is_file():
-        return False
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    return any(mark in head for mark in _MARKS)
+    replace_marked_folder(folder, files, _MARKS, "a report")
 
 
 def side_by_side(certificates: Sequence[Certificate]) -> Files:

@@ -76,7 +76,7 @@ class ReportPage:
     def __init__(self, certificate: Certificate, suite: Suite) -> None:
         self._certificate = certificate
         self._suite = suite
-        self._cases = {case.id: (of, case) for of, case in suite}
+        self._cases = suite.cases
 
     @property
     def conformant(self) -> bool:

@@ -160,7 +160,7 @@ def _behaviour(rule: Rule, path: SpecPath, known: Known) -> Found:
 
 
 def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> Found:
-    arguments = [each.name for each in (*spec.inputs, *spec.attributes)]
+    arguments = [each.name for each in spec.arguments]
     functions = {**FUNCTIONS, **BUILDERS, **CHANGES}
     for way, change in ways.items():
         if not 1 <= len(change) <= _MOST_CHANGED and path[0] == "rules":

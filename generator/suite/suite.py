@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
@@ -24,6 +25,7 @@ from opcert.generator.suite.format import (
 from opcert.generator.suite.operator_suite import OperatorSuite, contradiction
 
 Model = TypeVar("Model", Index, Manifest)
+Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]
 # The most bytes that are read of a file; a pack of the largest suite has a tenth of it.
 LARGEST = 1 << 30
 
@@ -62,6 +64,19 @@ class Suite:
         return {
             name: self._operator(name, entry) for name, entry in self.manifest.operators.items()
         }
+
+    @cached_property
+    def cases(self) -> Cases:
+        """Every case by id, with the operator that it is of."""
+        return {case.id: (operator, case) for operator, case in self}
+
+    def chosen(self, operator: str, case: str) -> list[str]:
+        """Return the ids of the cases whose operator and id match two globs."""
+        return [
+            each
+            for each, (of, _) in self.cases.items()
+            if fnmatchcase(of.index.operator, operator) and fnmatchcase(each, case)
+        ]
 
     @cached_property
     def feature_levels(self) -> list[str]:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from opcert.generator.errors import OpcertError, SuiteError
@@ -12,6 +12,8 @@ from opcert.generator.suite.emit import Files
 from opcert.generator.suite.format import MANIFEST
 from opcert.generator.suite.suite import LARGEST, read_manifest
 
+# How far into a file its mark stands.
+_HEAD = 400
 # What Python and pytest leave behind in a folder of tests.
 _CACHES = ("__pycache__", ".pytest_cache")
 
@@ -54,6 +56,32 @@ def replace_folder(folder: Path, files: Files) -> None:
         raise _unwritten(folder, error) from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def replace_marked_folder(folder: Path, files: Files, marks: Collection[str], kind: str) -> None:
+    """Put a folder of just `files` at `folder`, in the place of one whose files all have a mark.
+
+    `marks` are what such files say near their beginning, `kind` is what they are a part of.
+
+    Raises:
+        OpcertError: there is another file, or it cannot be written; nothing has changed.
+    """
+    found = sorted(files_in(folder.resolve()))
+    strangers = [name for name in found if not _is_marked(folder / name, marks)]
+    if strangers:
+        raise OpcertError(
+            f"{folder}: holds {', '.join(strangers[:5])}, no part of {kind}; expected an empty "
+            f"folder, or one with {kind} alone"
+        )
+    replace_folder(folder, files)
+
+
+def _is_marked(path: Path, marks: Collection[str]) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return any(mark.encode() in head for mark in marks)
 
 
 def _exchange(fresh: Path, target: Path) -> None:

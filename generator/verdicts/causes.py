@@ -1,11 +1,12 @@
 """Failures by cause: those of one operator, status, kind and rule mostly have one reason."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
 from opcert.generator.run.comparison import Kind
 from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.suite import Cases
 from opcert.generator.verdicts.verdict import FAILURES, Status, Verdict
 
 # The gravest first; where bits alone differ, values are right.
@@ -22,9 +23,9 @@ class Cause:
     rule: str | None
     verdicts: tuple[Verdict, ...]
 
-    def smallest(self, cases: Mapping[str, IndexedCase]) -> Verdict:
+    def smallest(self, cases: Cases) -> Verdict:
         """Return the verdict of the call with the fewest elements, the first of them."""
-        return min(self.verdicts, key=lambda each: _elements(cases[each.case]))
+        return min(self.verdicts, key=lambda each: _elements(cases[each.case][1]))
 
 
 def causes(verdicts: Iterable[Verdict]) -> list[Cause]:

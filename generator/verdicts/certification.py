@@ -52,11 +52,9 @@ class Certification:
         content = None if claim is None else claim.content
         self._scope = Scope(feature_level, content, support_of(backend, suite))
         _check_feature_level(suite, feature_level)
-        self._cases = {case.id: (operator, case) for operator, case in suite}
         self._verdicts = {each.case: each for each in former}
-        self._repeated = {
-            self._cases[case][0].index.operator: case for case in repeated if case in self._cases
-        }
+        known = [case for case in repeated if case in suite.cases]
+        self._repeated = {suite.cases[case][0].index.operator: case for case in known}
         self.excerpts: dict[str, Excerpt] = {}
         self._held: deque[tuple[str, Returned]] = deque()
         self._held_bytes = 0
@@ -64,7 +62,7 @@ class Certification:
     def verdict(self, case_id: str, hold: bool = True) -> Verdict:
         """Return the verdict of a case, which runs now unless it has; so does its twin."""
         if case_id not in self._verdicts:
-            verdict, returned = self._run(*self._cases[case_id], hold)
+            verdict, returned = self._run(*self.suite.cases[case_id], hold)
             self._verdicts[case_id] = verdict = self._as_claimed(verdict)
             if verdict.status not in FAILURES and hold:
                 self._hold(case_id, returned)
@@ -113,7 +111,7 @@ class Certification:
 
     def _as_claimed(self, verdict: Verdict) -> Verdict:
         """Fail what is claimed and not supported, whatever the backend declares."""
-        _, case = self._cases[verdict.case]
+        _, case = self.suite.cases[verdict.case]
         if verdict.status != "unsupported" or not self._scope.promises(verdict.operator, case):
             return verdict
         detail = f"the claim has it, and it is not supported: {verdict.detail}"
@@ -145,14 +143,14 @@ class Certification:
         while self._held:
             self._look_again()
         declined = wholly_declined(
-            (each.operator, self._cases[each.case][1].type, each.status == "unsupported")
+            (each.operator, self.suite.cases[each.case][1].type, each.status == "unsupported")
             for each in self._verdicts.values()
             if each.status != "implementation-defined" and each.observed != "not-run"
         )
         return [self._settled(verdict, declined) for verdict in self._verdicts.values()]
 
     def _settled(self, verdict: Verdict, declined: set[tuple[str, str]]) -> Verdict:
-        _, case = self._cases[verdict.case]
+        _, case = self.suite.cases[verdict.case]
         if verdict.status != "unsupported" or verdict.observed == "not-run":
             return verdict
         if self._scope.claim is not None:  # which has decided it

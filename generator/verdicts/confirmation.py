@@ -6,7 +6,7 @@ from itertools import islice
 
 from opcert.generator.errors import BackendError
 from opcert.generator.isolation.supervised import Supervised
-from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.suite import Cases
 from opcert.generator.verdicts.causes import causes
 from opcert.generator.verdicts.certification import Certification
 from opcert.generator.verdicts.verdict import FAILURES, Verdict
@@ -23,18 +23,20 @@ _OF_MORE = ("aliased-output", "mutated-input", "uncredited", "undeclared", "unst
 
 
 def confirmed(
-    backend: Supervised, again: Callable[[], Certification], verdicts: Mapping[str, Verdict]
+    backend: Supervised,
+    again: Callable[[], Certification],
+    cases: Cases,
+    verdicts: Mapping[str, Verdict],
 ) -> dict[str, Verdict]:
     """Return the failures among `verdicts`, with what became of the smallest of each cause alone.
 
-    `again` begins a certification of the backend. A failure that passes alone is of the kind
-    `state`: it depends on what ran before.
+    `again` begins a certification of the backend; `cases` are those of the suite. A failure that
+    passes alone is of the kind `state`: it depends on what ran before.
     """
     failed = [each for each in verdicts.values() if each.status in FAILURES]
     found = {each.case: _with(each, NOT_CONFIRMED) for each in failed}
     if not failed:
         return found
-    cases = {case.id: case for _, case in again().suite}
     for verdict in tried_alone(failed, cases):
         before = in_front(verdict.case, list(verdicts))
         try:
@@ -45,7 +47,7 @@ def confirmed(
     return found
 
 
-def tried_alone(failed: Sequence[Verdict], cases: Mapping[str, IndexedCase]) -> Iterator[Verdict]:
+def tried_alone(failed: Sequence[Verdict], cases: Cases) -> Iterator[Verdict]:
     """Yield those of the failures of a run that are tried alone: the smallest of each cause."""
     sought = (each for each in causes(failed) if each.kind not in _OF_MORE)
     return (cause.smallest(cases) for cause in islice(sought, MOST))

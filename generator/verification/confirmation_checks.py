@@ -31,7 +31,7 @@ def confirmation_flaws(certificate: Certificate, judged: Sequence[Judged]) -> It
             if said:
                 yield Flaw(f"verdicts, {case}", f"found '{said}' in a run that confirms no failure")
     elif any(said for _, said in found.values()):
-        cases = {each.case.id: each.case for each in judged}
+        cases = {each.case.id: (each.operator, each.case) for each in judged}
         alone = {each.case for each in tried_alone([former for former, _ in found.values()], cases)}
         for case, (_, said) in found.items():
             if wrong := _wrong(said, case in alone):

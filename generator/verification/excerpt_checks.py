@@ -1,6 +1,6 @@
 """The excerpts of a certificate x the suite -> what of them cannot be."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import prod
 
 import numpy as np
@@ -11,19 +11,17 @@ from opcert.generator.run.comparison import same_value
 from opcert.generator.run.excerpts import KEPT, Excerpt, shown, window
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.suite import Cases
 from opcert.generator.verdicts.causes import causes
 from opcert.generator.verification.flaws import Flaw
 
 
-def excerpt_flaws(
-    certificate: Certificate, cases: Mapping[str, tuple[OperatorSuite, IndexedCase]]
-) -> Iterator[Flaw]:
+def excerpt_flaws(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:
     """Yield what is wrong with each excerpt: of a case that has none, or not of golden outputs."""
-    known = {name: case for name, (_, case) in cases.items()}
     failed = [each for each in certificate.verdicts if each.case in cases]
     found = causes(failed)
-    telling = {cause.smallest(known).case for cause in found}
-    of_elements = {c.smallest(known).case: c.kind for c in found if c.kind in ("value", "bits")}
+    telling = {cause.smallest(cases).case for cause in found}
+    of_elements = {c.smallest(cases).case: c.kind for c in found if c.kind in ("value", "bits")}
     details = {each.case: each.detail for each in failed}
     for name in of_elements.keys() - certificate.excerpts.keys():
         yield Flaw(f"excerpts, {name}", "there is none; expected one of the smallest of its cause")

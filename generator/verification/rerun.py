@@ -23,11 +23,10 @@ _OF_MORE = ("state", "aliased-output", "mutated-input")
 
 def sample(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:
     """Return up to `count` verdicts of calls that were made, in the suite's order."""
-    cases = {case.id for _, case in suite}
     ran = [
         each
         for each in certificate.verdicts
-        if each.observed != "not-run" and each.kind not in _OF_MORE and each.case in cases
+        if each.observed != "not-run" and each.kind not in _OF_MORE and each.case in suite.cases
     ]
     chosen = random.Random(seed).sample(range(len(ran)), min(count, len(ran)))  # noqa: S311
     return [ran[i] for i in sorted(chosen)]
@@ -75,13 +74,13 @@ def _otherwise(
     certificate: Certificate, suite: Suite, sampled: Sequence[Verdict], backend: Backend
 ) -> Iterator[Flaw]:
     """Say which cases have another verdict now."""
-    cases = {case.id: (operator, case) for operator, case in suite}
     chosen = {verdict.case for verdict in sampled}
     repeated = [case for case in certificate.run.repeated if case not in chosen]
     certification = Certification(backend, suite, repeated=repeated)
     for verdict in sampled:
         again = certification.verdict(verdict.case)
-        was, now = Judged(*cases[verdict.case], verdict), Judged(*cases[verdict.case], again)
+        where = suite.cases[verdict.case]
+        was, now = Judged(*where, verdict), Judged(*where, again)
         if not _same(was, now):
             text = f"found {_told(was)}; run again it is {_told(now)}: {again.detail}"
             yield Flaw(f"verdicts, {verdict.case}", text)

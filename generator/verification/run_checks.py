@@ -85,7 +85,7 @@ def repeated_flaws(run: Run, suite: Suite, judged: Sequence[Judged]) -> Iterator
     It is the first of an operator that is right and moves a few elements; `judged` are the verdicts
     in the suite's order.
     """
-    cases = {case.id: (operator, case) for operator, case in suite}
+    cases = suite.cases
     named = [each for each in run.repeated if each in cases and may_be_repeated(cases[each][1])]
     for case in run.repeated:
         if case not in named:

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from opcert.generator.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.generator.certificate.file import LARGEST, NAME
@@ -16,7 +16,6 @@ from opcert.generator.errors import OpcertError, SpecError
 from opcert.generator.given_files import opened
 from opcert.generator.run.claims import ClaimContent
 from opcert.generator.specification.model_mistakes import content_of
-from opcert.generator.specification.yaml_source import LARGEST as LARGEST_YAML
 from opcert.generator.specification.yaml_source import Source
 from opcert.generator.verdicts.waivers import Waiver
 from opcert.generator.verification.flaws import Flaw
@@ -57,14 +56,14 @@ def signature_beside(path: Path) -> bytes | None:
         raise OpcertError(f"{beside}: {error.strerror}; expected a signature") from None
 
 
-def form_flaws(path: Path, certificate: Certificate) -> Iterator[Flaw]:
+def form_flaws(name: str, written: bytes, certificate: Certificate) -> Iterator[Flaw]:
     """Yield where the bytes of a certificate are not just those that say what it says."""
-    found, wanted = path.read_bytes(), certificate.to_json().encode()
-    if found != wanted:
-        pairs = zip_longest(found.splitlines(True), wanted.splitlines(True))
+    wanted = certificate.to_json().encode()
+    if written != wanted:
+        pairs = zip_longest(written.splitlines(True), wanted.splitlines(True))
         line = next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
         text = f"line {line} is not as opcert writes it; expected the same content in its one form"
-        yield Flaw(path.name, text)
+        yield Flaw(name, text)
 
 
 def folder_flaws(folder: Path, certificate: Certificate) -> Iterator[Flaw]:
@@ -99,11 +98,11 @@ def _digest(folder: Path, name: str) -> str:
 
 def _given(folder: Path, certificate: Certificate) -> Iterator[Flaw]:
     """Yield how claim and waivers are not those in the files beside the certificate."""
-    entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, TypeAdapter[Any]]] = {
-        CLAIM: ("claim", certificate.claim, TypeAdapter(ClaimContent)),
-        WAIVERS: ("waivers", certificate.waivers, TypeAdapter(tuple[Waiver, ...])),
+    entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, Any, type[BaseModel]]] = {
+        CLAIM: ("claim", certificate.claim, ClaimContent, ClaimContent),
+        WAIVERS: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),
     }
-    for name, (part, entry, form) in entries.items():
+    for name, (part, entry, form, model) in entries.items():
         digest = certificate.files.get(name)
         if entry is None:
             if digest is not None:
@@ -111,16 +110,14 @@ def _given(folder: Path, certificate: Certificate) -> Iterator[Flaw]:
         elif digest != entry.sha256:
             text = f"found {digest or 'none'}; expected {entry.sha256}, as {part}.sha256 says"
             yield Flaw(f"files.{name}", text)
-        elif _content(folder / name, form) != entry.content:
+        elif _content(folder / name, TypeAdapter(form), model) != entry.content:
             yield Flaw(f"{part}.content", f"is not what {name} says")
 
 
-def _content(path: Path, form: TypeAdapter[Any]) -> Any:
+def _content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) -> Any:
     """Return what a claim or waivers say, or None where that cannot be read."""
     try:
-        with opened(path) as file:
-            if os.fstat(file.fileno()).st_size > LARGEST_YAML:
-                return None
-        return content_of(Source(path), form, ClaimContent)
+        opened(path).close()
+        return content_of(Source(path), form, model)
     except (OSError, SpecError):
         return None

@@ -2,18 +2,15 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
-from fnmatch import fnmatchcase
 from itertools import dropwhile
 from pathlib import Path
 
 from opcert.generator.certificate.certificate import Certificate, SuiteEntry
 from opcert.generator.certificate.file import differences
 from opcert.generator.specification.files import specs_in
-from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.generation import suite_of
-from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Suite
 from opcert.generator.suite.writing import write_suite
 from opcert.generator.verdicts.verdict import Verdict
@@ -29,8 +26,6 @@ from opcert.generator.verification.run_checks import (
 from opcert.generator.verification.verdict_checks import Judged, VerdictChecks
 from opcert.generator.verification.waiver_checks import waiver_flaws
 
-Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]
-
 
 def flaws_of(certificate: Certificate, suite: Suite, now: datetime | None = None) -> list[Flaw]:
     """Return what in a certificate, whose form is right, cannot be; `now` is when it is asked.
@@ -44,21 +39,20 @@ def flaws_of(certificate: Certificate, suite: Suite, now: datetime | None = None
 
 
 def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iterator[Flaw]:
-    cases: Cases = {case.id: (operator, case) for operator, case in suite}
     judged = [
-        Judged(*cases[verdict.case], verdict)
+        Judged(*suite.cases[verdict.case], verdict)
         for verdict in certificate.verdicts
-        if verdict.case in cases
+        if verdict.case in suite.cases
     ]
     yield from backend_flaws(certificate)
     yield from declaration_flaws(certificate, suite)
     yield from _feature_level(certificate, suite)
     yield from repeated_flaws(certificate.run, suite, judged)
-    yield from _chosen(certificate, cases)
+    yield from _chosen(certificate, suite)
     yield from _after_the_end(certificate.verdicts)
     yield from VerdictChecks(certificate, judged).flaws()
     yield from confirmation_flaws(certificate, judged)
-    yield from excerpt_flaws(certificate, cases)
+    yield from excerpt_flaws(certificate, suite.cases)
     yield from waiver_flaws(certificate, suite, judged, today)
 
 
@@ -78,20 +72,15 @@ def _feature_level(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
         yield Flaw("selection.feature_level", f"found {level}; the claim has {claimed}")
 
 
-def _chosen(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:
+def _chosen(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
     """Say where the cases are not those that were chosen of the suite, in its order."""
-    globs = certificate.selection
-    chosen = [
-        case
-        for case, (operator, _) in cases.items()
-        if fnmatchcase(operator.index.operator, globs.operator) and fnmatchcase(case, globs.case)
-    ]
+    chosen = suite.chosen(certificate.selection.operator, certificate.selection.case)
     found = [verdict.case for verdict in certificate.verdicts]
     beyond, missing = set(found).difference(chosen), set(chosen).difference(found)
     for case in found:
         if case in beyond:
-            what = "which was not chosen" if case in cases else "which the suite does not have"
-            yield Flaw("verdicts", f"found one of {case}, {what}")
+            what = "was not chosen" if case in suite.cases else "the suite does not have"
+            yield Flaw("verdicts", f"found one of {case}, which {what}")
     yield from (Flaw("verdicts", f"{case} has none") for case in chosen if case in missing)
     if not beyond and not missing and found != chosen:
         first = next(

@@ -19,7 +19,6 @@ from opcert.generator.certificate.file import (
     certificate_path,
     json_schema,
     read_certificate,
-    write_certificate,
 )
 from opcert.generator.errors import OpcertError
 from opcert.generator.run.claims import ClaimContent
@@ -83,7 +82,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What certificate.json holds after a run with failures."""
     path = tmp_path_factory.mktemp("out") / "certificate.json"
     certificate = certify(wrong.AcceptsEverything(), core_suite(), operator="directml/*")
-    write_certificate(certificate, path)
+    path.write_text(certificate.to_json())
     assert read_certificate(path) == certificate
     return path.read_bytes()
 
@@ -94,7 +93,7 @@ def test_what_is_written_is_read(
     certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "round-trip.json"
-    write_certificate(certificate, path)
+    path.write_text(certificate.to_json())
     found = read_certificate(path)
     assert found == certificate
     assert found.to_json() == certificate.to_json()
@@ -134,7 +133,7 @@ def test_odd_text_and_options_are_written_as_a_file_can_hold_them(tmp_path: Path
     )
     assert certificate.backend.options["four"] == [1, "a"]
     path = tmp_path / "certificate.json"
-    write_certificate(certificate, path)
+    path.write_text(certificate.to_json())
     assert read_certificate(path) == certificate
 
 
@@ -246,26 +245,6 @@ def test_what_is_no_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "large").write_bytes(b" " * 65)
     monkeypatch.setattr(certificate_file, "LARGEST", 64)
     assert "more than" in refusal(tmp_path / "large")
-
-
-def certificate() -> Certificate:
-    verdict = Verdict("a/1", made_certificate.OPERATOR, "pass", None, "outputs", (), "")
-    return made_certificate.certificate([verdict])
-
-
-def test_a_certificate_is_replaced_whole(tmp_path: Path) -> None:
-    target = certificate_path(tmp_path / "out", None)
-    write_certificate(certificate(), target)
-    write_certificate(certificate().replaced(verdicts=()), target)
-    assert json.loads(target.read_text())["conformant"] is False
-    assert [each.name for each in target.parent.iterdir()] == ["certificate.json"]
-
-
-def test_a_certificate_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "certificate.json").mkdir()
-    with pytest.raises(OpcertError, match="cannot be written"):
-        write_certificate(certificate(), tmp_path / "certificate.json")
-    assert [each.name for each in tmp_path.iterdir()] == ["certificate.json"]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_docs_writes_an_index_and_a_page_for_each_operator(tmp_path: Path) -> No
         (["--out", "docs", "--specs", "nowhere"], "no spec in nowhere"),
         (["--out", "docs", "--suite", "nowhere"], "expected a folder that `opcert generate` wrote"),
         (["--out", str(default_folder() / "docs")], "is inside the suite"),
-        (["--out", "thesis"], "thesis: holds chapter.html, which `opcert docs` did not write"),
+        (["--out", "thesis"], "thesis: holds chapter.html, no part of the pages of `opcert docs`"),
         (["--out", "thesis/chapter.html"], "thesis/chapter.html: a file; expected a folder"),
         ([], "Missing option '--out'"),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.certificate.file import read_certificate, write_certificate
+from opcert.generator.certificate.file import read_certificate
 from opcert.generator.suite.suite import default_folder
 from tests import shown
 from tests.command_line import WRONG, opcert, opcert_program
@@ -25,14 +25,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with certificates: `right` and `faulty`, each in a folder of its own."""
     for name, certificate in (("right", shown.right()), ("faulty", shown.faulty())):
         (tmp_path / name).mkdir()
-        write_certificate(certificate, tmp_path / name / "certificate.json")
+        (tmp_path / name / "certificate.json").write_text(certificate.to_json())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def changed(path: str, certificate: Certificate) -> None:
     Path(path).mkdir()
-    write_certificate(certificate, Path(path) / "certificate.json")
+    (Path(path) / "certificate.json").write_text(certificate.to_json())
 
 
 @pytest.mark.parametrize("given", ["faulty", "faulty/certificate.json"])

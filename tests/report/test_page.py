@@ -158,12 +158,11 @@ def test_every_rule_with_cases_has_its_row_with_its_counts(of: Made) -> None:
 
 def test_every_cause_is_there_with_its_smallest_case_expected_and_got() -> None:
     certificate, text = shown.faulty(), normal(page(shown.faulty).text)
-    cases = {case.id: case for _, case in shown.suite()}
     found = causes(certificate.verdicts)
     parts = text.split(" Operator directml/")[1:]
     assert len(parts) == len(found) > 5
     for cause, part in zip(found, parts, strict=True):
-        smallest = cause.smallest(cases)
+        smallest = cause.smallest(shown.suite().cases)
         assert smallest.case in part
         assert normal(smallest.detail.partition("\n")[0]) in part
         inverted = smallest.detail.startswith("with every bit of the data inverted")

@@ -46,10 +46,10 @@ def test_what_is_no_failure_has_no_cause() -> None:
 
 
 def test_the_smallest_call_stands_for_the_others() -> None:
-    cases = {case.id: case for _, case in shown.suite()}
+    cases = shown.suite().cases
     for cause in causes(shown.run_of_faulty().verdicts):
         sizes = {
-            each.case: sum(prod(given.shape) for given in cases[each.case].inputs.values())
+            each.case: sum(prod(given.shape) for given in cases[each.case][1].inputs.values())
             for each in cause.verdicts
         }
         assert sizes[cause.smallest(cases).case] == min(sizes.values())
