@@ -1,19 +1,17 @@
 """Case -> vector: a case with its arrays, the golden outputs made and proved by the reference."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
-
-import numpy as np
 
 from opcert.generator.arrays.calls import Call, Tensor
 from opcert.generator.arrays.element_types import Array, inverted, name_of
 from opcert.generator.arrays.patterns import array_of, with_specials
 from opcert.generator.cases.case import Case
 from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import ExpressionError, SpecError, said
+from opcert.generator.errors import ExpressionError, OpcertError, SpecError
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.model import DocumentedTensor
+from opcert.generator.specification.references import RejectedError, golden
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class _Prover:
             return Vector(case, inputs, [])
         outputs = self._outputs(case, inputs)
         if twin is None:
-            inputs = _with_specials(case.call, inputs, outputs)
+            inputs = specials_added(case.call, inputs, outputs)
             outputs = self._outputs(case, inputs)
         self._prove_outputs(case, outputs)
         return Vector(case, inputs, outputs, self._other(case, inputs, outputs))
@@ -80,31 +78,22 @@ class _Prover:
         same = all(a.tobytes() == inverted(b).tobytes() for a, b in pairs)
         return () if same else other
 
-    def _run(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
-        outputs = self.file.reference(**inputs, **deepcopy(dict(case.call.attributes)))
-        if not isinstance(outputs, list) or not all(isinstance(e, np.ndarray) for e in outputs):
-            found = type(outputs).__name__
-            raise self._error(case, f"the reference returns {found}; expected a list of arrays")
-        return outputs
-
     def _outputs(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
         try:
-            return self._run(case, inputs)
-        except SpecError:
-            raise
-        except (Exception, SystemExit) as error:
-            text = f"the reference rejects a valid call: {said(error)}"
-            raise self._error(case, text) from None
+            return golden(self.file.reference, inputs, case.call.attributes)
+        except OpcertError as error:
+            raise self._error(case, str(error)) from None
 
     def _prove_rejection(self, case: Case, inputs: Mapping[str, Array]) -> None:
         try:
-            self._run(case, inputs)
-        except (Exception, SystemExit) as error:
-            named = getattr(error, "rule", None)
-            if named != case.rejects:
-                found = f"names {named}" if named else f"raises {said(error)}"
+            golden(self.file.reference, inputs, case.call.attributes)
+        except RejectedError as error:
+            if error.rule != case.rejects:
+                found = f"names {error.rule}" if error.rule else f"raises {error.raised}"
                 text = f"the reference {found}; expected RuleBroken('{case.rejects}', …)"
                 raise self._error(case, text) from None
+        except OpcertError as error:
+            raise self._error(case, str(error)) from None
         else:
             raise self._error(case, f"the reference accepts a call that breaks {case.rejects}")
 
@@ -156,9 +145,10 @@ def _array(name: str, tensor: Tensor, twin: Vector | None) -> Array:
     return twin.inputs[name] if twin is not None and shared else array_of(tensor)
 
 
-def _with_specials(
+def specials_added(
     call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
 ) -> dict[str, Array]:
+    """Return the inputs of a call, special values among the data that reaches its outputs."""
     return {
         name: array
         if call.inputs[name].values is not None

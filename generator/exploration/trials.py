@@ -14,16 +14,18 @@ from opcert.generator.arrays.element_types import (
     inverted,
     name_of,
 )
-from opcert.generator.arrays.patterns import array_of, with_specials
+from opcert.generator.arrays.patterns import array_of
 from opcert.generator.cases.changes import Change, after
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.laws import Laws, References
 from opcert.generator.cases.rows import Below, PossibleRows
-from opcert.generator.errors import ExpressionError, Inapplicable, SpecError, said
+from opcert.generator.cases.vectors import specials_added
+from opcert.generator.errors import ExpressionError, Inapplicable, OpcertError, SpecError
 from opcert.generator.run.stage import Step
 from opcert.generator.run.support import Support
 from opcert.generator.specification.files import SpecFile
+from opcert.generator.specification.references import golden
 from opcert.generator.specification.samplers import Chance, Sampler
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
@@ -143,8 +145,8 @@ class Trials:
 
     def _steps(self, call: Call, pattern: int, way: int, law: int) -> Sequence[Step]:
         inputs = self._inputs(call, pattern)
-        golden = self._golden(call, inputs)
-        valid = self._step(call, inputs, golden)
+        outputs = self._golden(call, inputs)
+        valid = self._step(call, inputs, outputs)
         steps = [valid]
         free = [name for name, tensor in call.inputs.items() if tensor.values is None]
         if free:
@@ -153,30 +155,22 @@ class Trials:
             steps.append(
                 self._step(call, other, self._golden(call, other), reuses=True, beside=beside)
             )
-        steps.append(self._step(call, inputs, golden, reuses=True, beside="repeated"))
+        steps.append(self._step(call, inputs, outputs, reuses=True, beside="repeated"))
         steps += self._rejection(call, inputs, valid, way)
-        return [*steps, *self._law(law, call, inputs, golden)]
+        return [*steps, *self._law(law, call, inputs, outputs)]
 
     def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
         if not pattern:
             return {name: _counted(tensor) for name, tensor in call.inputs.items()}
-        tensors = call.patterned(str(pattern)).inputs
-        inputs = {name: array_of(tensor) for name, tensor in tensors.items()}
-        golden = self._golden(call, inputs)
-        return {
-            name: array
-            if tensors[name].values is not None
-            else with_specials(array, tensors[name], golden)
-            for name, array in inputs.items()
-        }
+        patterned = call.patterned(str(pattern))
+        inputs = {name: array_of(tensor) for name, tensor in patterned.inputs.items()}
+        return specials_added(patterned, inputs, self._golden(call, inputs))
 
     def _golden(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
-        given = {name: array.copy() for name, array in inputs.items()}
         try:
-            return self.file.reference(**given, **Call({}, call.attributes).attributes)
-        except (Exception, SystemExit) as error:
-            text = f"the reference rejects a valid call: {said(error)}"
-            raise ExpressionError(text, ("reference",)) from None
+            return golden(self.file.reference, inputs, call.attributes)
+        except OpcertError as error:
+            raise ExpressionError(str(error), ("reference",)) from None
 
     def _step(
         self,
@@ -223,10 +217,10 @@ class Trials:
         return [*rejected, again] if rejected else []
 
     def _law(
-        self, number: int, call: Call, inputs: Mapping[str, Array], golden: Sequence[Array]
+        self, number: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
     ) -> list[Step]:
         """Return the further calls of a law: with those right, it holds as for the reference."""
-        if number - 1 not in self.laws.speaking(call):
+        if not number or not self.laws.speaks(number - 1, call):
             return []
         beside = f"by the law {self.spec.full_id(self.spec.laws[number - 1].id)}"
         return [
@@ -240,7 +234,7 @@ class Trials:
                 beside=beside,
                 by_law=True,
             )
-            for made in self.laws.further(number - 1, call, inputs, golden)
+            for made in self.laws.further(number - 1, call, inputs, outputs)
         ]
 
 

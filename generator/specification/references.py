@@ -1,9 +1,13 @@
-"""Spec files -> the reference function that each names, the rest of it unread."""
+"""Spec files -> the reference function that each names, and what one makes of a call."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from opcert.generator.arrays.element_types import Array
 from opcert.generator.errors import OpcertError, SpecError, said
@@ -48,6 +52,38 @@ def reference_of(source: Source, named: str) -> Reference:
         text = f"no function '{attribute}' in {place}, which the reference names"
         raise SpecError([source.mistake(("reference",), text)])
     return function
+
+
+class RejectedError(OpcertError):
+    """A call that a reference rejects: the `rule` that it names, if any, and what it raised."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.rule = getattr(error, "rule", None)
+        self.raised = said(error)
+        super().__init__(f"the reference rejects a valid call: {self.raised}")
+
+
+def golden(
+    reference: Reference, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+) -> list[Array]:
+    """Return what a reference makes of copies of a call's arguments.
+
+    Raises:
+        RejectedError: it raises something, as it has to where the call breaks a rule.
+        OpcertError: it returns no list of arrays, or writes to an input.
+    """
+    given = {name: array.copy() for name, array in inputs.items()}
+    try:
+        outputs = reference(**given, **deepcopy(dict(attributes)))
+    except (Exception, SystemExit) as error:
+        raise RejectedError(error) from None
+    if not isinstance(outputs, list) or not all(isinstance(each, np.ndarray) for each in outputs):
+        found = type(outputs).__name__
+        raise OpcertError(f"the reference returns {found}; expected a list of arrays")
+    for name, array in inputs.items():
+        if array.tobytes() != given[name].tobytes():
+            raise OpcertError(f"the reference writes to its input '{name}'; expected it unchanged")
+    return outputs
 
 
 def references_in(folder: Path | None) -> dict[str, Reference]:

@@ -1,7 +1,6 @@
 """The cases of one operator with their arrays: from its pack, made by a recipe, or proved."""
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -12,8 +11,13 @@ from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, inverted
 from opcert.generator.arrays.layouts import laid_out
 from opcert.generator.arrays.packs import elements
 from opcert.generator.arrays.patterns import made_array
-from opcert.generator.errors import SuiteError, said
-from opcert.generator.specification.references import Reference, references_in
+from opcert.generator.errors import OpcertError, SuiteError
+from opcert.generator.specification.references import (
+    Reference,
+    RejectedError,
+    golden,
+    references_in,
+)
 from opcert.generator.suite.format import (
     DigestedArray,
     Index,
@@ -99,21 +103,23 @@ class OperatorSuite:
     def _goldens(
         self,
         case: IndexedCase,
-        golden: Sequence[StoredArray | DigestedArray],
+        stated: Sequence[StoredArray | DigestedArray],
         inputs: Callable[[IndexedCase], dict[str, Array]],
     ) -> list[Array]:
-        if not any(isinstance(each, DigestedArray) for each in golden):
-            return [self._array(each) for each in golden if isinstance(each, StoredArray)]
+        if not any(isinstance(each, DigestedArray) for each in stated):
+            return [self._array(each) for each in stated if isinstance(each, StoredArray)]
         try:
-            made = self._reference(**inputs(case), **deepcopy(dict(case.attributes)))
-        except Exception as error:
-            raise self._not_made(case, said(error)) from None
-        forms = [(ELEMENT_TYPES[each.type], each.shape) for each in golden]
-        if not isinstance(made, list) or forms != [_form(each) for each in made]:
+            made = golden(self._reference, inputs(case), case.attributes)
+        except RejectedError as error:
+            raise self._not_made(case, error.raised) from None
+        except OpcertError as error:
+            raise self._not_made(case, str(error)) from None
+        forms = [(ELEMENT_TYPES[each.type], each.shape) for each in stated]
+        if forms != [_form(each) for each in made]:
             raise self._not_made(case, "it gives outputs of other types or shapes")
         return [
             self._array(each) if isinstance(each, StoredArray) else self._proved(case, each, array)
-            for each, array in zip(golden, made, strict=True)
+            for each, array in zip(stated, made, strict=True)
         ]
 
     def _proved(self, case: IndexedCase, golden: DigestedArray, array: Array) -> Array:

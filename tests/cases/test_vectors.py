@@ -201,6 +201,8 @@ def test_a_right_reference_is_proved(tmp_path: Path) -> None:
         ("data[::-1]", "data[1:]", "the reference gives i8[2], the outputs are declared as i8[3]"),
         ("data[::-1]", "data[::-1].astype('f8')", "the reference gives f64[3]"),
         ("[data[::-1].copy()]", "[]", "the reference gives no outputs"),
+        ("[data[::-1].copy()]", "data[::-1].copy()", "returns ndarray; expected a list of arrays"),
+        ("return [", "data.sort(); data[0] += 1; return [", "writes to its input 'data'"),
         ("data[::-1]", "data", "output 0 of the example is [3, 2, 1], of the reference [1, 2, 3]"),
     ],
 )

@@ -145,7 +145,7 @@ def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
 def test_the_other_operators_are_explored_behind_a_hang() -> None:
     options = {"how": "sleep"}
     first, second = explore(
-        f"{MISBEHAVING}:Misbehaves", options=options, operator="*[BV]*", minutes=0.05, timeout=1
+        f"{MISBEHAVING}:Misbehaves", options=options, operator="*[BV]*", minutes=0.1, timeout=1
     )
     assert first.finding is not None
     assert second.tried
