@@ -76,6 +76,24 @@ def load(name: str, /, **options: Any) -> Backend:
     return checked(found, name)
 
 
+def with_specs(name: str, options: Mapping[str, Any], specs: str | Path | None) -> dict[str, Any]:
+    """Return the options of a backend; the reference follows `specs` where they are given."""
+    follows = name == "reference" and specs is not None
+    return {"specs": str(specs), **options} if follows else dict(options)
+
+
+def given_object(backend: Any, isolated: bool | None) -> Backend:
+    """Return a backend that is given as an object, and runs in this process.
+
+    Raises:
+        BackendError: it is to be isolated, or it is no backend.
+    """
+    if isolated:
+        text = "an object runs in this process; expected what `--backend` takes, to isolate it"
+        raise BackendError(text)
+    return checked(backend, type(backend).__name__)
+
+
 def choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return the values of each of the `options` that is `all` and has a meaning so.
 

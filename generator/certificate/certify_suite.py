@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.backends import Backend, checked, closed
+from opcert.generator.backends import Backend, closed, given_object, with_specs
 from opcert.generator.certificate.certificate import Certificate, SuiteEntry
 from opcert.generator.certificate.entries import (
     backend_entry,
@@ -18,7 +18,7 @@ from opcert.generator.certificate.entries import (
     waivers_entry,
 )
 from opcert.generator.certificate.resumption import going_on
-from opcert.generator.errors import Mistake, OpcertError, SpecError
+from opcert.generator.errors import Mistake, SpecError
 from opcert.generator.isolation.supervised import TIMEOUT, Supervised, hosted
 from opcert.generator.run.claims import Claim, read_claim
 from opcert.generator.run.excerpts import Excerpt
@@ -92,7 +92,11 @@ def certify(
     claimed, level = _claimed(claim, opened, operator, feature_level)
     known = None if waivers is None else read_waivers(_file(waivers), opened, given.get("device"))
     here = this_platform()
-    found = _backend(backend, given, specs, isolated, timeout, memory)
+    if isinstance(backend, str):
+        made_with = with_specs(backend, given, specs)
+        found = hosted(backend, made_with, isolated, timeout=timeout, memory=memory)
+    else:
+        found = given_object(backend, isolated)
     with ExitStack() as stack:
         stack.callback(closed, found)
         begin = partial(Certification, found, opened, level, claimed)
@@ -230,21 +234,3 @@ def opened_suite(
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder) / "suite", specs, operator=operator)
         return Suite(Path(folder) / "suite", found)
-
-
-def _backend(
-    backend: str | Backend,
-    options: dict[str, Any],
-    specs: str | Path | None,
-    isolated: bool | None,
-    timeout: float,
-    memory: int,
-) -> Backend:
-    if not isinstance(backend, str):
-        if isolated:
-            text = "an object runs in this process; expected what `--backend` takes, to isolate it"
-            raise OpcertError(text)
-        return checked(backend, type(backend).__name__)
-    if backend == "reference" and specs is not None:
-        options = {"specs": str(specs), **options}
-    return hosted(backend, options, isolated, timeout=timeout, memory=memory)

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from opcert.generator.backends import Backend, checked, closed, load
-from opcert.generator.errors import OpcertError
+from opcert.generator.backends import Backend, closed, given_object, load, with_specs
 from opcert.generator.exploration.search import Explored, Open, Search
 from opcert.generator.exploration.trials import Trials
 from opcert.generator.isolation.supervised import TIMEOUT, Supervised, hosted
@@ -80,8 +79,7 @@ def _opening(
     """Return what opens the backend, once that has been tried."""
     if not isinstance(backend, str):
         return _in_python(backend, isolated)
-    if backend == "reference" and specs is not None:
-        options = {"specs": str(specs), **options}
+    options = with_specs(backend, options, specs)
     first = hosted(backend, options, isolated, timeout=timeout)
     closed(first)
     if isinstance(first, Supervised):
@@ -90,13 +88,10 @@ def _opening(
 
 
 def _in_python(backend: Backend | Make, isolated: bool | None) -> Open:
-    if isolated:
-        text = "an object runs in this process; expected what `--backend` takes, to isolate it"
-        raise OpcertError(text)
     if isinstance(backend, type) or (callable(backend) and not hasattr(backend, "run")):
-        closed(backend())
+        closed(given_object(backend(), isolated))
         return lambda: _made(backend)
-    given = checked(backend, type(backend).__name__)
+    given = given_object(backend, isolated)
     return lambda: nullcontext(given)
 
 

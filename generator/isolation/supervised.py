@@ -80,14 +80,19 @@ class Supervised(Isolated):
         start = {"backend": self._backend, "options": self._options, **asked}
         return Worker(start, self._memory, seconds)
 
-    def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
+    def outcome(
+        self,
+        operator: str,
+        inputs: Inputs,
+        attributes: Mapping[str, Any],
+        dirtied: Sequence[int] = (),
+    ) -> Outcome:
         """Make a call; that the process crashes or hangs is an outcome of it."""
         try:
             worker = self._running()
         except BackendError as error:
             self._refused += 1
             return Outcome("crash", reason=f"it cannot be started again: {error}")
-        dirtied, self.dirtied = self.dirtied, ()
         try:
             if isinstance(worker, Driver):
                 return worker.call(operator, inputs, attributes, self._timeout)

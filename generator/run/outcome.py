@@ -10,6 +10,7 @@ import numpy as np
 from opcert.generator.arrays.element_types import Inputs
 from opcert.generator.backends import Backend
 from opcert.generator.errors import said
+from opcert.generator.run.freed_memory import dirty
 
 if TYPE_CHECKING:
     # Who calls and does no more, as a worker, needs nothing of what judges.
@@ -42,25 +43,37 @@ class Outcome:
 class Isolated(ABC):
     """A backend in another process, which may crash or hang without ending this one.
 
-    `delivery` says how inputs lie in memory there. Memory of the sizes in `dirtied`, in bytes, is
-    dirtied before the next call, where it can be.
+    `delivery` says how inputs lie in memory there.
     """
 
     delivery: Literal["as drawn", "packed"] = "as drawn"
     reuse: str | None = None
-    dirtied: Sequence[int] = ()
 
     @abstractmethod
-    def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
-        """Make a call; the inputs are then as it left them."""
+    def outcome(
+        self,
+        operator: str,
+        inputs: Inputs,
+        attributes: Mapping[str, Any],
+        dirtied: Sequence[int] = (),
+    ) -> Outcome:
+        """Make a call, as `run_once` does; the inputs are then as it left them."""
 
 
 def run_once(
-    backend: Backend, operator: str, inputs: Inputs, attributes: Mapping[str, Any]
+    backend: Backend,
+    operator: str,
+    inputs: Inputs,
+    attributes: Mapping[str, Any],
+    dirtied: Sequence[int] = (),
 ) -> Outcome:
-    """Call the backend; whatever it raises but an interrupt is an outcome."""
+    """Call the backend; whatever it raises but an interrupt is an outcome.
+
+    Blocks of memory of the sizes in `dirtied`, in bytes, are dirtied before, where they can be.
+    """
     if isinstance(backend, Isolated):
-        return backend.outcome(operator, inputs, attributes)
+        return backend.outcome(operator, inputs, attributes, dirtied)
+    dirty(dirtied)
     try:
         outputs = _plain(backend.run(operator, dict(inputs), _copied(dict(attributes))))
     except NotImplementedError as error:

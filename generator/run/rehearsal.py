@@ -8,8 +8,7 @@ from opcert.generator.arrays.layouts import laid_out
 from opcert.generator.backends import Backend
 from opcert.generator.run.buffers import mutated, refilled
 from opcert.generator.run.comparison import Difference, compare, share_a_zero
-from opcert.generator.run.freed_memory import dirty
-from opcert.generator.run.outcome import ENDINGS, Isolated, Outcome, run_once
+from opcert.generator.run.outcome import ENDINGS, Outcome, run_once
 from opcert.generator.run.returned import Returned
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
@@ -119,10 +118,10 @@ class _Rehearsal:
         second, wrong_second = self.call(*other)
         if second.observed in ENDINGS:
             return replace(second, reason=f"the same call with other data: {second.reason}")
-        if share_a_zero(golden, other[1]):
-            # So is new memory, to which nothing was ever written.
-            _dirtied(self.backend, [each.nbytes for each in golden])
-        third, wrong_third = self.call(data, golden)
+        # New memory, to which nothing was ever written, is zero too.
+        zeros = share_a_zero(golden, other[1])
+        sizes = [each.nbytes for each in golden] if zeros else []
+        third, wrong_third = self.call(data, golden, sizes)
         if third.observed in ENDINGS:
             return replace(third, reason=f"the same call, repeated: {third.reason}")
         self.faults += _first_and_third(wrong, third, wrong_third)
@@ -135,14 +134,16 @@ class _Rehearsal:
             self.returned[-1] = last
         return replace(first, fault=fault, returned=self.returned, log=self.log)
 
-    def call(self, inputs: Inputs, golden: Sequence[Array]) -> tuple[Outcome, Difference | None]:
-        """Make one call, and say how its outputs differ."""
+    def call(
+        self, inputs: Inputs, golden: Sequence[Array], dirtied: Sequence[int] = ()
+    ) -> tuple[Outcome, Difference | None]:
+        """Make one call, in memory of which blocks are `dirtied`; say how its outputs differ."""
         self.buffers = {
             name: refilled(self.buffers.get(name), array, self.case.inputs[name].layout)
             for name, array in inputs.items()
         }
         name = self.operator.index.operator
-        outcome = run_once(self.backend, name, self.buffers, self.case.attributes)
+        outcome = run_once(self.backend, name, self.buffers, self.case.attributes, dirtied)
         written = outcome.fault or mutated(self.buffers, inputs)
         self.faults += [written] if written else []
         self.log += outcome.log
@@ -162,13 +163,6 @@ ALIASED = Difference(
     "an output changed after it was returned, when the caller used its input buffers again or "
     "made the next call; return arrays that nothing else writes to",
 )
-
-
-def _dirtied(backend: Backend, sizes: Sequence[int]) -> None:
-    if isinstance(backend, Isolated):
-        backend.dirtied = sizes
-    else:
-        dirty(sizes)
 
 
 def _first_and_third(

@@ -21,6 +21,7 @@ from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.model import DocumentedTensor, Spec
 from opcert.generator.suite.format import (
     FORMAT,
+    MANIFEST,
     DigestedArray,
     Index,
     IndexedCase,
@@ -92,8 +93,8 @@ def suite_files(
         operators={name: entry for name, entry, _ in sorted(operators, key=itemgetter(0))},
         files={name: sha256(data).hexdigest() for name, data in sorted(written.items())},
     )
-    text = manifest.model_dump_json(indent=1) + "\n"
-    return {**written, "manifest.json": text.encode()}
+    text = json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
+    return {**written, MANIFEST: text.encode()}
 
 
 def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, Array]]:
@@ -202,7 +203,8 @@ def _stored(array: Array, layout: Layout, names: Mapping[int, str], packed: Pack
 def _index_text(index: Index) -> str:
     """Write the index with each case on a line of its own."""
     head = index.model_dump(exclude={"cases"}, mode="json")
-    lines = [case.model_dump_json(exclude_defaults=True) for case in index.cases]
+    cases = [case.model_dump(mode="json", exclude_defaults=True) for case in index.cases]
+    lines = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in cases]
     return (
         json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.backends import Backend, closed
+from opcert.generator.backends import Backend, closed, with_specs
 from opcert.generator.certificate.certificate import BackendEntry, Certificate
 from opcert.generator.certificate.entries import backend_entry
 from opcert.generator.certificate.file import differences
@@ -46,10 +46,9 @@ def rerun_flaws(
         BackendError: the backend cannot be found or made.
     """
     run = certificate.run
-    given = {"specs": str(specs)} if backend == "reference" and specs is not None else {}
     found = hosted(
         backend,
-        {**given, **options},
+        with_specs(backend, options, specs),
         run.isolated,
         timeout=run.timeout or TIMEOUT,
         memory=run.memory or 0,

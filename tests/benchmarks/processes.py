@@ -5,7 +5,7 @@ import sys
 import tempfile
 import unittest
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,15 @@ def isolation() -> Row:
 class _Counted(Supervised):
     calls = 0
 
-    def outcome(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Outcome:
+    def outcome(
+        self,
+        operator: str,
+        inputs: Inputs,
+        attributes: Mapping[str, Any],
+        dirtied: Sequence[int] = (),
+    ) -> Outcome:
         self.calls += 1
-        return super().outcome(operator, inputs, attributes)
+        return super().outcome(operator, inputs, attributes, dirtied)
 
 
 def onnx_runner() -> Row:

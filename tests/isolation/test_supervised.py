@@ -213,13 +213,11 @@ def test_what_is_declared_is_asked_for_once_however_often_it_is_made(tmp_path: P
     assert found.backend.reuse == "all"
 
 
-def test_memory_is_dirtied_where_the_backend_runs_for_one_call() -> None:
+def test_memory_is_dirtied_where_the_backend_runs() -> None:
     backend = Supervised(f"{MISBEHAVING}:NeverWrites")
     try:
-        backend.dirtied = [100]
-        (dirtied,) = backend.run(DML, {}, {})
+        (dirtied,) = backend.outcome(DML, {}, {}, [100]).outputs
         assert set(dirtied.tolist()) == {FILL}
-        assert not backend.dirtied
     finally:
         backend.close()
 

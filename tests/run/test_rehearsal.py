@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from opcert.generator.arrays.element_types import Array, bits_of
-from opcert.generator.run import rehearsal
+from opcert.generator.run import outcome as outcome_module
 from opcert.generator.run.outcome import Outcome
 from opcert.generator.run.rehearsal import run_vector
 from opcert.generator.suite.format import IndexedCase
@@ -135,7 +135,7 @@ def test_an_output_that_is_never_written_to_shows_where_it_has_to_be_zero(
     gather = core_suite().operators["openvino/Gather-8"]
     case = next(case for case in gather.index.cases if all_zero(gather, case))
     if not dirtied:
-        monkeypatch.setattr(rehearsal, "dirty", lambda _: None)
+        monkeypatch.setattr(outcome_module, "dirty", lambda _: None)
     outcome = run_vector(NeverWrites(gather.outputs(case)[0]), gather, case)
     assert kind(outcome) == told
 
