@@ -1,5 +1,6 @@
 """opcert certify: a run, or one for each configuration; its certificate, answer and exit code."""
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -119,12 +120,18 @@ def certify(
     )
     # Looked up before the backend runs, which may change the current folder.
     place = None if out is None else out.absolute()
-    copies = {name: source.content for name, source in given.items()}
-    files = partial(_files, opened, specs, copies)
-    write = partial(_written, files=files, sign=signs)
-    resumed = _resumed(place, found) if resume else ()
-    certified = partial(_certified, begin, write, place, suite, resumed, as_json, opened)
-    raise typer.Exit(certified(found[0]) if len(found) == 1 else _each(certified, found))
+    request = _Request(
+        begin=begin,
+        suite=opened,
+        suite_folder=suite,
+        specs=specs,
+        out=place,
+        copies={name: source.content for name, source in given.items()},
+        sign=signs,
+        resumed=_resumed(place, found) if resume else (),
+        as_json=as_json,
+    )
+    raise typer.Exit(request.certified(found[0]) if len(found) == 1 else request.each(found))
 
 
 def _say_near(suite: "Suite", operator: str, case: str) -> None:
@@ -145,107 +152,104 @@ def _signer(path: Path) -> "Sign":
     return found
 
 
-def _files(
-    suite: "Suite", specs: Path | None, copies: "Mapping[str, bytes]", certificate: "Certificate"
-) -> "Mapping[str, bytes]":
-    """Return what stands beside a certificate; that of a run that was interrupted has no report."""
-    from opcert.generator.report.files import report_files
-
-    done = not certificate.counts["not-run"]
-    return {**copies, **(report_files(certificate, suite, specs) if done else {})}
-
-
-def _written(
-    certificate: "Certificate",
-    target: Path,
-    files: "Callable[[Certificate], Mapping[str, bytes]]",
-    sign: "Sign | None",
-) -> "Certificate":
-    """Write a certificate and the files beside it, and return it as it is written."""
-    from opcert.generator.certificate.submission import write_submission
-
-    stated = write_submission(certificate, target, files(certificate), sign)
-    say(f"wrote {target}{' and its signature' if sign else ''}", err=True)
-    return stated
-
-
 def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Configuration]":
     """Return the configurations that have a certificate to go on from; the others begin.
 
     Raises:
         OpcertError: there is none.
     """
-    from opcert.generator.certificate.file import NAME, read_certificate
+    from opcert.generator.certificate.file import NAME
 
     if out is None:
         return ()
     resumed = [each for each in found if (out / each.name / NAME).exists()]
     if not resumed:
-        read_certificate(out / found[0].name / NAME)
+        place = out / found[0].name / NAME
+        raise OpcertError(f"{place}: there is none; expected the certificate to go on from")
     return resumed
 
 
-def _each(certified: "Callable[[Configuration], int]", found: "Sequence[Configuration]") -> int:
-    """Certify one configuration after the other, and return the worst exit code."""
-    codes: dict[str, int] = {}
-    for each in found:
-        say(f"{each.name}:")
+@dataclass(frozen=True)
+class _Request:
+    """What is asked for; `begin` is the run of a configuration, whose folder is in `out`."""
+
+    begin: "Callable[..., Certificate]"
+    suite: "Suite"
+    suite_folder: Path | None
+    specs: Path | None
+    out: Path | None
+    copies: "Mapping[str, bytes]"
+    sign: "Sign | None"
+    resumed: "Sequence[Configuration]"
+    as_json: bool
+
+    def each(self, found: "Sequence[Configuration]") -> int:
+        """Certify one configuration after the other, and return the worst exit code."""
+        codes: dict[str, int] = {}
+        for each in found:
+            say(f"{each.name}:")
+            try:
+                codes[each.name] = self.certified(each)
+            except (OpcertError, OSError) as error:
+                tell(error)
+                codes[each.name] = AT_FAULT
+            except KeyboardInterrupt:
+                codes[each.name] = INTERRUPTED
+            if codes[each.name] == INTERRUPTED:
+                break
+        said = (f"{each.name} {_SAID.get(codes.get(each.name, -1), 'not begun')}" for each in found)
+        say(f"{len(found)} configurations: {'; '.join(said)}")
+        return max(codes.values())
+
+    def certified(self, configuration: "Configuration") -> int:
+        """Certify one configuration, write its certificate, print it, and return its exit code."""
+        from opcert.generator.certificate.certify_suite import IdleWaiverError, Interrupted
+        from opcert.generator.certificate.file import NAME, read_certificate
+        from opcert.generator.certificate.submission import submission_path
+        from opcert.generator.report.terminal import console, progress, show
+
+        folder = None if self.out is None else self.out / configuration.name
+        former, target, interrupted = None, None, False
+        if folder is not None:
+            former = read_certificate(folder / NAME) if configuration in self.resumed else None
+            target = submission_path(folder, self.suite_folder)
+        if former is not None:
+            left = former.counts["not-run"]
+            say(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
         try:
-            codes[each.name] = certified(each)
-        except OpcertError as error:
-            tell(error)
-            codes[each.name] = AT_FAULT
-        except KeyboardInterrupt:
-            codes[each.name] = INTERRUPTED
-        if codes[each.name] == INTERRUPTED:
-            break
-    said = (f"{each.name} {_SAID.get(codes.get(each.name, -1), 'not begun')}" for each in found)
-    say(f"{len(found)} configurations: {'; '.join(said)}")
-    return max(codes.values())
-
-
-def _certified(
-    begin: "Callable[..., Certificate]",
-    write: "Callable[[Certificate, Path], Certificate]",
-    out: Path | None,
-    suite: Path | None,
-    resumed: "Sequence[Configuration]",
-    as_json: bool,
-    opened: "Suite",
-    configuration: "Configuration",
-) -> int:
-    """Certify one configuration, write its certificate, print it, and return its exit code."""
-    from opcert.generator.certificate.certify_suite import IdleWaiverError, Interrupted
-    from opcert.generator.certificate.file import NAME, read_certificate
-    from opcert.generator.certificate.submission import submission_path
-    from opcert.generator.report.terminal import console, progress, show
-
-    folder = None if out is None else out / configuration.name
-    former, target, interrupted = None, None, False
-    if folder is not None:
-        former = read_certificate(folder / NAME) if configuration in resumed else None
-        target = submission_path(folder, suite)
-    if former is not None:
-        left = former.counts["not-run"]
-        say(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
-    try:
-        with progress(console(stderr=True)) as on_verdict:
-            certificate = begin(options=configuration.options, resume=former, progress=on_verdict)
-    except Interrupted as reached:
-        certificate, interrupted = reached.certificate, True
-    except IdleWaiverError as error:
-        # The run is not lost, though its waivers have to be mended.
+            with progress(console(stderr=True)) as on_verdict:
+                certificate = self.begin(
+                    options=configuration.options, resume=former, progress=on_verdict
+                )
+        except Interrupted as reached:
+            certificate, interrupted = reached.certificate, True
+        except IdleWaiverError as error:
+            # The run is not lost, though its waivers have to be mended.
+            if target is not None:
+                self.written(error.certificate, target)
+            raise
+        tell_strangers(certificate, self.suite)
         if target is not None:
-            write(error.certificate, target)
-        raise
-    tell_strangers(certificate, opened)
-    if target is not None:
-        certificate = write(certificate, target)
-    if as_json:
-        typer.echo(certificate.to_json(), nl=False)
-    else:
-        show(certificate, console())
-    if interrupted:
-        say("opcert: interrupted; the cases that were not reached are not-run", err=True)
-        return INTERRUPTED
-    return CONFORMANT if certificate.conformant else NOT_CONFORMANT
+            certificate = self.written(certificate, target)
+        if self.as_json:
+            typer.echo(certificate.to_json(), nl=False)
+        else:
+            show(certificate, console())
+        if interrupted:
+            say("opcert: interrupted; the cases that were not reached are not-run", err=True)
+            return INTERRUPTED
+        return CONFORMANT if certificate.conformant else NOT_CONFORMANT
+
+    def written(self, certificate: "Certificate", target: Path) -> "Certificate":
+        """Write a certificate and the files beside it, and return it as it is written.
+
+        That of a run that was interrupted has no report.
+        """
+        from opcert.generator.certificate.submission import write_submission
+        from opcert.generator.report.files import report_files
+
+        done = not certificate.counts["not-run"]
+        told = report_files(certificate, self.suite, self.specs) if done else {}
+        stated = write_submission(certificate, target, {**self.copies, **told}, self.sign)
+        say(f"wrote {target}{' and its signature' if self.sign else ''}", err=True)
+        return stated

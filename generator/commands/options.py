@@ -116,12 +116,14 @@ def tell_strangers(certificate: "Certificate", suite: "Suite") -> None:
         say(f"opcert: {text}", err=True)
 
 
-def tell(error: OpcertError) -> None:
+def tell(error: OpcertError | OSError) -> None:
     """Print what the user can mend: one line, or one for each mistake."""
     if isinstance(error, SpecError):
         # A mistake in a spec begins with its place, as editors read it.
         for mistake in error.mistakes:
             say(str(mistake), err=True)
+    elif isinstance(error, OSError):
+        say(f"opcert: {error.filename or 'a file'}: {error.strerror or error}", err=True)
     else:
         say(f"opcert: {error}", err=True)
 
@@ -133,11 +135,8 @@ def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, 
     def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
             command(*args, **kwargs)
-        except OpcertError as error:
+        except (OpcertError, OSError) as error:
             tell(error)
-            raise typer.Exit(AT_FAULT) from None
-        except OSError as error:
-            say(f"opcert: {error.filename or 'a file'}: {error.strerror or error}", err=True)
             raise typer.Exit(AT_FAULT) from None
         except KeyboardInterrupt:
             say("opcert: interrupted; nothing was written", err=True)

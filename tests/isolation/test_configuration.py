@@ -197,7 +197,7 @@ def test_resuming_configurations_needs_one_that_was_begun(tmp_path: Path) -> Non
     backend = ("--backend", f"{MISBEHAVING}:Interrupts", "--backend-option", "which=all")
     result = opcert("certify", *backend, "--out", tmp_path / "out", "--resume")
     assert result.exit_code == 2
-    assert "No such file" in result.stderr
+    assert "there is none; expected the certificate to go on from" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

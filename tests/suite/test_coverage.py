@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from opcert.generator import generate
-from opcert.generator.report.terminal import show_coverage
+from opcert.generator.commands.tables import show_coverage
 from opcert.generator.specification.files import read_spec, specs_in
 from opcert.generator.suite.coverage import Coverage, Covered, coverage_of
 from opcert.generator.suite.suite import Suite

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from opcert.generator.commands.tables import show_counts
 from opcert.generator.errors import SpecError
-from opcert.generator.report.terminal import show_counts
 from opcert.generator.suite.spec_check import RuleCounts, check_specs
 from tests.command_line import opcert
 from tests.shipped import SPECS

@@ -1,0 +1,57 @@
+"""opcert explore: wrong calls beyond the suite, each with what shows it."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from opcert.generator.commands.options import (
+    FOUND,
+    NOTHING_FOUND,
+    BackendOption,
+    BackendOptions,
+    InProcessOption,
+    OperatorOption,
+    SpecsOption,
+    TimeoutOption,
+    finite,
+    reports_errors,
+    say_lines,
+)
+
+
+@reports_errors
+def explore(
+    backend: BackendOption = "reference",
+    backend_option: BackendOptions = None,
+    operator: OperatorOption = "*",
+    specs: SpecsOption = None,
+    minutes: Annotated[
+        float, typer.Option(min=0.01, callback=finite, help="For all operators together.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
+    in_process: InProcessOption = False,
+    timeout: TimeoutOption = 60.0,
+) -> None:
+    """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
+    from opcert.generator.backends import options_of, program_for
+    from opcert.generator.exploration.explore import explore as run
+    from opcert.generator.exploration.explore import without_traces
+    from opcert.generator.exploration.snippets import told
+
+    options = options_of(backend_option)
+    found = False
+    with without_traces():
+        for each in run(
+            backend,
+            options=options,
+            specs=specs,
+            operator=operator,
+            minutes=minutes,
+            seed=seed,
+            isolated=False if in_process else None,
+            timeout=timeout,
+        ):
+            say_lines(told(each, partial(program_for, backend, options)))
+            found = found or each.finding is not None
+    raise typer.Exit(FOUND if found else NOTHING_FOUND)

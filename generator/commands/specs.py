@@ -1,0 +1,110 @@
+"""opcert check, generate, coverage, schema: for those who write specs, or make suites of them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opcert.generator.commands.options import (
+    CONFORMANT,
+    NOT_CONFORMANT,
+    OperatorOption,
+    Profile,
+    SpecsOption,
+    SuiteOption,
+    reports_errors,
+    say,
+)
+from opcert.generator.errors import OpcertError
+
+
+@reports_errors
+def check(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Spec files; by default those of opcert.")
+    ] = None,
+    specs: SpecsOption = None,
+) -> None:
+    """Check specs: every mistake with its place, then how many cases stand behind each rule."""
+    from opcert.generator.commands.tables import show_counts
+    from opcert.generator.report.terminal import console
+    from opcert.generator.specification.references import spec_paths
+    from opcert.generator.suite.spec_check import check_specs
+
+    counts = check_specs(files or spec_paths(specs))
+    show_counts(counts, console())
+
+
+@reports_errors
+def generate(
+    out: Annotated[Path, typer.Option(help="Folder of the suite.")] = Path("generated"),
+    profile: Annotated[Profile, typer.Option(help="How many cases.")] = Profile.CORE,
+    operator: OperatorOption = "*",
+    specs: SpecsOption = None,
+    seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; say how the folder differs (exit 1).")
+    ] = False,
+) -> None:
+    """Write the suite that the specs give, in the place of a former one."""
+    from opcert.generator.suite.generation import generate as make
+
+    def done(name: str) -> None:
+        say(name, err=True)
+
+    found = make(
+        out,
+        specs,
+        profile=profile.value,
+        operator=operator,
+        seed=seed,
+        jobs=jobs,
+        check=check,
+        done=done,
+    )
+    if found:
+        for line in found:
+            say(line)
+        say(f"{out} is not what the specs give; run `opcert generate --out {out}`", err=True)
+        raise typer.Exit(NOT_CONFORMANT)
+    say(f"{out} is what the specs give" if check else f"wrote {out}")
+
+
+@reports_errors
+def coverage(
+    suite: SuiteOption = None,
+    operator: OperatorOption = "*",
+    specs: SpecsOption = None,
+) -> None:
+    """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
+    from opcert.generator.commands.tables import show_coverage
+    from opcert.generator.report.terminal import console
+    from opcert.generator.specification.files import specs_in
+    from opcert.generator.suite.coverage import coverage_of
+    from opcert.generator.suite.suite import Suite
+
+    described = {each.spec.operator: each.spec for each in specs_in(specs, operator)}
+    found = list(coverage_of(Suite(suite, specs), described))
+    for each in found:
+        show_coverage(each, console())
+    if not found:
+        raise OpcertError("the suite has no operator of these specs; nothing was counted")
+    raise typer.Exit(CONFORMANT if all(each.share == 1 for each in found) else NOT_CONFORMANT)
+
+
+@reports_errors
+def schema(
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="That of certificate.json instead.")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of a spec, for editors, or of a certificate."""
+    import json
+
+    if certificate:
+        from opcert.generator.certificate.file import json_schema
+    else:
+        from opcert.generator.specification.model import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=1))
