@@ -69,7 +69,7 @@ def load(name: str, /, **options: Any) -> Backend:
         each = ", ".join(f"{option}={value}" for value in values)
         raise BackendError(f"{option}={ALL} is several configurations; choose one: {each}")
     if isinstance(found, type) or (callable(found) and not _is_backend(found)):
-        with telling(f"backend '{name}' cannot be made"):
+        with as_backend_error(f"backend '{name}' cannot be made"):
             found = found(**options)
     elif options:
         raise BackendError(f"backend '{name}' is an instance and takes no options: {options}")
@@ -109,7 +109,7 @@ def _choices(found: Any, name: str, options: Mapping[str, Any]) -> dict[str, lis
         return {}
     place = f"backend '{name}': configurations"
     wanted = f"{place}: expected a mapping of options to lists of values"
-    with telling(place):
+    with as_backend_error(place):
         declared = getattr(found, "configurations", {})
         if not isinstance(declared, Mapping):
             raise BackendError(f"{wanted}; found {type(declared).__name__}")
@@ -178,7 +178,7 @@ def checked(backend: Any, name: str) -> Backend:
     Raises:
         BackendError: it lacks a part, or its name or version is no text.
     """
-    with telling(f"'{name}' is no backend"):
+    with as_backend_error(f"'{name}' is no backend"):
         if not _is_backend(backend):
             missing = [part for part in ("name", "version", "run") if not hasattr(backend, part)]
             raise BackendError(
@@ -204,7 +204,7 @@ def reuse_of(backend: object) -> str | None:
     Raises:
         BackendError: it is no text.
     """
-    with telling("reuse"):
+    with as_backend_error("reuse"):
         found = getattr(backend, "reuse", None)
     if found is None or (isinstance(found, str) and found.isprintable()):
         return found
@@ -224,7 +224,7 @@ def closed(backend: object) -> None:
 
 
 @contextmanager
-def telling(what: str) -> Iterator[None]:
+def as_backend_error(what: str) -> Iterator[None]:
     """Turn what foreign code raises, SystemExit too, into a BackendError."""
     try:
         yield
@@ -247,7 +247,7 @@ def _find(name: str) -> Any:
         place, _, attribute = BUILT_IN[name].rpartition(":")
     elif not place:
         return _entry_point(name)
-    with telling(f"backend '{name}': {place} cannot be imported"):
+    with as_backend_error(f"backend '{name}': {place} cannot be imported"):
         if place.endswith(".py"):
             module = module_from_file(Path(place).resolve())
         elif name in BUILT_IN:
@@ -280,5 +280,5 @@ def _entry_point(name: str) -> Any:
             f"unknown backend '{name}'{near}; a backend of your own is path/file.py:attribute "
             "or package.module:attribute"
         )
-    with telling(f"backend '{name}' cannot be imported"):
+    with as_backend_error(f"backend '{name}' cannot be imported"):
         return known[name].load()

@@ -80,7 +80,7 @@ def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
 
 
 def gather_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Gather with the axis as an attribute; of batches, which it lacks, it is told."""
+    """Return Gather with the axis as an attribute; `batch_dims`, which it lacks, is passed on."""
     data, indices, axis = _required(inputs, "data", "indices", "axis")
     given = {"axis": _number(axis), **attributes}
     if given.get("batch_dims") == 0:

@@ -17,7 +17,7 @@ from opcert.generator.certificate.entries import (
     this_platform,
     waivers_entry,
 )
-from opcert.generator.certificate.resumption import going_on
+from opcert.generator.certificate.resumption import resumed
 from opcert.generator.errors import Mistake, SpecError
 from opcert.generator.isolation.supervised import TIMEOUT, Supervised, hosted
 from opcert.generator.run.claims import Claim, read_claim
@@ -113,7 +113,7 @@ def certify(
             verdicts=tuple(_not_run(opened, operator, case)),
         )
         if resume is not None:
-            begun = going_on(resume, begun)
+            begun = resumed(resume, begun)
             if not resume.counts["not-run"]:
                 return resume
         return _concluded(begin, begun, known, progress, stop_at_failure)

@@ -171,7 +171,7 @@ def _about(certificate: Certificate) -> str:
 
 
 def claim_path(out: Path, suite: Path | None) -> Path:
-    """Return where the file `out` goes, whose folder is made.
+    """Return the resolved path of the file `out`; its folder is made.
 
     Raises:
         OpcertError: it is there already, is in a suite's folder, or cannot be made.

@@ -64,7 +64,7 @@ def _text(given: str) -> str:
 
 
 def run_entry(backend: Backend, timeout: float, memory: int) -> Run:
-    """Return the entry of how calls are made, before any is; where there are no limits, no."""
+    """Return how calls will be made; limits are None where there are none."""
     isolated = isinstance(backend, Isolated)
     return Run(
         isolated=isolated,

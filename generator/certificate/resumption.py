@@ -10,8 +10,8 @@ from opcert.generator.errors import OpcertError
 _TOLD = 5
 
 
-def going_on(former: Certificate, begun: Certificate) -> Certificate:
-    """Return `former` as resumed now, if the run that has just `begun` is of the same.
+def resumed(former: Certificate, begun: Certificate) -> Certificate:
+    """Return `former`, resumed now, if `begun` rests on the same suite, backend and limits.
 
     Raises:
         OpcertError: they differ in what verdicts rest on; it says in what.

@@ -125,7 +125,7 @@ class _Talk:
         return Step(what, found)
 
     def _left(self) -> Step:
-        left = self._running().leaves(PATIENCE)
+        left = self._running().exits_within(PATIENCE)
         found = "it exits" if left else f"expected it to exit; it still runs {PATIENCE:g} s later"
         return Step("end of input", found, left)
 

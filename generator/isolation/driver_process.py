@@ -140,9 +140,9 @@ class Driver:
         """Return what was printed since the last time, or the end of it."""
         return self.process.log()
 
-    def leaves(self, seconds: float) -> bool:
+    def exits_within(self, seconds: float) -> bool:
         """Ask nothing more, and say whether the process ends by itself in that time."""
-        return self.process.leaves(seconds)
+        return self.process.exits_within(seconds)
 
     def end(self) -> None:
         """End the process and every other of its session."""

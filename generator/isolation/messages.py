@@ -154,7 +154,7 @@ def say(descriptor: int, message: Mapping[str, Any]) -> None:
         line = line[os.write(descriptor, line) :]
 
 
-def soon(ready: "select.poll") -> bool:
+def ready_at_once(ready: "select.poll") -> bool:
     """Wait for a moment, awake, and say whether a descriptor is ready."""
     end = time.monotonic() + BRISK
     while not ready.poll(0):
@@ -175,5 +175,5 @@ def lines(descriptor: int) -> Iterator[bytes]:
 
 
 def _chunk(descriptor: int, ready: "select.poll") -> bytes:
-    soon(ready)
+    ready_at_once(ready)
     return os.read(descriptor, 1 << 20)

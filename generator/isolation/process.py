@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 
 from opcert.generator.arrays.element_types import Array
-from opcert.generator.isolation.messages import ROOM, line_of, soon
+from opcert.generator.isolation.messages import ROOM, line_of, ready_at_once
 
 # How many seconds a backend may take to be made.
 START = 300.0
@@ -153,7 +153,7 @@ class Process:
         self._rest += chunk
 
     def _wait(self, until: "select.poll") -> None:
-        if soon(until):
+        if ready_at_once(until):
             return
         pause = _PATIENCE
         while not until.poll(1000 * min(pause, max(self._deadline - time.monotonic(), 0))):
@@ -208,7 +208,7 @@ class Process:
         self._shorten_log()
         return text.decode(errors="replace")
 
-    def leaves(self, seconds: float) -> bool:
+    def exits_within(self, seconds: float) -> bool:
         """Ask nothing more, and say whether the process ends by itself in that time."""
         os.close(self._requests)
         self._open.remove(self._requests)

@@ -125,7 +125,7 @@ class Supervised(Isolated):
         """Let the process leave, and end it and every other that it has started."""
         if self._worker is not None:
             try:
-                self._worker.leaves(PATIENCE)
+                self._worker.exits_within(PATIENCE)
             finally:
                 self.stop()
 

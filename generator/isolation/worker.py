@@ -16,7 +16,7 @@ import numpy as np
 
 from opcert.generator.arrays.element_types import Array, name_of
 from opcert.generator.arrays.layouts import form
-from opcert.generator.backends import Backend, choices, closed, load, reuse_of, telling
+from opcert.generator.backends import Backend, as_backend_error, choices, closed, load, reuse_of
 from opcert.generator.errors import BackendError, said
 from opcert.generator.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
 from opcert.generator.run.freed_memory import dirty
@@ -123,7 +123,7 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
 
 def _declared(backend: Backend) -> dict[str, Any] | None:
     """Return what a backend declares, without what checks it where that is nothing."""
-    with telling("support"):
+    with as_backend_error("support"):
         declared = getattr(backend, "support", None)
     if declared is None:
         return None

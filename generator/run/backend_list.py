@@ -82,7 +82,7 @@ def _entry_point(point: EntryPoint) -> Listed:
 
 
 def extra(name: str) -> list[str]:
-    """Return the packages of opcert's extra `name`, which a built-in backend has its name of."""
+    """Return the packages in opcert's extra `name`."""
     pattern = re.compile(rf"""([\w.-]+).*;.*extra\s*==\s*["']{re.escape(name)}["']""")
     found = (pattern.match(each) for each in requires("opcert") or [])
     return [match[1] for match in found if match]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.backends import telling
+from opcert.generator.backends import as_backend_error
 from opcert.generator.errors import BackendError, did_you_mean, said, shown
 from opcert.generator.suite.suite import Suite, default_folder, read_manifest
 
@@ -161,7 +161,7 @@ def declared_support(backend: object) -> Support:
     Raises:
         BackendError: it is of another form, or names an element type that there is not.
     """
-    with telling("support"):
+    with as_backend_error("support"):
         try:
             declared = getattr(backend, "support", None)
             if declared is None:

@@ -94,7 +94,7 @@ class Waivers:
         return replace(verdict, status="waived", detail=f"{why(waiver)}{verdict.detail}")
 
     def lifted(self, verdict: Verdict) -> Verdict:
-        """Return the verdict that `applied` has made `verdict` of."""
+        """Return the verdict that `applied` has turned into `verdict`."""
         for _, waiver in self._here:
             status = verdict.observed if verdict.observed in ENDINGS else "fail"
             detail = verdict.detail.removeprefix(why(waiver))
