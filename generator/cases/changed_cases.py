@@ -1,7 +1,7 @@
 """Valid cases -> those one change away: siblings, each way of breaking a rule, ambiguities."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -10,7 +10,7 @@ from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.case import Case, Mistakes, digest
 from opcert.generator.cases.changes import Change, after
 from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.siblings import with_other_data, with_other_values
+from opcert.generator.cases.siblings import Vary, ways_to_differ
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.model import Spec
 from opcert.generator.specification.yaml_source import SpecPath
@@ -19,8 +19,10 @@ from opcert.generator.specification.yaml_source import SpecPath
 TWINS = {"core": 4, "full": 16, "stress": 4}
 # How many twins are weighed for the place of one.
 CHOICE = 4
-# How many valid calls get another one of the same signature, in each way that there is.
-SIBLINGS = 12
+# How many valid calls get another one beside them, for each thing in which calls may differ, and
+# how many are asked for one.
+SIBLINGS = {"core": 3, "full": 12, "stress": 3}
+ASKED = 200
 
 
 @dataclass(frozen=True)
@@ -52,24 +54,24 @@ class ChangedCases:
         self._levels: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
 
     def siblings(self) -> Iterator[Case]:
-        """Yield valid cases of the same signature as another."""
-        calls = [case.call for case in self._twins]
-        ways: dict[str, Callable[[Call], Iterator[Call]]] = {
-            "other-values": lambda call: with_other_values(call, calls),
-            "other-data": lambda call: with_other_data(call, self._conditions.outputs(call)),
-        }
-        for way, changed in ways.items():
-            yield from islice(self._siblings(way, changed), SIBLINGS)
+        """Yield valid cases that differ from another in one thing, for each thing there is."""
+        others = [case.call for case in self._by_chance("others")]
+        for way, vary in ways_to_differ(self._spec, self._conditions.outputs).items():
+            yield from islice(self._siblings(way, vary, others), SIBLINGS[self._profile])
 
-    def _siblings(self, way: str, changed: Callable[[Call], Iterator[Call]]) -> Iterator[Case]:
-        for twin in self._by_chance(way):
-            call = None
+    def _siblings(self, way: str, vary: Vary, others: Sequence[Call]) -> Iterator[Case]:
+        number = 0
+        for twin in self._by_chance(way)[:ASKED]:
+            calls: list[Call] = []
             # What cannot be evaluated is told where goldens are proved.
             with suppress(ExpressionError, Inapplicable):
-                call = next(filter(self._is_plain, changed(twin.call)), None)
-            if call:
+                calls = [*filter(self._is_plain, islice(vary(twin.call, others), CHOICE))]
+            if calls:
+                # What is varied in several ways is so by turns.
+                call = calls[number % len(calls)]
                 rules = self._conditions.behaviours(call)
                 yield self._case(twin, call, ("cases", "draw"), way, rules)
+                number += 1
 
     def _is_plain(self, call: Call) -> bool:
         """Whether `call` is valid and touches no ambiguity."""

@@ -108,6 +108,11 @@ class InputSpace:
     def _masks(self) -> list[Constraint]:
         return [self._without(text) for text in self._spec.cases.masked]
 
+    def is_masked(self, row: Row) -> bool:
+        """Whether the output of a call of `row` cannot tell."""
+        chosen = ((mask, tuple(row[i] for i in mask.factors)) for mask in self._masks)
+        return not all(mask.allows(levels) for mask, levels in chosen)
+
     def _without(self, forbidden: str) -> Constraint:
         """Allow what a condition does not forbid."""
         factors, forbids = self._asked(forbidden, condition)

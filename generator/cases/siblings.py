@@ -1,28 +1,143 @@
-"""Valid calls of the same signature as another, by which what is kept between calls shows."""
+"""Valid calls that differ from another in one thing: what is kept for the one shows in the other.
 
-from collections.abc import Iterator, Sequence
+A runtime may keep a plan, a buffer or a result under a key that leaves something out.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
 
 from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
+from opcert.generator.arrays.layouts import LAYOUTS
 from opcert.generator.arrays.patterns import STORED
+from opcert.generator.specification.model import Spec
 
+# Yields calls that differ from one in one thing, given other calls to take it from.
+Vary = Callable[[Call, Sequence[Call]], Iterator[Call]]
 # What a runtime may take for the whole when it looks at the first bytes of data.
 _TOLD_APART = 256
 
 
-def with_other_values(call: Call, others: Sequence[Call]) -> Iterator[Call]:
-    """Yield calls that differ in the values of one input: turned round, or as another call's."""
-    for name, tensor in call.inputs.items():
-        if tensor.values is not None and len(set(tensor.values)) > 1:
-            yield _with(call, name, replace(tensor, values=tensor.values[::-1]))
-            yield _with(call, name, replace(tensor, values=(*tensor.values[1:], tensor.values[0])))
+def ways_to_differ(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[str, Vary]:
+    """Return each thing in which calls of a spec may differ, and what varies it.
+
+    `outputs` gives the declared outputs of a call.
+    """
+    ways: dict[str, Vary] = {"other-data": lambda call, _: with_other_data(call, outputs(call))}
+    for each in spec.inputs:
+        if _is_index(spec, each.type):
+            ways[f"other-values-of-{each.name}"] = partial(_with_other_values, each.name)
+        else:
+            ways[f"other-shape-of-{each.name}"] = partial(_with_other_shape, each.name)
+            ways[f"other-layout-of-{each.name}"] = partial(_with_other_layout, each.name)
+    for symbol, types in spec.type_sets.items():
+        if _is_index(spec, symbol):
+            named = [each.name for each in spec.inputs if each.type == symbol]
+            ways[f"other-type-of-{symbol}"] = partial(_with_other_type, named, types)
+    for attribute in spec.attributes:
+        ways[f"other-{attribute.name}"] = partial(_with_other_attribute, attribute.name)
+    for argument in spec.arguments:
+        if not argument.required:
+            ways[f"without-{argument.name}"] = partial(_without, argument.name)
+    return ways
+
+
+def _is_index(spec: Spec, symbol: str) -> bool:
+    """Whether a type symbol stands for integers alone: what has it says where, or how many."""
+    return set(spec.type_sets[symbol]) <= set(INTEGERS)
+
+
+def _with_other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with other values of an input: turned round, moved on, negated, or another's."""
+    tensor = call.inputs.get(name)
+    if tensor is None or not tensor.values:
+        return
+    values = tensor.values
+    own = [values[::-1], (*values[1:], values[0])]
+    if tensor.type in INTEGERS:
+        negated = tuple(-int(each) for each in values)
+        own += [negated] if _fit(tensor.type, negated) else []
+    theirs = [other.inputs[name] for other in others if name in other.inputs]
+    form = tensor.type, tensor.shape
+    taken = [each.values for each in theirs if (each.type, each.shape) == form]
+    for found in dict.fromkeys(each for each in (*own, *taken) if each and each != values):
+        yield _with(call, name, replace(tensor, values=found))
+
+
+def _fit(element_type: str, values: Sequence[float]) -> bool:
+    return all(fits(element_type, int(each)) for each in values)
+
+
+def _with_other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with data of another shape of the same rank: its own backwards, or another's."""
+    tensor = call.inputs.get(name)
+    if tensor is None or tensor.values is not None or tensor.nbytes > STORED:
+        return
+    theirs = [other.inputs[name] for other in others if name in other.inputs]
+    shapes = [tensor.shape[::-1], *(each.shape for each in theirs if each.rank == tensor.rank)]
+    for shape in dict.fromkeys(each for each in shapes if each != tensor.shape):
+        found = replace(tensor, shape=shape)
+        if found.nbytes <= STORED:
+            yield _with(call, name, found)
+
+
+def _with_other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls of which an input lies otherwise in memory."""
+    tensor = call.inputs.get(name)
+    if tensor is None or tensor.nbytes > STORED:
+        return
+    for layout in LAYOUTS:
+        found = replace(tensor, laid=layout)
+        if found.layout != tensor.layout:
+            yield _with(call, name, found)
+
+
+def _with_other_type(
+    names: Sequence[str], types: Sequence[str], call: Call, _: Sequence[Call]
+) -> Iterator[Call]:
+    """Yield calls with the same bytes of inputs in another type, then with the same values."""
+    given = {name: call.inputs[name] for name in names if name in call.inputs}
+    for found in types:
+        if all(_width(found) == _width(each.type) for each in given.values()):
+            read = {name: _read_as(found, each) for name, each in given.items()}
+            if read != given:
+                yield Call({**call.inputs, **read}, call.attributes)
+    for found in types:
+        same = {name: replace(each, type=found) for name, each in given.items()}
+        if same != given and all(_fit(found, each.values or ()) for each in given.values()):
+            yield Call({**call.inputs, **same}, call.attributes)
+
+
+def _width(element_type: str) -> int:
+    return ELEMENT_TYPES[element_type].itemsize
+
+
+def _read_as(element_type: str, tensor: Tensor) -> Tensor:
+    """Return a tensor whose bytes are those of `tensor`, in another type of the same width."""
+    array = np.array(tensor.values, ELEMENT_TYPES[tensor.type])
+    values = array.view(ELEMENT_TYPES[element_type]).tolist()
+    return replace(tensor, type=element_type, values=tuple(values))
+
+
+def _with_other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with the attribute of another."""
+    found: list[Any] = [call.attributes.get(name)]
     for other in others:
-        for name, tensor in call.inputs.items():
-            found = other.inputs.get(name)
-            alike = found and (found.type, found.shape) == (tensor.type, tensor.shape)
-            valued = found and None not in (found.values, tensor.values)
-            if found and alike and valued and found.values != tensor.values:
-                yield _with(call, name, replace(tensor, values=found.values))
+        value = other.attributes.get(name)
+        if name in call.attributes and value is not None and value not in found:
+            found.append(value)
+            yield Call(call.inputs, {**call.attributes, name: value})
+
+
+def _without(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
+    """Yield the call without an optional argument."""
+    if name in call.inputs or name in call.attributes:
+        inputs = {each: tensor for each, tensor in call.inputs.items() if each != name}
+        yield Call(inputs, {each: v for each, v in call.attributes.items() if each != name})
 
 
 def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:

@@ -11,12 +11,14 @@ from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
 from opcert.generator.errors import ExpressionError
-from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse
+from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse
 from opcert.generator.specification.model import DocumentedTensor, Spec
 from opcert.generator.specification.yaml_source import SpecPath
 
 # How often a call is drawn until its levels show.
 DRAWS = 256
+# How often until its output tells.
+TELLING = 32
 
 
 class ValidCases:
@@ -54,15 +56,28 @@ class ValidCases:
                 yield self._valid(name, call, ("cases", "draw"), "its levels", levels=levels)
 
     def _showing(self, space: InputSpace, row: Row, seed: str) -> Call:
-        """Draw the call of `row`, again and again until each of its levels shows in it."""
-        unseen = []
+        """Draw the call of `row`, again and again until each of its levels shows in it.
+
+        For a while one is sought whose output tells, too, unless the row is masked.
+        """
+        unseen: list[str] = []
+        silent: Call | None = None
         for attempt in range(DRAWS):
             call = space.call(row, f"{seed}|{attempt}" if attempt else seed)
             unseen = self._sights.unseen(call, space.level_names(row))
             if not unseen:
-                return call
+                silent = silent or call
+                if space.is_masked(row) or attempt >= TELLING or self._tells(call):
+                    return call if self._tells(call) else silent
+        if silent is not None:
+            return silent
         levels = ", ".join(f"{each}={space.level_names(row)[each]}" for each in unseen)
         raise ExpressionError(f"{levels} does not show in {call}", ("cases", "seen", unseen[0]))
+
+    def _tells(self, call: Call) -> bool:
+        with self._mistakes.noting(("cases", "tells")):
+            return condition(parse(self._spec.cases.tells), self._conditions.names(call))
+        return False
 
     def _valid(self, name: str, call: Call, place: SpecPath, why: str, **more: Any) -> Case:
         """Return the case of a valid call, whose patterns are its own."""

@@ -189,6 +189,9 @@ class FactorTable(Part):
     masked: tuple[ExpressionText, ...] = Field(
         (), description="Choices whose output hides the other factors."
     )
+    tells: ExpressionText = Field(
+        "True", description="Whether the output of a call tells; one that is not masked should."
+    )
     draw: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Ordered draws, each over what precedes it."
     )

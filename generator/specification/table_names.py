@@ -36,6 +36,7 @@ def table_mistakes(spec: Spec) -> Found:
                 yield from _levels(here, others[factor], known, fixed)
         known[factor] = ()
     yield from _factor_names(table)
+    yield from expression_mistakes(("cases", "tells"), table.tells, call_names(spec), FUNCTIONS)
     known["level"] = tuple(table.factors)
     for key in ("unless", "masked"):
         for i, text in enumerate(getattr(table, key)):

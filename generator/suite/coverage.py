@@ -9,11 +9,13 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from opcert.generator.arrays.element_types import Array, bits_of
 from opcert.generator.cases.cases import STRENGTH
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
 from opcert.generator.specification.expressions import integer, parse
 from opcert.generator.specification.model import Spec
+from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.rule_cases import rule_cases, valid_calls
 from opcert.generator.suite.suite import Suite
@@ -145,7 +147,7 @@ class _Count:
         shown: list[list[bool]] = []
         tells: list[bool] = []
         for case in self.valid:
-            told = any(all(each.shape) for each in case.outputs)
+            told = self.tells(case)
             for sight in self.sights.of(self.calls[case.id]):
                 seen = {factor: sight.levels(factor) for factor in self.sights.factors}
                 drawn = {f: frozenset([level]) for f, level in case.levels.items()}
@@ -153,6 +155,14 @@ class _Count:
                 shown.append([level in here.get(factor, ()) for factor, level in self.levels])
                 tells.append(told)
         return np.array(shown, bool).reshape(len(shown), len(self.levels)), np.array(tells, bool)
+
+    def tells(self, case: IndexedCase) -> bool:
+        """Whether outputs depend on data, in which there are elements to be told apart."""
+        inputs = self.operator.inputs(case)
+        if not any(_differ(inputs[name]) for name in case.free):
+            return False
+        pairs = zip(self.operator.outputs(case), self.operator.other_outputs(case), strict=True)
+        return any(bool((bits_of(one) != bits_of(other)).any()) for one, other in pairs)
 
     @property
     def shown(self) -> Flags:
@@ -220,3 +230,9 @@ def _together(columns: Sequence[Flags]) -> Flags:
 def _named(dimension: str, present: Mapping[str, bool]) -> Covered:
     missing = tuple(name for name, is_there in present.items() if not is_there)
     return Covered(dimension, len(present) - len(missing), missing)
+
+
+def _differ(array: Array) -> bool:
+    """Whether there are two elements of other bits in an array."""
+    bits = bits_of(array).reshape(-1)
+    return bool((bits[1:] != bits[:1]).any())

@@ -1,12 +1,14 @@
-"""Siblings: calls that differ from another in nothing by which a runtime may tell them apart."""
+"""Siblings: calls that differ from another in one thing, whatever that may be."""
 
 import pytest
 
 from opcert.generator.arrays.calls import Call, Tensor, filled, laid_out, listed, scalar, tensor
+from opcert.generator.arrays.layouts import LAYOUTS
 from opcert.generator.arrays.patterns import STORED
-from opcert.generator.cases.siblings import with_other_data, with_other_values
+from opcert.generator.cases.siblings import ways_to_differ, with_other_data
 from opcert.generator.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
+from tests.shipped import spec
 
 SUITE = core_suite()
 DATA = filled("f32", (8, 9))
@@ -16,29 +18,39 @@ def call(*indices: int, data: Tensor = DATA, index_type: str = "i64", axis: int 
     return Call({"data": data, "indices": listed(index_type, indices)}, {"axis": axis})
 
 
-def signature(one: Call) -> object:
-    """What a runtime may take for the whole call: all but the values."""
-    inputs = {name: (each.type, each.shape, each.laid) for name, each in one.inputs.items()}
-    return inputs, dict(one.attributes)
-
-
 def values(found: Call, name: str = "indices") -> tuple[bool | int | float, ...] | None:
     return found.inputs[name].values
 
 
-def test_values_are_turned_round_and_moved_on() -> None:
-    found = [*with_other_values(call(1, 2, 3), [])]
-    assert [values(each) for each in found] == [(3, 2, 1), (2, 3, 1)]
+def varied(way: str, one: Call, *others: Call) -> list[Call]:
+    """The calls that differ from one in a thing that calls of Gather differ in."""
+    return [*ways_to_differ(spec("Gather-8").spec, lambda _: [DATA])[way](one, others)]
 
 
-def test_values_that_are_all_one_stay() -> None:
-    assert not [*with_other_values(call(4, 4, 4), [])]
-    assert not [*with_other_values(call(4), [])]
-    assert not [*with_other_values(call(), [])]
+def test_every_argument_may_differ_in_each_way_that_it_can() -> None:
+    assert set(ways_to_differ(spec("Gather-8").spec, lambda _: [])) == {
+        "other-data",
+        "other-shape-of-data",
+        *(f"other-layout-of-{name}" for name in ("data", "indices", "axis")),
+        *(f"other-values-of-{name}" for name in ("indices", "axis")),
+        *("other-type-of-T_IND", "other-type-of-T_AXIS"),
+        *("other-batch_dims", "without-batch_dims"),
+    }
+
+
+def test_values_are_turned_round_moved_on_and_negated() -> None:
+    found = varied("other-values-of-indices", call(1, 2, 3))
+    assert [values(each) for each in found] == [(3, 2, 1), (2, 3, 1), (-1, -2, -3)]
+
+
+def test_values_that_come_to_the_same_stay() -> None:
+    assert not varied("other-values-of-indices", call(0, 0, 0))
+    assert not varied("other-values-of-indices", call())
+    assert not varied("other-values-of-indices", call(4, 4, index_type="u8"))
 
 
 def test_values_may_be_those_of_another_call() -> None:
-    found = [*with_other_values(call(4), [call(4), call(7), call(9)])]
+    found = varied("other-values-of-indices", call(0), call(0), call(7), call(9), call(7))
     assert [values(each) for each in found] == [(7,), (9,)]
 
 
@@ -53,26 +65,52 @@ def test_values_may_be_those_of_another_call() -> None:
     ids=["type", "length", "rank", "left out"],
 )
 def test_values_of_an_input_of_another_form_are_not_taken(other: Call) -> None:
-    assert not [*with_other_values(call(4), [other])]
+    assert not varied("other-values-of-indices", call(0), other)
 
 
-def test_nothing_but_the_values_of_one_input_differs() -> None:
+def test_a_shape_is_its_own_backwards_or_another_s_of_the_rank() -> None:
+    others = [call(0, data=filled("f32", shape)) for shape in ((8, 9), (3, 3), (7,), (999, 999))]
+    found = varied("other-shape-of-data", call(0), *others)
+    assert [each.inputs["data"].shape for each in found] == [(9, 8), (3, 3)]
+
+
+def test_a_layout_is_any_other_that_comes_to_another() -> None:
+    found = varied("other-layout-of-data", call(0))
+    assert {each.inputs["data"].layout for each in found} == {*LAYOUTS} - {"c", "permuted"}
+    assert not varied("other-layout-of-indices", call(0))
+
+
+def test_a_type_has_the_same_bytes_or_the_same_values() -> None:
+    found = varied("other-type-of-T_IND", call(-1, 2, index_type="i8"))
+    read = [(each.inputs["indices"].type, values(each)) for each in found]
+    assert read == [("u8", (255, 2)), *((name, (-1, 2)) for name in ("i16", "i32", "i64"))]
+
+
+def test_an_attribute_is_another_call_s_or_left_out() -> None:
+    one = Call(call(0).inputs, {"batch_dims": 1})
+    others = [Call(one.inputs, {"batch_dims": number}) for number in (1, 0, 2, 0)]
+    found = varied("other-batch_dims", one, *others, Call(one.inputs))
+    assert [each.attributes for each in found] == [{"batch_dims": 0}, {"batch_dims": 2}]
+    assert [each.attributes for each in varied("without-batch_dims", one)] == [{}]
+    assert not varied("without-batch_dims", Call(one.inputs))
+
+
+@pytest.mark.parametrize("way", ways_to_differ(spec("Gather-8").spec, lambda _: [DATA]))
+def test_all_the_rest_stays(way: str) -> None:
     indices = laid_out(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
     one = Call({"data": DATA, "indices": indices, "axis": scalar("i8", 1)}, {"batch_dims": 1})
-    other = Call({**one.inputs, "axis": scalar("i8", 0)}, {"batch_dims": 0})
-    found = [*with_other_values(one, [other])]
-    assert len(found) == 3
+    inputs = {"data": filled("f32", (3, 4)), "indices": indices, "axis": scalar("i8", 0)}
+    found = varied(way, one, Call(inputs, {"batch_dims": 0}))
+    assert found or "shape" in way or way == "other-layout-of-axis"
     for each in found:
-        assert signature(each) == signature(one)
-        changed = [name for name in one.inputs if each.inputs[name] != one.inputs[name]]
-        assert len(changed) == 1
-        assert each.inputs["data"] is DATA
+        same = [name for name in one.inputs if each.inputs[name] is one.inputs[name]]
+        assert len(same) + (each.attributes == one.attributes) == 3
 
 
 def test_the_second_half_of_the_data_is_turned() -> None:
     (found,) = with_other_data(call(1), [DATA])
     assert found.inputs["data"].turned
-    assert signature(found) == signature(call(1))
+    assert found.signature == call(1).signature
     assert found.inputs["indices"] == call(1).inputs["indices"]
 
 
@@ -107,18 +145,26 @@ def test_siblings_of_the_core_suite_follow_the_call_that_they_are_like(
     operator: OperatorSuite,
 ) -> None:
     order = [*operator.cases]
-    siblings = [case for case in operator.cases.values() if "/other-" in case.id]
+    siblings = [each for each in order if is_sibling(each)]
     assert siblings
-    for case in siblings:
-        assert case.twin is not None
-        between = order[order.index(case.twin) + 1 : order.index(case.id)]
-        assert all(operator.cases[each].twin == case.twin for each in between)
-        assert all("/other-" in each for each in between)
-        one, other = operator.cases[case.twin], case
-        assert other.attributes == one.attributes
-        assert [*other.inputs] == [*one.inputs]
-        forms = [[(e.type, e.shape, e.layout) for e in c.inputs.values()] for c in (one, other)]
-        assert forms[0] == forms[1]
-        arrays = [operator.inputs(each) for each in (one, other)]
-        changed = [n for n in one.inputs if arrays[0][n].tobytes() != arrays[1][n].tobytes()]
-        assert len(changed) == 1
+    for name in siblings:
+        twin = operator.cases[name].twin
+        assert twin is not None
+        between = order[order.index(twin) + 1 : order.index(name)]
+        assert all(operator.cases[each].twin == twin and is_sibling(each) for each in between)
+
+
+def is_sibling(case: str) -> bool:
+    return case.partition("/")[2].startswith(("other-", "without-"))
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking"), [("Slice-8", set()), ("Gather-8", {"other-layout-of-axis"})]
+)
+def test_the_core_suite_has_siblings_of_each_way_that_calls_may_differ_in(
+    name: str, lacking: set[str]
+) -> None:
+    described = spec(name).spec
+    cases = SUITE.operators[described.operator].cases
+    found = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_sibling(each)}
+    assert found == set(ways_to_differ(described, lambda _: [])) - lacking

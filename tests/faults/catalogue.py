@@ -16,6 +16,7 @@ from tests.faults import (
     gathering,
     layout,
     narrowing,
+    plans,
     ranks,
     scribbling,
     sizes,
@@ -51,6 +52,7 @@ _ALL = [
         buffers,
         scribbling,
         state,
+        plans,
     )
     for fault in module.FAULTS
 ]

@@ -7,15 +7,9 @@ from itertools import count
 import numpy as np
 
 from opcert.generator.arrays.element_types import Array
-from opcert.reference import RuleBroken
-from tests.faults.calls import broken, data, dml_call, ints, whole
+from tests.faults.calls import broken, data, whole
 from tests.faults.fault import (
-    BROADCAST,
-    DML,
-    GATHER,
     OPERATORS,
-    SLICE,
-    SPLIT,
     Call,
     Change,
     Compute,
@@ -29,26 +23,26 @@ from tests.faults.fault import (
 Key = Callable[[Call], Hashable]
 
 
-def _signature(call: Call) -> Hashable:
+def signature_of(call: Call) -> Hashable:
     shapes = tuple((name, each.shape, str(each.dtype)) for name, each in call.inputs.items())
     return shapes, str(call.attributes)
 
 
-def _indices(call: Call) -> Hashable:
+def indices_of(call: Call) -> Hashable:
     return tuple(each.tobytes() for each in list(call.inputs.values())[1:])
 
 
 _OUTPUT_KEYS: tuple[tuple[str, str, Key], ...] = (
-    ("signature", "types, shapes and attributes", _signature),
+    ("signature", "types, shapes and attributes", signature_of),
     (
         "data-address",
         "the address of the data and the rest of the call",
-        lambda call: (call.data.ctypes.data, _signature(call), _indices(call)),
+        lambda call: (call.data.ctypes.data, signature_of(call), indices_of(call)),
     ),
     (
         "first-bytes",
         "a hash of the data's first 64 bytes and the rest of the call",
-        lambda call: (call.data.tobytes()[:64], _signature(call), _indices(call)),
+        lambda call: (call.data.tobytes()[:64], signature_of(call), indices_of(call)),
     ),
 )
 
@@ -57,22 +51,6 @@ def _outputs_cached(key: Key) -> Change:
     """Answer a call with the outputs of the last one of the same key."""
     cache: dict[Hashable, Outputs] = {}
     return lambda call, outputs: [each.copy() for each in cache.setdefault(key(call), outputs)]
-
-
-def _plan_cached(operator: str, key: Key) -> Change:
-    """Compute a call with the indices and attributes of the first one of the same key."""
-    plans: dict[Hashable, Call] = {}
-
-    def change(call: Call, outputs: Outputs) -> Outputs:
-        first, *others = call.inputs
-        kept = Call({name: call[name].copy() for name in others}, call.attributes)
-        plan = plans.setdefault(key(call), kept)
-        try:
-            return right(operator, Call({first: call.data, **plan.inputs}, plan.attributes))
-        except RuleBroken:
-            return outputs
-
-    return change
 
 
 def _spoiled_when(operator: str, when: Callable[[int, bool], bool]) -> Compute:
@@ -92,13 +70,13 @@ def _every(n: int) -> Callable[[int, bool], bool]:
     return lambda number, _: number % n == 0
 
 
-def _first_of_signature() -> Change:
+def _first_ofsignature_of() -> Change:
     """Spoil the first call of each signature."""
     seen: set[Hashable] = set()
 
     def change(call: Call, outputs: Outputs) -> Outputs:
-        new = _signature(call) not in seen
-        seen.add(_signature(call))
+        new = signature_of(call) not in seen
+        seen.add(signature_of(call))
         return spoiled(outputs) if new else outputs
 
     return change
@@ -122,7 +100,7 @@ def _uploaded_once(operator: str) -> Change:
     uploaded: dict[Hashable, Array] = {}
 
     def change(call: Call, outputs: Outputs) -> Outputs:
-        key = _signature(call)
+        key = signature_of(call)
         if first.setdefault(key, call.data.tobytes()) == call.data.tobytes():
             return right(operator, call.moving(uploaded.setdefault(key, call.data.copy())))
         uploaded[key] = call.data.copy()
@@ -173,7 +151,7 @@ def _faults(operator: str) -> list[Fault]:
         write.keeps(
             "first-of-signature",
             "is wrong in the first call of each signature, when it tunes itself",
-            _first_of_signature,
+            _first_ofsignature_of,
             call,
         ),
         *(
@@ -215,54 +193,4 @@ def _faults(operator: str) -> list[Fault]:
     ]
 
 
-_PLANS: dict[str, Call] = {
-    SPLIT: whole(SPLIT, data(4, 4)).given(split_lengths=ints([3, 1])),
-    SLICE: whole(SLICE, data(4, 4)),
-    BROADCAST: Call(
-        {"data": data(4), "target_shape": ints([4, 4]), "axes_mapping": ints([0])},
-        {"mode": "explicit"},
-    ),
-    GATHER: whole(GATHER, data(4, 4)).given(indices=ints([0, 1])),
-    DML: dml_call(data(4, 4), 0, [3, 1]),
-}
-_REPLANNED: dict[str, Call] = {
-    SPLIT: _PLANS[SPLIT].given(split_lengths=ints([1, 3])),
-    SLICE: _PLANS[SLICE].given(start=ints([1])),
-    BROADCAST: _PLANS[BROADCAST].given(axes_mapping=ints([1])),
-    GATHER: _PLANS[GATHER].given(indices=ints([2, 1])),
-    DML: dml_call(data(4, 4), 0, [1, 3]),
-}
-
-
-def _of_plans(operator: str) -> list[Fault]:
-    write = Writer(operator, "state")
-    first, second = _PLANS[operator], _REPLANNED[operator]
-    keys: tuple[tuple[str, str, Key], ...] = (
-        ("signature", "types, shapes and attributes", _signature),
-        ("data", "type and shape of the data", lambda call: (call.data.shape, call.data.dtype)),
-    )
-    if operator == DML:
-        keys = (
-            *keys[1:2],
-            ("count", "shape, Axis and OutputCount", lambda call: (call.data.shape, _count(call))),
-        )
-    return [
-        write.keeps(
-            f"plan-by-{name}",
-            f"caches what it made of indices and attributes by {text}",
-            partial(_plan_cached, operator, key),
-            first,
-            second,
-        )
-        for name, text, key in keys
-    ]
-
-
-def _count(call: Call) -> Hashable:
-    return call.attributes["Axis"], call.attributes["OutputCount"]
-
-
-FAULTS = [
-    *(fault for operator in OPERATORS for fault in _faults(operator)),
-    *(fault for operator in OPERATORS for fault in _of_plans(operator)),
-]
+FAULTS = [fault for operator in OPERATORS for fault in _faults(operator)]

@@ -48,6 +48,10 @@ FAULTS = [
     _arithmetic.returns("offset-not-advanced", "takes every part from the beginning of the axis",
                         splitting.from_the_first, _THREE),
     _arithmetic.returns("equal-parts", "splits evenly", splitting.equal_parts, _THREE),
+    _arithmetic.returns("equal-by-the-first", "splits evenly where the first part is the mean",
+                        lambda c, out: splitting.equal_parts(c, out) if len(out) > 2
+                        and lengths(c)[0] * len(out) == extent_of(c) else out,
+                        split_call(data(6), 0, [2, 1, 3])),
     _arithmetic.returns("rest-last", "takes the rest from the end, wherever -1 stands",
                         _rest_last, split_call(data(6), 0, [1, -1, 2])),
     _arithmetic.returns("in-memory-order", "cuts the buffer, not the axis",
@@ -100,4 +104,8 @@ FAULTS = [
                  lambda c, out: -1 in lengths(c)
                  and out[lengths(c).index(-1)].shape[axis_of(c)] > 127,
                  split_call(data(130), 0, [1, -1])),
+    _size.spoils("rest-past-its-type", "is wrong where the rest is past the type of the lengths",
+                 lambda c, out: -1 in lengths(c) and out[lengths(c).index(-1)].shape[axis_of(c)]
+                 > np.iinfo(c["split_lengths"].dtype).max,
+                 split_call(data(130), 0, [1, -1], "i8")),
 ]  # fmt: skip
