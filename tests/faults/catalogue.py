@@ -10,6 +10,7 @@ from tests.faults import (
     checks_splitting,
     conversion,
     declining,
+    displaced,
     dml_split,
     empties,
     forms,
@@ -53,6 +54,7 @@ _ALL = [
         scribbling,
         state,
         plans,
+        displaced,
     )
     for fault in module.FAULTS
 ]
