@@ -29,7 +29,7 @@ _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
 _ATTEMPTS = 64
 # The most bytes of an array that a pack stores; larger ones are made by a recipe.
-STORED = 1 << 11
+STORED = 3 << 9
 
 
 def recipe_of(tensor: Tensor) -> int | None:
