@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ examples:
 """
 TABLE = """\
   together: [[type, rank, n, count]]
-  masked: [n == 0, level.count == 'none']
+  masked: [n == 0, level.count == 'none', rank == 1 and n == 1]
   seen:
     type: data.type
     rank: data.rank
@@ -99,8 +100,9 @@ def valid(**levels: object) -> Chosen:
 
 
 def tells(case: Case) -> bool:
-    """Whether a case has elements in every output, which could be wrong."""
-    return all(all(each["shape"]) for each in case["outputs"])
+    """Whether a case has elements in every output, and more than one to tell apart in its data."""
+    shapes = [each["shape"] for each in case["outputs"]]
+    return all(map(all, shapes)) and prod(case["inputs"]["data"]["shape"]) > 1
 
 
 def combinations_of(*factors: str, **fixed: str) -> set[str]:

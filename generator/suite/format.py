@@ -10,7 +10,7 @@ from opcert.generator.arrays.calls import MOST_DIMENSIONS, MOST_ELEMENTS
 from opcert.generator.arrays.element_types import ELEMENT_TYPES
 from opcert.generator.arrays.layouts import Layout
 
-FORMAT = 3
+FORMAT = 2
 MANIFEST = "manifest.json"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -76,11 +76,11 @@ class IndexedCase(Record):
     """
 
     id: str
-    expects: Literal["outputs", "rejection"] = "outputs"
+    expects: Literal["outputs", "rejection"]
     rule: str | None = None
     twin: str | None = None
     ambiguity: str | None = None
-    why: str = "its levels"
+    why: str
     rules: tuple[str, ...]
     levels: Mapping[str, str] = {}
     feature_levels: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class IndexedCase(Record):
     rank: Extent
     free: tuple[str, ...] = ()
     example: bool = False
-    attributes: Mapping[str, JsonValue] = {}
+    attributes: Mapping[str, JsonValue]
     inputs: Mapping[str, StoredArray | MadeArray]
     outputs: tuple[StoredArray | DigestedArray, ...] = ()
     other: tuple[StoredArray | DigestedArray, ...] = ()

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 def test_an_untouched_folder_is_sound_also_where_it_is_not_conformant(folder: Path) -> None:
     result = opcert("verify", folder)
     assert result.exit_code == 0
-    assert result.stdout.startswith("sound: NOT CONFORMANT, 4 waived: right 1 on core suite ")
+    assert re.match(r"sound: NOT CONFORMANT, \d+ waived: right 1 on core suite ", result.stdout)
     assert result.stdout.endswith("; not checked: who made it (no signature)\n")
 
 

@@ -54,7 +54,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         "shows another first one, or other numbers: [",
     ),
     "more failures than are shown": (
-        reworded(shown_first, "differs in 1 of 1", "differs in 2 of 1"),
+        reworded(shown_first, "differs in 1 of ", "differs in 2 of "),
         "shows another first one, or other numbers: ",
     ),
     "another element got": (
