@@ -14,6 +14,7 @@ from opcert.generator.backends import closed, options_of
 from opcert.generator.errors import OpcertError, SuiteError
 from opcert.generator.isolation.supervised import hosted
 from opcert.generator.run.claims import read_claim
+from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Suite
 from opcert.generator.verdicts.certification import Certification
@@ -84,11 +85,7 @@ class Conforms:
     """Runs a case of the suite on the backend under test, and fails unless it passes."""
 
     def __init__(self, suite: Suite, run: Run) -> None:
-        self._operators = {
-            case.id: operator
-            for operator in suite.operators.values()
-            for case in operator.index.cases
-        }
+        self._suite = suite
         self._run = run
 
     def __call__(
@@ -101,7 +98,7 @@ class Conforms:
     ) -> None:
         """Run `case`; what a documented example spells out has to be what the pack holds."""
         if inputs is not None:
-            _same_as_packed(self._operators[case], case, inputs, attributes or {}, outputs)
+            _same_as_packed(*self._suite.cases[case], inputs, attributes or {}, outputs)
         verdict = self._run.verdict(case)
         text = f"{verdict.status} ({verdict.kind or verdict.observed}): {verdict.detail}"
         if verdict.status in SILENT:
@@ -112,17 +109,16 @@ class Conforms:
 
 def _same_as_packed(
     operator: OperatorSuite,
-    case_id: str,
+    case: IndexedCase,
     inputs: Mapping[str, Literal],
     attributes: Mapping[str, Any],
     outputs: Sequence[Literal],
 ) -> None:
-    case = operator.cases[case_id]
     held = [*operator.inputs(case).values(), *operator.outputs(case)]
     spelled = [*inputs.values(), *outputs]
     same = len(held) == len(spelled) and all(map(_same, spelled, held))
     if list(inputs) != list(case.inputs) or attributes != case.attributes or not same:
-        raise SuiteError(f"{case_id}: the test file is not of this pack; generate the suite again")
+        raise SuiteError(f"{case.id}: the test file is not of this pack; generate the suite again")
 
 
 def _same(spelled: Literal, held: Array) -> bool:

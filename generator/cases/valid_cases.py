@@ -58,17 +58,20 @@ class ValidCases:
     def _showing(self, space: InputSpace, row: Row, seed: str) -> Call:
         """Draw the call of `row`, again and again until each of its levels shows in it.
 
-        For a while one is sought whose output tells, too, unless the row is masked.
+        Unless the row is masked, one is sought for a while whose output tells, too.
         """
         unseen: list[str] = []
         silent: Call | None = None
+        masked = space.is_masked(row)
         for attempt in range(DRAWS):
+            if silent is not None and attempt > TELLING:
+                break
             call = space.call(row, f"{seed}|{attempt}" if attempt else seed)
             unseen = self._sights.unseen(call, space.level_names(row))
             if not unseen:
+                if masked or self._tells(call):
+                    return call
                 silent = silent or call
-                if space.is_masked(row) or attempt >= TELLING or self._tells(call):
-                    return call if self._tells(call) else silent
         if silent is not None:
             return silent
         levels = ", ".join(f"{each}={space.level_names(row)[each]}" for each in unseen)

@@ -89,7 +89,8 @@ def _opening(
 
 def _in_python(backend: Backend | Make, isolated: bool | None) -> Open:
     if isinstance(backend, type) or (callable(backend) and not hasattr(backend, "run")):
-        closed(given_object(backend(), isolated))
+        with _made(backend) as first:
+            given_object(first, isolated)
         return lambda: _made(backend)
     given = given_object(backend, isolated)
     return lambda: nullcontext(given)

@@ -154,8 +154,8 @@ def say(descriptor: int, message: Mapping[str, Any]) -> None:
         line = line[os.write(descriptor, line) :]
 
 
-def ready_at_once(ready: "select.poll") -> bool:
-    """Wait for a moment, awake, and say whether a descriptor is ready."""
+def spin_until_ready(ready: "select.poll") -> bool:
+    """Stay awake for a moment at most, and say whether a descriptor is ready by then."""
     end = time.monotonic() + BRISK
     while not ready.poll(0):
         if time.monotonic() > end:
@@ -175,5 +175,5 @@ def lines(descriptor: int) -> Iterator[bytes]:
 
 
 def _chunk(descriptor: int, ready: "select.poll") -> bytes:
-    ready_at_once(ready)
+    spin_until_ready(ready)
     return os.read(descriptor, 1 << 20)

@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 
 from opcert.generator.arrays.element_types import Array
-from opcert.generator.isolation.messages import ROOM, line_of, ready_at_once
+from opcert.generator.isolation.messages import ROOM, line_of, spin_until_ready
 
 # How many seconds a backend may take to be made.
 START = 300.0
@@ -153,7 +153,7 @@ class Process:
         self._rest += chunk
 
     def _wait(self, until: "select.poll") -> None:
-        if ready_at_once(until):
+        if spin_until_ready(until):
             return
         pause = _PATIENCE
         while not until.poll(1000 * min(pause, max(self._deadline - time.monotonic(), 0))):

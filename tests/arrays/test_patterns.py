@@ -47,8 +47,9 @@ def tensors(draw: st.DrawFn, types: st.SearchStrategy[str] = TYPES, most: int = 
 
 
 def injective(tensor: Tensor) -> bool:
-    """Whether a pattern has an element of its own for each place; a recipe draws them by chance."""
-    return tensor.size <= 1 << WIDTHS[tensor.type] and recipe_of(tensor) is None
+    """Whether each place has an element of its own; a recipe draws narrow ones by chance."""
+    by_chance = recipe_of(tensor) is not None and WIDTHS[tensor.type] < 32
+    return tensor.size <= 1 << WIDTHS[tensor.type] and not by_chance
 
 
 def distinct(array: Array) -> int:

@@ -6,6 +6,7 @@ from opcert.generator.arrays.calls import Call, Tensor, filled, laid_out, listed
 from opcert.generator.arrays.layouts import LAYOUTS
 from opcert.generator.arrays.patterns import STORED
 from opcert.generator.cases.siblings import ways_to_differ, with_other_data
+from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 from tests.shipped import spec
@@ -151,6 +152,26 @@ def test_siblings_of_the_core_suite_follow_the_call_that_they_are_like(
         assert twin is not None
         between = order[order.index(twin) + 1 : order.index(name)]
         assert all(operator.cases[each].twin == twin and is_sibling(each) for each in between)
+
+
+@pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
+def test_siblings_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
+    for case in filter(lambda each: is_sibling(each.id), operator.index.cases):
+        one, other = arguments(operator, operator.cases[case.twin or ""]), arguments(operator, case)
+        changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+        # Inputs of one type symbol change their type together.
+        assert len(changed) == 1 or "/other-type-of-" in case.id, (case.id, changed)
+        assert changed, case.id
+
+
+def arguments(operator: OperatorSuite, case: IndexedCase) -> dict[str, object]:
+    """What each argument of a case is: attributes, and inputs with form and elements."""
+    arrays = operator.inputs(case)
+    inputs = {
+        name: (each.type, each.shape, each.layout, arrays[name].tobytes())
+        for name, each in case.inputs.items()
+    }
+    return {**case.attributes, **inputs}
 
 
 def is_sibling(case: str) -> bool:

@@ -31,7 +31,10 @@ def folder(tmp_path: Path) -> Path:
 def test_an_untouched_folder_is_sound_also_where_it_is_not_conformant(folder: Path) -> None:
     result = opcert("verify", folder)
     assert result.exit_code == 0
-    assert re.match(r"sound: NOT CONFORMANT, \d+ waived: right 1 on core suite ", result.stdout)
+    waived = handed_in.certificate().counts["waived"]
+    assert waived > 0
+    start = f"sound: NOT CONFORMANT, {waived} waived: right 1 on core suite "
+    assert result.stdout.startswith(start)
     assert result.stdout.endswith("; not checked: who made it (no signature)\n")
 
 
