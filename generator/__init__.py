@@ -5,7 +5,8 @@ specification  what an operator is: YAML -> model, every mistake with its place
 cases          spec -> cases -> vectors: calls drawn, changed, and proved by the reference; laws
 backends       what is certified: the contract, the lookup, one file for each runtime
 suite          vectors -> suite: packs, indexes, pytest files, manifest; and back; coverage
-pages          spec, suite -> HTML for each operator; a case told, and as a program
+programs       calls -> a Python program that makes them
+pages          spec, suite -> HTML for each operator; a case told
 run            call x backend -> outcome: supported, rehearsed, compared
 isolation      the same in a process of its own: workers, drivers, configurations
 verdicts       vector, outcome -> verdict: scope, waivers, causes, confirmation

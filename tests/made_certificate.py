@@ -16,15 +16,28 @@ OPERATOR = "vendor/A-1"
 DIGEST = "0123456789abcdef" * 4
 
 
-def certificate(verdicts: Sequence[Verdict]) -> Certificate:
-    """Return a certificate that has `verdicts`."""
+def certificate(
+    verdicts: Sequence[Verdict], operators: Sequence[str] = (OPERATOR,), cases: int = 9
+) -> Certificate:
+    """Return a certificate that has `verdicts`, of a suite of some `operators` and `cases`."""
     return Certificate(
         suite=SuiteEntry(
-            version=2, profile="core", seed=0, digest=DIGEST, specs={OPERATOR: DIGEST}
+            version=2,
+            profile="core",
+            seed=0,
+            digest=DIGEST,
+            cases=cases,
+            specs=dict.fromkeys(operators, DIGEST),
         ),
         selection=Selection(operator="*", case="*", feature_level=None),
         backend=BackendEntry(
-            name="b", version="1", options={}, support=None, reuse=None, delivery="as drawn"
+            name="b",
+            version="1",
+            source=None,
+            options={},
+            support=None,
+            reuse=None,
+            delivery="as drawn",
         ),
         run=Run(isolated=False, timeout=None, memory=None, repeated=(), resumed=()),
         claim=None,
@@ -32,5 +45,6 @@ def certificate(verdicts: Sequence[Verdict]) -> Certificate:
         platform=this_platform(),
         files={},
         excerpts={},
+        reproductions={},
         verdicts=tuple(verdicts),
     )

@@ -22,6 +22,7 @@ ROOMS = [
     "cases",
     "backends",
     "suite",
+    "programs",
     "pages",
     "run",
     "isolation",

@@ -135,14 +135,8 @@ def program_for(name: str, options: Mapping[str, Any]) -> str:
 
     They need opcert for what it has built in, and to speak to a driver.
     """
-    if name.startswith(DRIVER):
-        given = f"{name!r}, {dict(options)!r}"
-        return (
-            f"from opcert.generator.isolation.supervised import hosted\n\nbackend = hosted({given})"
-        )
-    if name in BUILT_IN:
-        given = "".join(f", {key}={value!r}" for key, value in options.items())
-        return f"from opcert.generator.backends import load\n\nbackend = load({name!r}{given})"
+    if name.startswith(DRIVER) or name in BUILT_IN:
+        return loading(name, options)
     points = entry_points(group=GROUP) if ":" not in name else []
     place, _, attribute = next((p.value for p in points if p.name == name), name).rpartition(":")
     found = _find(name)
@@ -152,6 +146,17 @@ def program_for(name: str, options: Mapping[str, Any]) -> str:
         path = str(Path(place).resolve())
         return f"import runpy\n\nbackend = runpy.run_path({path!r})[{attribute!r}]{call}"
     return f"import {place}\n\nbackend = {place}.{attribute}{call}"
+
+
+def loading(name: str, options: Mapping[str, Any]) -> str:
+    """Return the lines of Python by which opcert makes, as `backend`, what `name` means."""
+    if name.startswith(DRIVER):
+        given = f"{name!r}, {dict(options)!r}"
+        return (
+            f"from opcert.generator.isolation.supervised import hosted\n\nbackend = hosted({given})"
+        )
+    given = "".join(f", {key}={value!r}" for key, value in options.items())
+    return f"from opcert.generator.backends import load\n\nbackend = load({name!r}{given})"
 
 
 def options_of(given: Sequence[str] | None) -> dict[str, str]:

@@ -11,12 +11,15 @@ from pydantic import AfterValidator, Field, JsonValue, computed_field, model_val
 from opcert.generator.errors import did_you_mean
 from opcert.generator.run.claims import ClaimContent
 from opcert.generator.run.excerpts import Excerpt
-from opcert.generator.run.support import OperatorSupport
-from opcert.generator.suite.format import Digest, Record
-from opcert.generator.verdicts.verdict import STATUSES, Status, Verdict, unverified
+from opcert.generator.run.outcome import Rejecter
+from opcert.generator.run.support import OperatorSupport, Support
+from opcert.generator.suite.format import Digest, Extent, Record
+from opcert.generator.verdicts.confirmation import Reproduction
+from opcert.generator.verdicts.scope import Scope
+from opcert.generator.verdicts.verdict import FAILURES, STATUSES, Status, Verdict, unverified
 from opcert.generator.verdicts.waivers import Waiver
 
-SCHEMA = 2
+SCHEMA = 3
 
 # Within the folder of the certificate: no way out of it, and nothing hidden.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -37,12 +40,13 @@ Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+!-]{1,100}$")]
 
 
 class SuiteEntry(Record):
-    """The suite: its format, what it was made of and with, and the digest of its manifest."""
+    """The suite: its format, what it was made of and with, its size, its manifest's digest."""
 
     version: int
     profile: str
     seed: int
     digest: Digest
+    cases: Extent
     specs: Mapping[str, Digest]
 
 
@@ -57,12 +61,14 @@ class Selection(Record):
 class BackendEntry(Record):
     """The backend, the options that it was made with, and what it declares.
 
-    `reuse` is what it says that it keeps from call to call. Its inputs are delivered `as drawn`, in
-    the layouts of the cases, or `packed` in C order.
+    `source` is what it was looked up by, None where it was given as an object. `reuse` is what it
+    says that it keeps from call to call. Its inputs are delivered `as drawn`, in the layouts of the
+    cases, or `packed` in C order.
     """
 
     name: Name
     version: Name
+    source: str | None
     options: Mapping[str, JsonValue]
     support: Mapping[str, OperatorSupport] | None
     reuse: str | None
@@ -128,6 +134,8 @@ class Certificate(Record):
     files: Mapping[FileName, Digest]
     # Of the smallest case of each cause: what around its first wrong element was expected, and got.
     excerpts: Mapping[str, Excerpt]
+    # How the failures show that were made again in fresh processes.
+    reproductions: Mapping[str, Reproduction]
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")
@@ -149,13 +157,41 @@ class Certificate(Record):
         """bit-exact, value-exact where only bits differ, or None where not conformant."""
         if not self.conformant:
             return None
-        return "value-exact" if self.counts["fail"] else "bit-exact"
+        return (
+            "value-exact"
+            if any(v.status == "fail" for v in self.verdicts if v.kind == "bits")
+            else "bit-exact"
+        )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def excluded(self) -> dict[str, list[str]]:
+        """The rules and levels that claim and declaration leave out, by operator."""
+        claim = None if self.claim is None else self.claim.content
+        return Scope(None, claim, Support(self.backend.support)).exclusions
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def rejections(self) -> dict[Rejecter, int]:
+        """How many invalid calls were rejected as they should be, by who rejected them."""
+        credited = [
+            v.rejected_by
+            for v in self.verdicts
+            if v.status == "pass" and v.observed == "rejected" and v.rejected_by is not None
+        ]
+        return {who: credited.count(who) for who in ("runtime", "adapter")}
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def reasons(self) -> list[str]:
         """Why the backend is not conformant; nothing where it is."""
-        failed = Counter(v.kind for v in self.verdicts if v.status == "fail" and v.kind != "bits")
+        failing = {v.case for v in self.verdicts if v.status in (*FAILURES, "waived")}
+        # An uncredited rejection is a consequence of its baseline's failure.
+        failed = Counter(
+            v.kind
+            for v in self.verdicts
+            if v.status == "fail" and v.kind != "bits" and v.attributed_to not in failing
+        )
         blocking = [f"{count} x {kind}" for kind, count in failed.most_common()]
         for status in ("crash", "hang", "not-run"):
             if self.counts[status]:

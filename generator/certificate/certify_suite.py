@@ -25,10 +25,15 @@ from opcert.generator.run.excerpts import Excerpt
 from opcert.generator.run.support import support_of
 from opcert.generator.specification.yaml_source import Source
 from opcert.generator.suite.generation import generate
-from opcert.generator.suite.suite import Suite
+from opcert.generator.suite.suite import Cases, Suite
 from opcert.generator.verdicts.causes import causes
 from opcert.generator.verdicts.certification import Certification
-from opcert.generator.verdicts.confirmation import confirmed
+from opcert.generator.verdicts.confirmation import (
+    Confirmation,
+    Confirmed,
+    Reproduction,
+    representative,
+)
 from opcert.generator.verdicts.verdict import FAILURES, Verdict
 from opcert.generator.verdicts.waivers import Waivers, read_waivers
 
@@ -103,13 +108,19 @@ def certify(
         begun = Certificate(
             suite=SuiteEntry(**opened.identity),
             selection=selection_entry(operator, case, level),
-            backend=backend_entry(found, given, support_of(found, opened)),
+            backend=backend_entry(
+                found,
+                backend if isinstance(backend, str) else None,
+                given,
+                support_of(found, opened),
+            ),
             run=run_entry(found, timeout, memory),
             claim=claim_entry(claimed),
             waivers=waivers_entry(known),
             platform=here,
             files={},
             excerpts={},
+            reproductions={},
             verdicts=tuple(_not_run(opened, operator, case)),
         )
         if resume is not None:
@@ -138,14 +149,23 @@ def _concluded(
     certification = begin(former=former, repeated=begun.run.repeated)
     ended = _run(certification, left, known, progress, stop_at_failure)
     chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
+    reproductions = dict(begun.reproductions)
     # Once all have run, so that it is the same failures however often the run was interrupted.
     if all(verdict.status != "not-run" for verdict in chosen.values()) and not ended:
-        chosen |= _confirmed(certification, begin, chosen)
+        confirmed = _confirmed(certification, chosen)
+        chosen |= confirmed.verdicts
+        reproductions |= confirmed.reproductions
     raw = list(chosen.values())
     verdicts = tuple(raw if known is None else map(known.applied, raw))
     certificate = begun.replaced(
         run=begun.run.model_copy(update={"repeated": certification.repeated}),
-        excerpts=_telling(verdicts, {**begun.excerpts, **certification.excerpts}, certification),
+        excerpts=_excerpts(
+            verdicts,
+            {**begun.excerpts, **certification.excerpts},
+            reproductions,
+            certification.suite.cases,
+        ),
+        reproductions=reproductions,
         verdicts=verdicts,
     )
     if ended:
@@ -156,12 +176,15 @@ def _concluded(
     return certificate
 
 
-def _telling(
-    verdicts: Sequence[Verdict], excerpts: Mapping[str, Excerpt], certification: Certification
+def _excerpts(
+    verdicts: Sequence[Verdict],
+    excerpts: Mapping[str, Excerpt],
+    reproductions: Mapping[str, Reproduction],
+    cases: Cases,
 ) -> dict[str, Excerpt]:
-    """Return of `excerpts` those of the smallest case of each cause."""
-    smallest = [cause.smallest(certification.suite.cases).case for cause in causes(verdicts)]
-    return {case: excerpts[case] for case in smallest if case in excerpts}
+    """Return of `excerpts` those of the case that stands for each cause."""
+    shown = [representative(cause, reproductions, cases).case for cause in causes(verdicts)]
+    return {case: excerpts[case] for case in shown if case in excerpts}
 
 
 def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
@@ -171,19 +194,16 @@ def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
         yield Verdict(name, of.index.operator, "not-run", None, "not-run", chosen.rules, "")
 
 
-def _confirmed(
-    certification: Certification,
-    begin: Callable[[], Certification],
-    verdicts: Mapping[str, Verdict],
-) -> dict[str, Verdict]:
+def _confirmed(certification: Certification, verdicts: Mapping[str, Verdict]) -> Confirmed:
     """Confirm failures where the backend can be made afresh; an interrupt ends that alone."""
     backend = certification.backend
     if not isinstance(backend, Supervised):
-        return {}
+        return Confirmed()
     try:
-        return confirmed(backend, begin, certification.suite.cases, verdicts)
+        repeated = certification.repeated
+        return Confirmation(backend, certification.suite, verdicts, repeated).confirmed()
     except KeyboardInterrupt:
-        return {}
+        return Confirmed()
 
 
 def _run(

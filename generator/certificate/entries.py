@@ -29,12 +29,16 @@ def selection_entry(operator: str, case: str, feature_level: str | None) -> Sele
     return Selection(operator=_text(operator), case=_text(case), feature_level=feature_level)
 
 
-def backend_entry(backend: Backend, options: Mapping[str, Any], support: Support) -> BackendEntry:
+def backend_entry(
+    backend: Backend, source: str | None, options: Mapping[str, Any], support: Support
+) -> BackendEntry:
     """Return the entry of a backend; an option that is no plain value is there as text."""
     plain = {_text(key): _plain(value) for key, value in options.items()}
     return BackendEntry(
         name=backend.name,
         version=backend.version,
+        # What lies below the current folder is found by others too.
+        source=None if source is None else _text(without_names(source)).removeprefix("<here>/"),
         options=plain,
         support=support.declared,
         reuse=_text(without_names(reuse)) if (reuse := reuse_of(backend)) else None,

@@ -49,8 +49,8 @@ def explain(
     """Show one case: what it calls, why, what is expected, and a program that makes the call."""
     from opcert.generator.backends import options_of, program_for
     from opcert.generator.pages.accounts import account_of
-    from opcert.generator.pages.case_programs import program_of
     from opcert.generator.pages.explain import found_case, told
+    from opcert.generator.programs.cases import program_of
     from opcert.generator.suite.suite import Suite
 
     if backend_option and backend is None:

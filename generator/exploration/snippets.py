@@ -7,24 +7,14 @@ from opcert.generator.arrays.element_types import Array, name_of
 from opcert.generator.cases.case import digest
 from opcert.generator.errors import one_line
 from opcert.generator.exploration.search import Explored, Finding
-from opcert.generator.pages.python_text import (
-    CALL,
-    CHECK,
-    REJECT,
-    array_text,
-    is_exact,
-    laid_out_text,
-)
+from opcert.generator.programs.literals import array_text, is_exact, laid_out_text
+from opcert.generator.programs.program import InputText, WrittenCall, program
 from opcert.generator.run.stage import Step
 
-# What is said of a last call that does not come back to the program.
-_ENDS = {
-    "crash": "the process that runs the backend ends in this call",
-    "hang": "this call does not return in time",
-    "protocol": "what answers this call cannot be understood",
-}
 # Of up to how many elements a documented tensor lists its values; beyond, a pattern fills it.
 _LISTED = 64
+# How many values of an input a line shows.
+_BRIEF = 16
 
 
 def told(explored: Explored, backend: Callable[[], str]) -> str:
@@ -40,7 +30,18 @@ def told(explored: Explored, backend: Callable[[], str]) -> str:
     once = "" if finding.repeatable else "; seen once, and not again on a backend made afresh"
     head = f"{line}, found ({finding.difference.kind}): {one_line(finding.difference.text)}{once}"
     python, yaml = python_of(finding, backend()), example_of(finding)
-    return f"{head}\n    {finding.call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
+    call = _call_in_a_line(finding.steps[-1])
+    return f"{head}\n    {call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
+
+
+def _call_in_a_line(step: Step) -> str:
+    """Return the call that goes wrong: types, shapes and short values of inputs, attributes."""
+    parts = []
+    for name, array in step.inputs.items():
+        layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
+        values = f" {array.tolist()}" if array.size <= _BRIEF and name not in step.free else ""
+        parts.append(f"{name}={name_of(array.dtype)}{list(array.shape)}{layout}{values}")
+    return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
 
 
 def python_of(finding: Finding, backend: str) -> str:
@@ -48,52 +49,30 @@ def python_of(finding: Finding, backend: str) -> str:
 
     It needs NumPy, what those lines import, and ml_dtypes where NumPy lacks a type.
     """
-    lines = [line for number in range(len(finding.steps)) for line in _step(finding, number)]
-    text = "\n".join(lines)
-    checks = [CHECK, CALL] if "\ncall(" in text else []
-    checks += [REJECT] if "\nreject(" in text else []
-    ml_dtypes = "import ml_dtypes\n" if "ml_dtypes." in text else ""
-    head = f"# {finding.operator}, {finding.difference.kind}: {one_line(finding.difference.text)}"
-    body = "".join(f"\n\n{each}" for each in checks)
-    return f"{head}\n{ml_dtypes}import numpy as np\n\n{backend}\n{body}\n{text}\n"
+    ends = finding.difference.kind in ("crash", "hang", "protocol")
+    last = len(finding.steps) - 1
+    calls = [
+        written(step, finding.difference.kind if ends and number == last else None)
+        for number, step in enumerate(finding.steps)
+    ]
+    head = f"{finding.operator}, {finding.difference.kind}: {one_line(finding.difference.text)}"
+    return program(calls, backend, [head])
 
 
-def _step(finding: Finding, number: int) -> list[str]:
-    step = finding.steps[number]
-    before = finding.steps[number - 1] if number else None
-    lines = [f"# {_role(step)}"]
-    if step.reuses and before is not None and _same_form(step, before):
-        lines += [f'inputs["{k}"][...] = {array_text(each)}' for k, each in step.inputs.items()]
-    else:
-        parts = [
-            f'    "{name}": {laid_out_text(array_text(each), each.shape, step.layouts[name])},'
-            for name, each in step.inputs.items()
-        ]
-        lines += ["inputs = {", *parts, "}"]
-    arguments = f'"{step.operator}", inputs, {dict(step.attributes)!r}'
-    if number == len(finding.steps) - 1 and finding.difference.kind in _ENDS:
-        right = "; an exception of the backend's own would be right" if step.golden is None else ""
-        told = f"# {_ENDS[finding.difference.kind]}{right}"
-        return [*lines, told, f"backend.run({arguments})", 'print("the last call has returned")']
+def written(step: Step, ending: str | None = None) -> WrittenCall:
+    """Return a step as text; `ending` says that its call does not come back."""
+    inputs = {
+        name: InputText(
+            laid_out_text(array_text(array), array.shape, step.layouts[name]),
+            (array.dtype, array.shape, step.layouts[name]),
+        )
+        for name, array in step.inputs.items()
+    }
+    remark = step.beside or "a valid call"
     if step.golden is None:
-        return [*lines, f"reject({arguments})"]
-    expected = [f"    {array_text(each)}," for each in step.golden]
-    return [*lines, "expected = [", *expected, "]", f"call({arguments}, expected)"]
-
-
-def _role(step: Step) -> str:
-    """Say what a step is to the call that was tried."""
-    if step.golden is None:
-        return f"one change to a valid call ({step.beside}) breaks {step.rule}"
-    return step.beside or "a valid call"
-
-
-def _same_form(step: Step, before: Step) -> bool:
-    return step.layouts == before.layouts and all(
-        name in before.inputs
-        and (each.dtype, each.shape) == (before.inputs[name].dtype, before.inputs[name].shape)
-        for name, each in step.inputs.items()
-    )
+        remark = f"one change to a valid call ({step.beside}) breaks {step.rule}"
+    expected = None if step.golden is None else [array_text(each) for each in step.golden]
+    return WrittenCall(remark, step.operator, inputs, step.attributes, expected, ending)
 
 
 def example_of(finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -53,8 +54,9 @@ class Trial:
     steps: Sequence[Step]
     levels: Mapping[str, str]
 
-    def __repr__(self) -> str:
-        return str(self.call)
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        # Hypothesis writes a trial that fails in full, and warns where that is long.
+        printer.text(f"{self.call!s:.500}")
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,8 @@ class Trials:
         if free:
             other = {**inputs, **{name: inverted(inputs[name]) for name in free}}
             beside = "with every bit of the data inverted"
-            steps.append(
-                self._step(call, other, self._golden(call, other), reuses=True, beside=beside)
-            )
-        steps.append(self._step(call, inputs, outputs, reuses=True, beside="repeated"))
+            steps.append(self._step(call, other, self._golden(call, other), beside=beside))
+        steps.append(self._step(call, inputs, outputs, beside="repeated"))
         steps += self._rejection(call, inputs, valid, way)
         return [*steps, *self._law(law, call, inputs, outputs)]
 
@@ -177,7 +177,6 @@ class Trials:
         call: Call,
         inputs: Mapping[str, Array],
         golden: Sequence[Array] | None,
-        reuses: bool = False,
         beside: str = "",
         rule: str | None = None,
     ) -> Step:
@@ -190,7 +189,6 @@ class Trials:
             golden,
             layouts,
             free,
-            reuses,
             beside,
             rule,
         )

@@ -13,7 +13,7 @@ from opcert.generator.errors import BackendError, did_you_mean
 from opcert.generator.isolation.introduction import handshake
 from opcert.generator.isolation.messages import ROOM, packed
 from opcert.generator.isolation.process import EndedError, Process
-from opcert.generator.run.outcome import Outcome
+from opcert.generator.run.outcome import Outcome, Rejecter
 
 # The most dimensions that an array of NumPy has.
 _DIMENSIONS = 64
@@ -50,6 +50,7 @@ class _Answer(BaseModel):
     id: int
     observed: Literal["outputs", "rejected", "unsupported"]
     reason: str = ""
+    rejected_by: Rejecter | None = None
     outputs: list[_Described] | None = None
 
     def mistake(self, number: int) -> str | None:
@@ -59,6 +60,8 @@ class _Answer(BaseModel):
         if (self.outputs is None) == (self.observed == "outputs"):
             needs = "needs" if self.outputs is None else "has no"
             return f"observed '{self.observed}' {needs} 'outputs'"
+        if self.rejected_by is not None and self.observed != "rejected":
+            return f"observed '{self.observed}' has no 'rejected_by'"
         described = self.outputs or []
         for place, each in enumerate(described):
             wrong = each.mistake()
@@ -117,7 +120,8 @@ class Driver:
         if answer.observed == "outputs":
             return Outcome("outputs", outputs, kept=_Copies(), log=self.log())
         reason = answer.reason[:_REASON].encode(errors="replace").decode()
-        return Outcome(answer.observed, reason=reason, log=self.log())
+        rejected_by = answer.rejected_by or "runtime" if answer.observed == "rejected" else None
+        return Outcome(answer.observed, reason=reason, log=self.log(), rejected_by=rejected_by)
 
     def _output(self, place: int, described: _Described) -> Array:
         content = self.process.read(described.bytes)

@@ -71,11 +71,16 @@ class _Host:
         try:
             outcome = run_once(self._backend, request["operator"], inputs, request["attributes"])
         except KeyboardInterrupt as error:
-            outcome = Outcome("rejected", reason=said(error))
+            outcome = Outcome("rejected", reason=said(error), rejected_by="runtime")
         if os.getpid() != self._process:
             # A child that the backend has made, and that came back with it.
             os._exit(0)
-        answer = {"id": request["id"], "observed": outcome.observed, "reason": outcome.reason}
+        answer = {
+            "id": request["id"],
+            "observed": outcome.observed,
+            "reason": outcome.reason,
+            "rejected_by": outcome.rejected_by,
+        }
         if outcome.observed != "outputs":
             return answer
         if not isinstance(outcome.outputs, list):

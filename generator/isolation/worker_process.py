@@ -140,7 +140,8 @@ class Worker:
             text = f"the call changed the form of its input '{answer['spoiled'][0]}'"
             fault = Difference("mutated-input", text)
         if observed in ("unsupported", "rejected"):
-            return Outcome(observed, reason=str(answer["reason"]), fault=fault, log=log)
+            reason, rejected_by = str(answer["reason"]), answer["rejected_by"]
+            return Outcome(observed, None, reason, fault, log=log, rejected_by=rejected_by)
         if "returned" in answer:
             outputs: Any = _stand_in(answer["returned"])
             return Outcome("outputs", outputs, fault=fault, log=log)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from opcert.generator.arrays.element_types import Array, bits_dtype
-from opcert.generator.pages.python_text import is_exact
+from opcert.generator.programs.literals import is_exact
 from opcert.generator.specification.files import read_specs
 from opcert.generator.specification.model import Ambiguity
 from opcert.generator.specification.references import spec_paths

@@ -1,19 +1,31 @@
-"""A cause of failures -> what its part of a report shows: the smallest case, and those alike."""
+"""A cause of failures -> its part of a report: the smallest case, how it shows, those alike."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from opcert.generator.backends import loading
 from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.pages.case_programs import program_of, stands_alone
+from opcert.generator.programs.cases import call_of, stands_alone
+from opcert.generator.programs.program import program
 from opcert.generator.run.excerpts import Shown, shown
-from opcert.generator.run.rehearsal import INVERTED
+from opcert.generator.run.outcome import ENDINGS
 from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Cases
 from opcert.generator.verdicts.causes import Cause
-from opcert.generator.verdicts.verdict import Status
+from opcert.generator.verdicts.confirmation import (
+    ReproducedCall,
+    Reproduction,
+    own_calls,
+    representative,
+)
+from opcert.generator.verdicts.contract import CONTRACT
+from opcert.generator.verdicts.verdict import Status, Verdict
 
 # How many cases that are alike are named.
 _NAMED = 8
+# For a backend that was given as an object, which a report cannot name.
+_OBJECT = "from my_backend import backend  # the object that was certified"
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,11 @@ class RuleText:
 
 @dataclass(frozen=True)
 class CausePage:
-    """Failures that are alike, with the smallest of them."""
+    """Failures that are alike, with the smallest of them.
+
+    `shows` says how the failure shows in a fresh process, above the `program` that shows it.
+    `attributed` is how many rejections do not count because of these failures.
+    """
 
     operator: str
     status: Status
@@ -37,19 +53,21 @@ class CausePage:
     call: str
     expected: str
     rules: Sequence[RuleText]
+    contract: str
     detail: str
     log: str
     excerpt: Sequence[Shown]
     excerpt_of: str
-    inverted: bool
+    shows: str
     program: str
     alike: Sequence[str]
     more: int
+    attributed: int
 
 
 def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePage:
     """Return what is shown of a cause; `cases` are those of the suite."""
-    verdict = cause.smallest(cases)
+    verdict = representative(cause, certificate.reproductions, cases)
     of, case = cases[verdict.case]
     others = [each.case for each in cause.verdicts if each is not verdict]
     excerpt = certificate.excerpts.get(case.id)
@@ -57,7 +75,9 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
     printed = [line.strip() for line in lines if line.startswith("    printed: ")]
     called = f"    in {of.call(case)}"
     said = [line for line in lines if line != called and not line.startswith("    printed: ")]
+    contract = "" if cause.kind is None else CONTRACT.get(cause.kind, "")
     rules = [case.rule] if case.rule else [r for r in case.rules if r == cause.rule]
+    reproduction = certificate.reproductions.get(case.id)
     return CausePage(
         operator=cause.operator,
         status=verdict.status,
@@ -66,16 +86,68 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
         case=case.id,
         call=of.call(case),
         expected=_expected(case),
-        rules=[RuleText(r, (t := of.index.rules[r]).text, t.clause) for r in rules],
+        rules=[]
+        if contract
+        else [RuleText(r, (t := of.index.rules[r]).text, t.clause) for r in rules],
+        contract=contract,
         detail="\n".join(said),
         log="\n".join(line.removeprefix("printed: ") for line in printed),
         excerpt=[] if excerpt is None else list(shown(excerpt)),
         excerpt_of="" if excerpt is None else excerpt.told,
-        inverted=verdict.detail.startswith(INVERTED),
-        program=program_of(of, case) if stands_alone(case) else "",
+        shows=_shows(reproduction),
+        program=program_of_failure(certificate, of, verdict),
         alike=others[:_NAMED],
         more=max(len(others) - _NAMED, 0),
+        attributed=len(cause.attributed),
     )
+
+
+def program_of_failure(certificate: Certificate, operator: OperatorSuite, verdict: Verdict) -> str:
+    """Return a program that fails as a case did, or nothing where it would need the suite's pack.
+
+    It makes the calls by which the failure was confirmed; without those, the case's own calls.
+    """
+    case = operator.cases[verdict.case]
+    reproduction = certificate.reproductions.get(case.id)
+    calls = [] if reproduction is None else list(reproduction.calls)
+    if not calls:
+        baseline = [ReproducedCall(case=case.twin)] if case.rule and case.twin else []
+        calls = [*(baseline if verdict.kind == "state" else []), *own_calls(case)]
+    if not stands_alone([operator.cases[call.case] for call in calls]):
+        return ""
+    texts = [
+        call_of(operator, operator.cases[call.case], _remark(call, case), call.other_data)
+        for call in calls
+    ]
+    ending = verdict.status if verdict.status in ENDINGS else verdict.kind
+    if ending in (*ENDINGS, "protocol"):
+        texts[-1] = replace(texts[-1], ending=ending)
+    source, options = certificate.backend.source, certificate.backend.options
+    backend = _OBJECT if source is None else loading(source, options)
+    first, _, _ = verdict.detail.partition("\n")
+    remarks = [f"{case.id}: {verdict.kind or verdict.status}", " ".join(first.split())[:200]]
+    return program(texts, backend, remarks)
+
+
+def _remark(call: ReproducedCall, case: IndexedCase) -> str:
+    data = ", every bit of its data inverted" if call.other_data else ""
+    if call.case == case.id:
+        breaks = f", which breaks {case.rule}" if case.rule is not None else ""
+        return f"the case{breaks}{data}"
+    what = "the valid call that the case changes" if call.case == case.twin else "a case before it"
+    return f"{what}, {call.case}{data}"
+
+
+def _shows(reproduction: Reproduction | None) -> str:
+    if reproduction is None:
+        return "Not confirmed in a fresh process."
+    if reproduction.shows == "alone":
+        return "Confirmed: it fails alone in a fresh process."
+    if reproduction.shows == "not-again":
+        return "It passes alone in a fresh process, and was not seen again."
+    number = len(reproduction.calls) - 1
+    calls = f"{number} other call{'s' * (number > 1)}"
+    return f"It passes alone in a fresh process, and fails after {calls}."
 
 
 def _expected(case: IndexedCase) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from opcert.generator.arrays.element_types import ELEMENT_TYPES
 from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.report.cause_page import CausePage, cause_page
-from opcert.generator.report.tallies import MARKS, Tally, headline, tally_of
+from opcert.generator.report.tallies import MARKS, Tally, headline, rejections, tally_of
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.suite import Suite
 from opcert.generator.verdicts.causes import causes
@@ -102,6 +102,10 @@ class ReportPage:
     def facts(self) -> Iterator[tuple[str, str]]:
         """What the answer is about, by name."""
         of = self._certificate
+        for operator, names in of.excluded.items():
+            yield f"Excluded of {operator}", ", ".join(names)
+        if of.rejections["adapter"]:
+            yield "Rejections", rejections(of)
         if of.backend.options:
             yield "Options", ", ".join(f"{k}={v}" for k, v in of.backend.options.items())
         suite = of.suite
@@ -203,7 +207,7 @@ class ReportPage:
     def _rules(self, operator: str, verdicts: Sequence[Verdict]) -> Iterator[RuleRow]:
         of_rule: dict[str, Counter[Status]] = {}
         for verdict in verdicts:
-            for rule in verdict.rules:
+            for rule in verdict.rules if verdict.counts_for_rules else ():
                 of_rule.setdefault(rule, Counter())[verdict.status] += 1
         for rule, text in self._suite.operators[operator].index.rules.items():
             if rule in of_rule:

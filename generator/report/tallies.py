@@ -64,9 +64,22 @@ def tally_of(verdicts: Iterable[Verdict]) -> Tally:
 
 
 def headline(certificate: Certificate) -> str:
-    """Return the answer in a few words."""
-    if not certificate.conformant:
-        return "Not conformant"
+    """Return the answer in a few words; one of a part of the suite says of which."""
     waived = certificate.counts["waived"]
     known = f", {waived} failure{'s' * (waived > 1)} waived" if waived else ""
-    return f"Conformant, {certificate.grade}{known}"
+    if not certificate.conformant:
+        return f"Not conformant{known}"
+    suite = certificate.suite
+    passed = sum(counts["pass"] > 0 for counts in certificate.operators.values())
+    text = "Conformant"
+    if passed < len(suite.specs):
+        text += f" for {passed} of {len(suite.specs)} operators"
+    if len(certificate.verdicts) < suite.cases:
+        text += f", {len(certificate.verdicts):,} of {suite.cases:,} cases selected"
+    return f"{text}, {certificate.grade}{known}"
+
+
+def rejections(certificate: Certificate) -> str:
+    """Say how many of the rejections that count were made by the runtime itself."""
+    runtime, adapter = (certificate.rejections[who] for who in ("runtime", "adapter"))
+    return f"{runtime:,} of {runtime + adapter:,} rejections by the runtime itself"

@@ -21,6 +21,7 @@ from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.certificate.certify_suite import OnVerdict
 from opcert.generator.errors import one_line
 from opcert.generator.report.side_by_side import SideBySide
+from opcert.generator.report.tallies import headline, rejections
 from opcert.generator.verdicts.causes import causes
 from opcert.generator.verdicts.verdict import STATUSES, Verdict
 
@@ -84,9 +85,12 @@ def show(certificate: Certificate, console: Console) -> None:
     """Print the first failure of each sort, the table by operator and status, and the answer."""
     found = causes(certificate.verdicts)
     for cause in found[:SHOWN]:
-        verdict, *alike = cause.verdicts
+        confirmed = [v for v in cause.verdicts if v.case in certificate.reproductions]
+        verdict, alike = (confirmed or cause.verdicts)[0], len(cause.verdicts) - 1
         kind = f" ({verdict.kind})" if verdict.kind else ""
-        more = f", and {len(alike)} alike" if alike else ""
+        more = f", and {alike} alike" if alike else ""
+        if cause.attributed:
+            more += f", and {len(cause.attributed)} rejections that do not count because of them"
         print_line(console, f"{verdict.status}{kind} {verdict.case}{more}")
         print_line(console, f"    {verdict.detail.strip()}")
     left = sum(len(each.verdicts) for each in found[SHOWN:])
@@ -112,19 +116,19 @@ def _table(certificate: Certificate) -> Table:
 
 def answer(certificate: Certificate) -> str:
     """Return the conclusion in one line: for what, of what, and if not, why."""
-    backend, suite = certificate.backend, certificate.suite
-    passed = sum(counts["pass"] > 0 for counts in certificate.operators.values())
-    scope = [f"{passed} of {len(suite.specs)} operators"]
-    chosen = certificate.selection
-    scope += [f"{key} {value}" for key, value in chosen if value not in ("*", None)]
-    on = f"{suite.profile} suite {suite.digest[:12]}"
+    backend, suite, chosen = certificate.backend, certificate.suite, certificate.selection
+    parts = [f"{suite.profile} suite {suite.digest[:12]}"]
+    parts += [f"{key} {value}" for key, value in chosen if value not in ("*", None)]
     if certificate.claim is not None:
-        scope.append(f"claim {certificate.claim.sha256[:12]}")
-    waived = f", {certificate.counts['waived']} waived" if certificate.counts["waived"] else ""
-    subject = f"{backend.name} {backend.version} on {', '.join([on, *scope])}"
-    if certificate.conformant:
-        return f"CONFORMANT, {certificate.grade}{waived}: {subject}"
-    return f"NOT CONFORMANT{waived}: {subject}: {'; '.join(certificate.reasons)}"
+        parts.append(f"claim {certificate.claim.sha256[:12]}")
+    for operator, names in certificate.excluded.items():
+        parts.append(f"{operator} without {', '.join(names)}")
+    if certificate.rejections["adapter"]:
+        parts.append(rejections(certificate))
+    word = "Conformant" if certificate.conformant else "Not conformant"
+    text = headline(certificate).replace(word, word.upper(), 1)
+    text += f": {backend.name} {backend.version} on {', '.join(parts)}"
+    return text if certificate.conformant else f"{text}: {'; '.join(certificate.reasons)}"
 
 
 def show_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from opcert.generator.run.returned import Kept, Returned
 
 Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
+# Who found that a call breaks a rule: the runtime under test, or the adapter in front of it.
+Rejecter = Literal["runtime", "adapter"]
 # What leaves no process to go on with.
 ENDINGS: Final = ("crash", "hang")
 
@@ -27,8 +29,8 @@ class Outcome:
     """What a backend did with a vector.
 
     `outputs` is what it returned, arrays as plain ones, which another process may have `kept`;
-    `reason` what it raised, or how it ended; `fault` the worst that was wrong; `returned` what was
-    right, to be looked at again; `log` what it printed.
+    `reason` what it raised, or how it ended, and `rejected_by` who raised it; `fault` the worst
+    that was wrong; `returned` what was right, to be compared again; `log` what it printed.
     """
 
     observed: Observed
@@ -38,6 +40,7 @@ class Outcome:
     returned: "Sequence[Returned]" = ()
     kept: "Kept | None" = None
     log: str = ""
+    rejected_by: Rejecter | None = None
 
 
 class Isolated(ABC):
@@ -81,8 +84,17 @@ def run_once(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Outcome("rejected", reason=said(error))
+        return Outcome("rejected", reason=said(error), rejected_by=rejecter_of(error))
     return Outcome("outputs", outputs)
+
+
+def rejecter_of(error: BaseException) -> Rejecter:
+    """Return who rejected a call: an exception of an adapter has `rejected_by = "adapter"`."""
+    try:
+        return "adapter" if error.rejected_by == "adapter" else "runtime"  # type: ignore[attr-defined]
+    except Exception:
+        # Most exceptions have no such attribute; a property of a strange one may fail.
+        return "runtime"
 
 
 def _copied(attribute: Any) -> Any:

@@ -15,69 +15,106 @@ from opcert.generator.suite.operator_suite import OperatorSuite
 
 # How a failure begins that shows with other data than that of the case.
 INVERTED = "with every bit of the data inverted"
+# How a failure begins that gives the result of the call before once more.
+ECHO = "returned what the call before, with other data, gave"
 # How often one call of each operator is made.
 REPEATS = 300
 
 
-def run_vector(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    """Run a case as a careful caller would: a must-reject call twice, a valid one three times.
+def run_vector(
+    backend: Backend,
+    operator: OperatorSuite,
+    case: IndexedCase,
+    baseline: IndexedCase | None = None,
+) -> Outcome:
+    """Run a case as a careful caller would: a valid call three times, an invalid one likewise.
 
-    A call that is rejected has to be so again. The second of three has other data, in the same
-    buffers; the third repeats the first, in dirtied memory where outputs have to be zero. Each has
-    to give its golden outputs, leave the inputs as they are, and not touch what an earlier one
-    returned.
+    The second of three valid calls has other data, in the same buffers; the third repeats the
+    first, in dirtied memory where outputs have to be zero. Each has to give its golden outputs,
+    leave the inputs as they are, and not touch what an earlier one returned.
+
+    An invalid call has to be rejected, and again when it is repeated. The `baseline`, a valid call
+    that has passed, then has to pass once more, and the invalid call to be rejected behind it:
+    what a backend keeps of a valid call must not make an invalid one acceptable.
     """
     if case.expects == "outputs":
         return _Rehearsal(backend, operator, case).outcome()
-    first = _rejected(backend, operator, case)
+    first = _invalid_call(backend, operator, case)
     if first.observed != "rejected" or first.fault is not None:
         return first
-    again = _rejected(backend, operator, case)
-    return first if again.observed == "rejected" and again.fault is None else again
+    returned, log = [*first.returned], first.log
+    plan: list[tuple[str, IndexedCase]] = [("rejected at first; the same call, repeated,", case)]
+    if baseline is not None:
+        plan += [
+            (f"after the rejection, the valid {baseline.id}", baseline),
+            (f"rejected at first; after the valid {baseline.id} the same call", case),
+        ]
+    for where, called in plan:
+        again = _invalid_call if called is case else _valid_call
+        later = again(backend, operator, called)
+        log += later.log
+        if later.observed in ENDINGS:
+            return replace(later, reason=f"{where}: {later.reason}", log=log)
+        fault = _changed_its_mind(where, later) if called is case else later.fault
+        if fault is not None:
+            if called is not case:
+                kind = fault.kind if fault.kind in ("bits", "mutated-input") else "state"
+                fault = Difference(kind, f"{where} went wrong: {fault.text}", fault.excerpt)
+            return replace(first, fault=fault, returned=returned, log=log)
+        returned += later.returned
+    return replace(first, returned=returned, log=log)
 
 
-def _rejected(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+def _changed_its_mind(where: str, later: Outcome) -> Difference | None:
+    """Say how a call that was rejected comes to something else later."""
+    if later.observed == "rejected":
+        return later.fault
+    became = "was accepted" if later.observed == "outputs" else f"gave: {later.reason}"
+    return Difference("state", f"{where} {became}")
+
+
+def _invalid_call(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     given, inputs = operator.inputs(case), operator.inputs(case)
     outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
     held = [Returned(inputs=inputs, given=given)]
     return replace(outcome, fault=outcome.fault or mutated(inputs, given), returned=held)
 
 
-def still_right(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    """Call a valid case that has passed once more; the fault is what went wrong since."""
+def _valid_call(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+    """Make a valid call once; the fault is how it goes wrong."""
     given, inputs = operator.inputs(case), operator.inputs(case)
-    outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
     golden = operator.outputs(case)
-    where = f"behind the rejection, the valid {case.id}"
+    outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
     if outcome.observed in ENDINGS:
-        return replace(outcome, reason=f"{where}: {outcome.reason}")
+        return outcome
     if outcome.observed != "outputs":
-        text = f"{where} went wrong: {outcome.reason or outcome.observed}"
-        return replace(outcome, fault=Difference("state", text))
+        return replace(outcome, fault=Difference("rejected", outcome.reason or outcome.observed))
     wrong = compare(golden, outcome.outputs) or outcome.fault or mutated(inputs, given)
-    if wrong is None:
-        returned = Returned(outcome.outputs, golden, inputs, given, outcome.kept)
-        return replace(outcome, returned=[returned])
-    kind = wrong.kind if wrong.kind in ("bits", "mutated-input") else "state"
-    return replace(
-        outcome, fault=Difference(kind, f"{where} went wrong: {wrong.text}", wrong.excerpt)
-    )
+    if wrong is not None:
+        return replace(outcome, fault=wrong)
+    returned = Returned(outcome.outputs, golden, inputs, given, outcome.kept)
+    return replace(outcome, returned=[returned])
 
 
-def repeated_calls(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    """Make a valid call that has passed very often, and say what goes wrong at last.
+def repetitions() -> list[bool]:
+    """Return which of the many calls of one case have its other data.
 
     The data changes from call to call, then stays for long, so that outputs that are handed out
     in turns show.
     """
+    third = REPEATS // 3
+    changing = [False, True] * third
+    return [*changing[:third], *[False] * third, *[True] * (REPEATS - 2 * third)]
+
+
+def repeated_calls(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+    """Make a valid call that has passed very often, and say what goes wrong at last."""
     kinds = [
         (operator.inputs(case), operator.outputs(case)),
         (operator.other_inputs(case), operator.other_outputs(case)),
     ]
-    third = REPEATS // 3
-    order = [*([0, 1] * third)[:third], *[0] * third, *[1] * (REPEATS - 2 * third)]
     held: list[Returned] = []
-    for number, which_data in enumerate(order):
+    for number, which_data in enumerate(repetitions()):
         inputs, golden = kinds[which_data]
         buffers = {n: laid_out(each, case.inputs[n].layout) for n, each in inputs.items()}
         outcome = run_once(backend, operator.index.operator, buffers, case.attributes)
@@ -187,6 +224,8 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
     if wrong is None:
         return []
     if wrong.kind == "value" and compare(former, second.outputs) is None:
-        return [Difference("state", "returned what the call before, with other data, gave")]
+        # Data that is lost, by saturation for example, gives the same twice as well, so that it
+        # takes a fresh process to tell whether the call before has to do with it.
+        return [Difference("value", f"{ECHO}: {wrong.text}", wrong.excerpt)]
     text = f"{INVERTED}: {wrong.text}"
     return [Difference(wrong.kind, text, wrong.excerpt)]

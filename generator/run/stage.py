@@ -34,9 +34,9 @@ Fault: TypeAlias = Difference | Ended
 class Step:
     """One call: its arrays, and the outputs that it has to give; None where it has to be rejected.
 
-    `inputs` are handed over as `layouts` says. A step that `reuses` buffers has those of the step
-    before it. The inputs in `free` are data to move. `beside` says what it is to the call that is
-    tried, `rule` which one it breaks, `by_law` whether a law asks for it.
+    `inputs` are handed over as `layouts` says, in the buffers of the step before it where they fit,
+    as most callers do. The inputs in `free` are data to move. `beside` says what it is to the call
+    that is tried, `rule` which one it breaks, `by_law` whether a law asks for it.
     """
 
     operator: str
@@ -45,7 +45,6 @@ class Step:
     golden: Sequence[Array] | None
     layouts: Mapping[str, Layout]
     free: tuple[str, ...]
-    reuses: bool = False
     beside: str = ""
     rule: str | None = None
     by_law: bool = False
@@ -54,12 +53,13 @@ class Step:
 class Stage:
     """A backend, the buffers that it was given last, and what it returned."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, held: int = _HELD) -> None:
+        """Begin with no call; the outputs of the last `held` calls are compared again."""
         self.backend = backend
         # Whether the first of the last steps was not supported.
         self.declined = False
         self._buffers: dict[str, Array] = {}
-        self._held: deque[Returned] = deque(maxlen=_HELD)
+        self._held: deque[Returned] = deque(maxlen=held)
 
     def first_fault(self, steps: Sequence[Step]) -> tuple[int, Fault] | None:
         """Play steps until one goes wrong, or is not supported: return its number and why."""
@@ -79,9 +79,8 @@ class Stage:
     def play(self, step: Step) -> Outcome:
         """Make the call of a step; the fault of its outcome is what is wrong, if it came back."""
         wanted = {name: laid_out(each, step.layouts[name]) for name, each in step.inputs.items()}
-        former = self._buffers if step.reuses else {}
         self._buffers = {
-            name: refilled(former.get(name), each, step.layouts[name])
+            name: refilled(self._buffers.get(name), each, step.layouts[name])
             for name, each in wanted.items()
         }
         outcome = run_once(self.backend, step.operator, self._buffers, step.attributes)

@@ -93,6 +93,7 @@ class Suite:
             "profile": manifest.profile,
             "seed": manifest.seed,
             "digest": self.digest,
+            "cases": sum(each.cases for each in manifest.operators.values()),
             "specs": {name: each.spec_sha256 for name, each in manifest.operators.items()},
         }
 

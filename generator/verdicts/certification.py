@@ -11,13 +11,14 @@ from opcert.generator.run.claims import Claim
 from opcert.generator.run.comparison import Kind
 from opcert.generator.run.excerpts import Excerpt
 from opcert.generator.run.outcome import ENDINGS, Outcome
-from opcert.generator.run.rehearsal import repeated_calls, run_vector, still_right
+from opcert.generator.run.rehearsal import repeated_calls, run_vector
 from opcert.generator.run.returned import Returned
 from opcert.generator.run.support import support_of
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Suite
 from opcert.generator.verdicts.anonymous import anonymous
+from opcert.generator.verdicts.contract import CONTRACT, citing
 from opcert.generator.verdicts.scope import Scope, wholly_declined
 from opcert.generator.verdicts.verdict import FAILURES, Verdict, judge
 
@@ -83,18 +84,19 @@ class Certification:
         if verdict.status in FAILURES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt
-            told = f"{verdict.detail}\n    {about(operator, case)}{_printed(outcome)}"
-            verdict = replace(verdict, detail=told)
+            verdict = replace(
+                verdict,
+                detail=f"{verdict.detail}{about(operator, case, verdict.kind)}{_printed(outcome)}",
+            )
         return verdict, outcome.returned
 
     def _outcome(self, operator: OperatorSuite, case: IndexedCase, twin: Verdict | None) -> Outcome:
         """Make the calls of a case, and those behind it in which shows what it has left."""
-        outcome = run_vector(self.backend, operator, case)
-        if outcome.observed in ENDINGS:
+        passed = twin is not None and twin.status == "pass"
+        baseline = operator.cases[twin.case] if twin is not None and passed else None
+        outcome = run_vector(self.backend, operator, case, baseline)
+        if outcome.observed in ENDINGS or case.expects == "rejection":
             return outcome
-        if case.expects == "rejection" and twin is not None and twin.status == "pass":
-            valid = operator.cases[twin.case]
-            return _and(outcome, still_right(self.backend, operator, valid))
         if outcome.returned and outcome.fault is None and self._is_first(operator, case):
             outcome = _and(outcome, repeated_calls(self.backend, operator, case))
             self._repeated[operator.index.operator] = case.id
@@ -115,7 +117,9 @@ class Certification:
         if verdict.status != "unsupported" or not self._scope.promises(verdict.operator, case):
             return verdict
         detail = f"the claim has it, and it is not supported: {verdict.detail}"
-        return replace(verdict, status="fail", kind="undeclared", detail=detail)
+        return replace(
+            verdict, status="fail", kind="undeclared", detail=citing("undeclared", detail)
+        )
 
     def _hold(self, case: str, returned: Sequence[Returned]) -> None:
         """Keep what a case returned, and look for the last time at what no longer finds room."""
@@ -134,7 +138,8 @@ class Certification:
                 self._fail(case, "mutated-input", "an input was written to while later cases ran")
         return returned
 
-    def _fail(self, case: str, kind: Kind, detail: str) -> None:
+    def _fail(self, case: str, kind: Kind, text: str) -> None:
+        detail = citing(kind, text) + about(*self.suite.cases[case], kind)
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
 
@@ -157,13 +162,11 @@ class Certification:
             return verdict
         if any((verdict.operator, each) in declined for each in {case.type, *case.index_types}):
             return verdict
-        return replace(
-            verdict,
-            status="fail",
-            kind="undeclared",
-            detail=f"declined, while other calls of {verdict.operator} with {case.type} are not; "
-            f"declare in `support` what is not supported: {verdict.detail}",
+        text = (
+            f"declined, while other calls of {verdict.operator} with {case.type} are not; "
+            f"declare in `support` what is not supported: {verdict.detail}"
         )
+        return replace(verdict, status="fail", kind="undeclared", detail=citing("undeclared", text))
 
 
 def may_be_repeated(case: IndexedCase) -> bool:
@@ -178,12 +181,16 @@ def _check_feature_level(suite: Suite, level: str | None) -> None:
         raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")
 
 
-def about(operator: OperatorSuite, case: IndexedCase) -> str:
-    """Say what a failed case calls, and for a must-reject one what the broken rule says."""
-    if case.rule is None:
-        return f"in {operator.call(case)}"
+def about(operator: OperatorSuite, case: IndexedCase, kind: Kind | None) -> str:
+    """Return what the detail of a failure says of its case: the call, and the rule it breaks.
+
+    A failure that violates opcert's contract is put down to no rule.
+    """
+    call = f"\n    in {operator.call(case)}"
+    if case.rule is None or kind in CONTRACT:
+        return call
     rule = operator.index.rules[case.rule]
-    return f"in {operator.call(case)}\n    {case.rule} ({rule.clause}): {rule.text}"
+    return f"{call}\n    {case.rule} ({rule.clause}): {rule.text}"
 
 
 def _printed(outcome: Outcome) -> str:

@@ -1,85 +1,279 @@
-"""Failures x backend -> whether they show alone, in a process made afresh."""
+"""Failures x backend -> the calls by which each shows again in a fresh process."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Literal
 
 from opcert.generator.errors import BackendError
 from opcert.generator.isolation.supervised import Supervised
-from opcert.generator.suite.suite import Cases
-from opcert.generator.verdicts.causes import causes
-from opcert.generator.verdicts.certification import Certification
-from opcert.generator.verdicts.verdict import FAILURES, Verdict
+from opcert.generator.run.comparison import Kind
+from opcert.generator.run.rehearsal import ECHO, repetitions, run_vector
+from opcert.generator.run.stage import Stage, Step
+from opcert.generator.suite.format import IndexedCase, Record
+from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.suite import Cases, Suite
+from opcert.generator.verdicts.causes import Cause, causes, size_of
+from opcert.generator.verdicts.contract import citing
+from opcert.generator.verdicts.verdict import FAILURES, Verdict, judge
 
-# How many failures are confirmed in a run, and how many cases are tried in front of one.
-MOST = 50
-BEFORE = 20
-# What is said of a failure that was not tried alone, and of one that was and is no other there.
-NOT_CONFIRMED = "not confirmed"
-CONFIRMED = "confirmed: it fails alone in a process made afresh"
-PASSES_ALONE = "but it passes alone and"
-# Kinds that tell of more than one call, or of none: they cannot show in one case alone.
-_OF_MORE = ("aliased-output", "mutated-input", "uncredited", "undeclared", "unstable", "state")
+# How many causes of a run are confirmed, and how many of the failures of one are tried until one
+# shows alone.
+MOST_CAUSES, TRIES = 50, 3
+# How many calls bring back a buffer that is handed out in turns.
+_TURNS = 64
+# How many cases before a failure, and after it, may have to do with it.
+AROUND = 20
+# Kinds that the run has seen for certain, and that are of more calls than one by their nature.
+_SEEN = ("aliased-output", "mutated-input", "unstable")
+# Up to how many calls are left out one by one, each in a process of its own.
+_SHORTENED = 12
 
 
-def confirmed(
-    backend: Supervised,
-    again: Callable[[], Certification],
-    cases: Cases,
-    verdicts: Mapping[str, Verdict],
-) -> dict[str, Verdict]:
-    """Return the failures among `verdicts`, with what became of the smallest of each cause alone.
+Shows = Literal["alone", "after-others", "not-again"]
 
-    `again` begins a certification of the backend; `cases` are those of the suite. A failure that
-    passes alone is of the kind `state`: it depends on what ran before.
+
+class ReproducedCall(Record):
+    """The call of a case, with its own data or with every bit of it inverted."""
+
+    case: str
+    other_data: bool = False
+
+
+class Reproduction(Record):
+    """How a failure shows in a fresh process.
+
+    It shows `alone`, by calls of its own case; only `after-others`; or `not-again`. `calls` are the
+    calls that were made, of which the last goes wrong: there are none where it shows in memory that
+    was written to before, or not again. `kind` is what the run had found.
     """
-    failed = [each for each in verdicts.values() if each.status in FAILURES]
-    found = {each.case: _with(each, NOT_CONFIRMED) for each in failed}
-    if not failed:
-        return found
-    for verdict in tried_alone(failed, cases):
-        before = in_front(verdict.case, list(verdicts))
+
+    shows: Shows
+    calls: tuple[ReproducedCall, ...]
+    kind: Kind | None
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """Verdicts that confirmation has changed, and how the failures that it tried show."""
+
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    reproductions: dict[str, Reproduction] = field(default_factory=dict)
+
+
+class Confirmation:
+    """Makes failing calls of a run again, in processes that have made no other call."""
+
+    def __init__(
+        self,
+        backend: Supervised,
+        suite: Suite,
+        verdicts: Mapping[str, Verdict],
+        repeated: Sequence[str],
+    ) -> None:
+        """Begin; `repeated` are the cases whose calls the run has made very often."""
+        self._backend = backend
+        self._suite = suite
+        self._verdicts = verdicts
+        self._order = list(verdicts)
+        self._repeated = repeated
+
+    def confirmed(self) -> Confirmed:
+        """Return what becomes of the failures.
+
+        For each cause it is the smallest failure that shows alone. A failure that depends on
+        earlier calls is of the kind `state`, whatever it looked like. A backend that cannot be
+        started again ends the confirmation.
+        """
+        found = Confirmed()
+        failed = [each for each in self._verdicts.values() if each.status in FAILURES]
+        cases = self._suite.cases
         try:
-            found[verdict.case] = _confirmed(backend, again, verdict, before)
+            tried = (
+                each for each in causes(failed) if each.kind not in ("uncredited", "undeclared")
+            )
+            for cause in islice(tried, MOST_CAUSES):
+                by_size = sorted(cause.verdicts, key=lambda each: size_of(cases[each.case][1]))
+                for verdict in by_size[:TRIES]:
+                    self._confirm(verdict, found)
+                    if found.reproductions[verdict.case].shows == "alone":
+                        break
+            self._doubt_echoes(failed, found)
+            self._doubt_acceptances(failed, found)
         except BackendError:
-            # What cannot be made again shows nothing of this failure, nor of the next.
-            break
-    return found
+            # What cannot be started again shows nothing of this failure, nor of the next.
+            pass
+        return found
+
+    def _confirm(self, verdict: Verdict, found: Confirmed) -> None:
+        reproduction = self._reproduction(verdict)
+        found.reproductions[verdict.case] = reproduction
+        if reproduction.shows == "alone":
+            text = f"{verdict.detail}\n    confirmed: it fails alone in a fresh process"
+            found.verdicts[verdict.case] = replace(verdict, detail=text)
+            return
+        others = len(reproduction.calls) - 1
+        shows = f"fails after {others} other calls" if others > 0 else "was not seen again"
+        found.verdicts[verdict.case] = _of_state(verdict, f"it {shows}")
+
+    def _reproduction(self, verdict: Verdict) -> Reproduction:
+        operator, case = self._suite.cases[verdict.case]
+        self._backend.restart()
+        # The baseline is left out: with it, what a backend keeps of a valid call would show.
+        again = judge(verdict.operator, case, run_vector(self._backend, operator, case), None)
+        own = own_calls(case)
+        if (again.status, again.kind) == (verdict.status, verdict.kind):
+            calls = self._failing(operator, own)
+            last = calls[-1:]
+            if len(calls) > 1 and verdict.kind == "value" and not self._failing(operator, last):
+                # It takes the case's own earlier call to make this one go wrong.
+                return Reproduction(shows="after-others", calls=tuple(calls), kind=verdict.kind)
+            return Reproduction(shows="alone", calls=tuple(calls), kind=verdict.kind)
+        for candidate in self._candidates(verdict, operator, case):
+            calls = self._failing(operator, candidate)
+            if calls:
+                calls = self._shortened(operator, calls)
+                alone = verdict.kind in _SEEN and {call.case for call in calls} == {case.id}
+                shows: Shows = "alone" if alone else "after-others"
+                return Reproduction(shows=shows, calls=tuple(calls), kind=verdict.kind)
+        return Reproduction(shows="not-again", calls=(), kind=verdict.kind)
+
+    def _candidates(
+        self, verdict: Verdict, operator: OperatorSuite, case: IndexedCase
+    ) -> Sequence[Sequence[ReproducedCall]]:
+        """Return sequences of calls that may show a failure which does not show alone."""
+        own = own_calls(case)
+        found: list[Sequence[ReproducedCall]] = []
+        if case.expects == "rejection" and case.twin is not None:
+            baseline = ReproducedCall(case=case.twin)
+            found += [[baseline, own[0]], [own[0], baseline, own[0]]]
+        if case.id in self._repeated:
+            found.append([ReproducedCall(case=case.id, other_data=d) for d in repetitions()])
+        ids = [
+            each
+            for each in self._order
+            if each == case.id
+            or (
+                self._verdicts[each].operator == verdict.operator
+                and self._verdicts[each].status == "pass"
+            )
+        ]
+        place = ids.index(case.id)
+        cases = operator.cases
+        if verdict.kind in ("aliased-output", "mutated-input"):
+            if case.expects == "outputs":
+                # Buffers that are handed out in turns come back with other data.
+                found.append([own[0], *[ReproducedCall(case=case.id, other_data=True)] * _TURNS])
+            after = [call for name in ids[place + 1 :][:AROUND] for call in own_calls(cases[name])]
+            found.append([*own, *after])
+        before = [call for name in ids[:place][-AROUND:] for call in own_calls(cases[name])]
+        count = 1
+        while before and count < 4 * len(before):
+            found.append([*before[-count:], *own])
+            count *= 4
+        return found
+
+    def _failing(
+        self, operator: OperatorSuite, calls: Sequence[ReproducedCall]
+    ) -> list[ReproducedCall]:
+        """Make calls in a fresh process; return those up to the first that goes wrong, or none."""
+        self._backend.restart()
+        steps = [step_of(operator, call) for call in calls]
+        fault = Stage(self._backend, held=len(steps)).first_fault(steps)
+        return [] if fault is None else list(calls[: fault[0] + 1])
+
+    def _shortened(
+        self, operator: OperatorSuite, calls: list[ReproducedCall]
+    ) -> list[ReproducedCall]:
+        """Leave out calls without which the last one goes wrong all the same."""
+        last = calls[-1]
+        # Calls far back seldom matter, so the shortest tail that fails is looked for first.
+        count = 2
+        while count < len(calls):
+            tail = self._failing(operator, calls[-count:])
+            if tail and tail[-1] == last:
+                calls = tail
+                break
+            count *= 2
+        number = 0
+        while len(calls) <= _SHORTENED and number < len(calls) - 1:
+            fewer = self._failing(operator, [*calls[:number], *calls[number + 1 :]])
+            if fewer and fewer[-1] == last:
+                calls = fewer
+            else:
+                number += 1
+        return calls
+
+    def _doubt_echoes(self, failed: Sequence[Verdict], found: Confirmed) -> None:
+        """Find out where a result that equals the one before depends on the call before.
+
+        An operator that loses its data, by saturation for example, gives the same twice as well.
+        """
+        echoes = [each for each in failed if each.detail.startswith(ECHO)]
+        for verdict in islice((e for e in echoes if e.case not in found.verdicts), MOST_CAUSES):
+            operator, _ = self._suite.cases[verdict.case]
+            call = ReproducedCall(case=verdict.case, other_data=True)
+            if not self._failing(operator, [call]):
+                found.verdicts[verdict.case] = _of_state(verdict, "it fails after 1 other call")
+
+    def _doubt_acceptances(self, failed: Sequence[Verdict], found: Confirmed) -> None:
+        """Find out which accepted calls are rejected where no valid call was made before.
+
+        One fresh process makes them all, each once, since there may be hundreds.
+        """
+        accepted = [e for e in failed if e.kind == "accepted" and e.case not in found.verdicts]
+        if not accepted:
+            return
+        self._backend.restart()
+        stage = Stage(self._backend)
+        for verdict in accepted:
+            operator, _ = self._suite.cases[verdict.case]
+            outcome = stage.play(step_of(operator, ReproducedCall(case=verdict.case)))
+            if outcome.observed == "rejected":
+                text = "it is rejected in a process that has made no valid call"
+                found.verdicts[verdict.case] = _of_state(verdict, text)
 
 
-def tried_alone(failed: Sequence[Verdict], cases: Cases) -> Iterator[Verdict]:
-    """Yield those of the failures of a run that are tried alone: the smallest of each cause."""
-    sought = (each for each in causes(failed) if each.kind not in _OF_MORE)
-    return (cause.smallest(cases) for cause in islice(sought, MOST))
-
-
-def in_front(case: str, order: Sequence[str]) -> Sequence[str]:
-    """Return the cases behind which one is tried that passes alone."""
-    return order[: order.index(case)][-BEFORE:]
-
-
-def _confirmed(
-    backend: Supervised,
-    again: Callable[[], Certification],
-    verdict: Verdict,
-    before: Sequence[str],
+def representative(
+    cause: Cause, reproductions: Mapping[str, Reproduction], cases: Cases
 ) -> Verdict:
-    def fails(*cases: str) -> bool:
-        backend.restart()
-        certification = again()
-        return [certification.verdict(case).status for case in cases][-1] in FAILURES
-
-    if fails(verdict.case):
-        return _with(verdict, CONFIRMED)
-    found = passing_alone(verdict, before)[0 if fails(*before, verdict.case) else 1]
-    return _with(replace(verdict, kind="state"), found)
+    """Return the verdict that stands for a cause: the smallest that was reproduced, if any was."""
+    known = [each for each in cause.verdicts if each.case in reproductions]
+    alone = [each for each in known if reproductions[each.case].shows == "alone"]
+    return replace(cause, verdicts=tuple(alone or known or cause.verdicts)).smallest(cases)
 
 
-def passing_alone(verdict: Verdict, before: Sequence[str]) -> tuple[str, str]:
-    """Return what is said of a failure that passes alone: it shows behind others, or not again."""
-    said = f"{verdict.kind or verdict.status}, {PASSES_ALONE}"
-    return f"{said} fails behind the {len(before)} cases before it", f"{said} was not seen again"
+def own_calls(case: IndexedCase) -> list[ReproducedCall]:
+    """Return the calls that a case makes: a valid one with other data in between."""
+    own = ReproducedCall(case=case.id)
+    if case.expects == "rejection":
+        return [own, own]
+    return [own, ReproducedCall(case=case.id, other_data=True), own] if case.free else [own, own]
 
 
-def _with(verdict: Verdict, text: str) -> Verdict:
-    return replace(verdict, detail=f"{verdict.detail}\n    {text}")
+def step_of(operator: OperatorSuite, call: ReproducedCall) -> Step:
+    """Return a call with its arrays, and what it has to give."""
+    case = operator.cases[call.case]
+    inputs = operator.other_inputs(case) if call.other_data else operator.inputs(case)
+    golden = None
+    if case.expects == "outputs":
+        golden = operator.other_outputs(case) if call.other_data else operator.outputs(case)
+    layouts = {name: given.layout for name, given in case.inputs.items()}
+    return Step(
+        operator.index.operator,
+        inputs,
+        case.attributes,
+        golden,
+        layouts,
+        case.free,
+        rule=case.rule,
+    )
+
+
+def _of_state(verdict: Verdict, text: str) -> Verdict:
+    """Return a failure as one that depends on earlier calls."""
+    was = verdict.kind or verdict.status
+    detail = f"{verdict.detail}\n    {was} in the run, but its case passes alone; {text}"
+    if verdict.kind in (*_SEEN, "state"):
+        return replace(verdict, detail=detail)
+    return replace(verdict, kind="state", detail=citing("state", detail))

@@ -21,17 +21,37 @@ class Scope:
 
     def left_out(self, operator: OperatorSuite, case: IndexedCase) -> tuple[Status, str] | None:
         """Return the status of a case that is not to be run, and why; None where it is."""
-        # A changed call is in scope with the valid one: its own type or rank may be the mistake.
+        name = operator.index.operator
+        claimed = None if self.claim is None else self.claim.operators.get(name)
+        declared = (self.support.declared or {}).get(name)
+        # A requirement that is excluded is not asked for: the calls that break it are left out.
+        if claimed is not None and case.rule in claimed.excluded:
+            return "out-of-claim", f"the claim leaves out excluded, {case.rule}"
+        if declared is not None and case.rule in declared.excluded:
+            return "unsupported", f"declared: excluded, {case.rule}"
+        # Otherwise a negative case is in scope with its baseline: its own type or rank may be what
+        # breaks the rule.
         case = case if case.twin is None else operator.cases[case.twin]
         level = self.feature_level
         if level and operator.index.feature_levels and level not in case.feature_levels:
             return "out-of-claim", f"not in feature level {level}"
         if self.claim is not None:
-            beyond = self.claim.why_left_out(operator.index.operator, case)
+            beyond = self.claim.why_left_out(name, case)
             if beyond is not None:
                 return "out-of-claim", beyond
-        declared = self.support.why_left_out(operator.index.operator, case)
-        return None if declared is None else ("unsupported", declared)
+        unsupported = self.support.why_left_out(name, case)
+        return None if unsupported is None else ("unsupported", unsupported)
+
+    @property
+    def exclusions(self) -> dict[str, list[str]]:
+        """The rules and levels that claim and declaration exclude, by operator."""
+        claimed = {} if self.claim is None else self.claim.operators
+        scopes = [*claimed.items(), *(self.support.declared or {}).items()]
+        found: dict[str, list[str]] = {}
+        for name, scope in scopes:
+            if scope.excluded:
+                found[name] = sorted({*found.get(name, ()), *scope.excluded})
+        return found
 
     def promises(self, operator: str, case: IndexedCase) -> bool:
         """Whether a claim has `case` itself, so that to decline it is a failure."""

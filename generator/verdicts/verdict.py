@@ -6,9 +6,10 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
-from opcert.generator.run.comparison import Kind
-from opcert.generator.run.outcome import ENDINGS, Observed, Outcome
+from opcert.generator.run.comparison import Difference, Kind, compare
+from opcert.generator.run.outcome import ENDINGS, Observed, Outcome, Rejecter
 from opcert.generator.suite.format import IndexedCase
+from opcert.generator.verdicts.contract import ALWAYS, CONTRACT, citing
 
 Status = Literal[
     "pass",
@@ -29,7 +30,11 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one case; `observed` is the raw outcome, whatever the status."""
+    """The judgement of one case; `observed` is what the backend did, whatever the status.
+
+    `rejected_by` says who rejected the call, where it was rejected. `attributed_to` is the baseline
+    whose failure keeps a rejection from counting.
+    """
 
     # How one is read from a certificate.
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
@@ -41,24 +46,56 @@ class Verdict:
     observed: Observed
     rules: tuple[str, ...]
     detail: str
+    rejected_by: Rejecter | None = None
+    attributed_to: str | None = None
+
+    @property
+    def violates(self) -> str | None:
+        """The rule that a failure is put down to; None where that is opcert's own contract."""
+        return None if self.kind in CONTRACT or not self.rules else self.rules[0]
+
+    @property
+    def counts_for_rules(self) -> bool:
+        """Whether the verdict says something of the rules that its case exercises."""
+        failed = self.status in FAILURES or self.status == "waived"
+        return not failed or (self.kind not in CONTRACT and self.kind != "uncredited")
 
 
-def judge(operator: str, case: IndexedCase, outcome: Outcome, twin: Verdict | None) -> Verdict:
-    """Judge what a backend did with a case; `twin` is the verdict of the valid call beside it."""
+def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict | None) -> Verdict:
+    """Judge an outcome; `baseline` is the verdict of the valid call that a negative case changes.
+
+    Without one, a rejection counts by itself.
+    """
     status: Status
     kind: Kind | None
+    attributed_to = None
     if outcome.observed in ENDINGS:
+        # No reading of a document asks for a crash.
         status, kind, detail = outcome.observed, None, outcome.reason
+    elif case.ambiguity is not None and (breach := _breach(outcome)) is not None:
+        status, kind, detail = "fail", breach.kind, breach.text
     elif case.expects == "rejection":
-        status, kind, detail = _judge_rejection(case, outcome, twin)
+        status, kind, detail = _judge_rejection(case, outcome, baseline)
+        if kind == "uncredited" and baseline is not None:
+            attributed_to = baseline.case
     else:
         status, kind, detail = _judge_outputs(outcome)
-    if case.ambiguity is not None:
+    if case.ambiguity is not None and status not in ENDINGS and kind not in ALWAYS:
         detail = f"open: {case.ambiguity}; the reference gives {case.expects}; {status}: {detail}"
-        status, kind = "implementation-defined", None
+        status, kind, attributed_to = "implementation-defined", None, None
     # What another process says may be no text that a file could hold.
-    detail = detail.encode(errors="replace").decode()
-    return Verdict(case.id, operator, status, kind, outcome.observed, case.rules, detail)
+    detail = citing(kind, detail).encode(errors="replace").decode()
+    return Verdict(
+        case=case.id,
+        operator=operator,
+        status=status,
+        kind=kind,
+        observed=outcome.observed,
+        rules=case.rules,
+        detail=detail,
+        rejected_by=outcome.rejected_by,
+        attributed_to=attributed_to,
+    )
 
 
 def unverified(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
@@ -76,6 +113,15 @@ def unverified(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> 
     return [f"nothing of {name} was verified" for name in sorted(in_scope - verified)]
 
 
+def _breach(outcome: Outcome) -> Difference | None:
+    """Return what breaks the contract however a document is read, if something does."""
+    fault = outcome.fault
+    if fault is None and outcome.observed == "outputs":
+        # Open is what a call gives, not that it gives arrays.
+        fault = compare((), outcome.outputs)
+    return fault if fault is not None and fault.kind in ALWAYS else None
+
+
 def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:
     if outcome.fault is not None and outcome.fault.kind == "protocol":
         return "fail", "protocol", outcome.fault.text
@@ -89,7 +135,7 @@ def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:
 
 
 def _judge_rejection(
-    case: IndexedCase, outcome: Outcome, twin: Verdict | None
+    case: IndexedCase, outcome: Outcome, baseline: Verdict | None
 ) -> tuple[Status, Kind | None, str]:
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
@@ -97,9 +143,10 @@ def _judge_rejection(
         return "fail", "accepted", f"a call that breaks {case.rule} was accepted"
     if outcome.fault is not None:
         return "fail", outcome.fault.kind, outcome.fault.text
-    if twin is None or twin.status == "pass" or twin.kind == "bits":
+    if baseline is None or baseline.status == "pass" or baseline.kind == "bits":
         return "pass", None, f"rejected: {outcome.reason}"
-    if twin.status == "unsupported" or twin.kind == "undeclared":
-        return "unsupported", None, f"rejected, and so is the valid call {twin.case}"
-    text = f"rejected, but the valid call {twin.case} beside it did not pass: {twin.detail}"
+    if baseline.status == "unsupported" or baseline.kind == "undeclared":
+        return "unsupported", None, f"rejected, and so is the valid call {baseline.case}"
+    first, _, _ = baseline.detail.partition("\n")
+    text = f"rejected, but the valid call {baseline.case} beside it did not pass: {first}"
     return "fail", "uncredited", text

@@ -13,6 +13,7 @@ from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Cases
 from opcert.generator.verdicts.causes import causes
+from opcert.generator.verdicts.confirmation import representative
 from opcert.generator.verification.flaws import Flaw
 
 
@@ -20,14 +21,15 @@ def excerpt_flaws(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:
     """Yield what is wrong with each excerpt: of a case that has none, or not of golden outputs."""
     failed = [each for each in certificate.verdicts if each.case in cases]
     found = causes(failed)
-    telling = {cause.smallest(cases).case for cause in found}
-    of_elements = {c.smallest(cases).case: c.kind for c in found if c.kind in ("value", "bits")}
+    known = certificate.reproductions
+    kinds = {representative(cause, known, cases).case: cause.kind for cause in found}
+    of_elements = {case: kind for case, kind in kinds.items() if kind in ("value", "bits")}
     details = {each.case: each.detail for each in failed}
     for name in of_elements.keys() - certificate.excerpts.keys():
-        yield Flaw(f"excerpts, {name}", "there is none; expected one of the smallest of its cause")
+        yield Flaw(f"excerpts, {name}", "there is none; expected one of what stands for its cause")
     for name, excerpt in certificate.excerpts.items():
-        wrong = "of no failure, or not of the smallest of its cause"
-        if name in telling:
+        wrong = "of no failure, or not of the one that stands for its cause"
+        if name in kinds:
             wrong = _mistake(*cases[name], excerpt)
             if not wrong and name in of_elements:
                 wrong = _of_another(of_elements[name], excerpt, details[name])

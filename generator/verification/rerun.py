@@ -54,7 +54,8 @@ def rerun_flaws(
         memory=run.memory or 0,
     )
     try:
-        yield from _other(certificate, backend_entry(found, options, support_of(found, suite)))
+        entry = backend_entry(found, backend, options, support_of(found, suite))
+        yield from _other(certificate, entry)
         yield from _otherwise(certificate, suite, sampled, found)
     finally:
         closed(found)
@@ -62,8 +63,14 @@ def rerun_flaws(
 
 def _other(certificate: Certificate, entry: BackendEntry) -> Iterator[Flaw]:
     """Say how the backend that runs now is another one."""
-    stated = certificate.content()["backend"]
-    here = entry.model_dump(mode="json", exclude_unset=True)
+    # Where it is looked up is a matter of the machine that it runs on.
+    stated, here = (
+        {name: part for name, part in parts.items() if name != "source"}
+        for parts in (
+            certificate.content()["backend"],
+            entry.model_dump(mode="json", exclude_unset=True),
+        )
+    )
     for place, was, now in differences(stated, here):
         text = f"found {was}; the backend that runs now has {now}"
         yield Flaw(".".join(("backend", *place)), text)

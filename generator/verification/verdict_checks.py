@@ -10,7 +10,7 @@ from opcert.generator.run.outcome import ENDINGS, Observed
 from opcert.generator.run.support import Support
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.verdicts.certification import about
+from opcert.generator.verdicts.contract import ALWAYS
 from opcert.generator.verdicts.scope import Scope, wholly_declined
 from opcert.generator.verdicts.verdict import FAILURES, Verdict
 from opcert.generator.verification.flaws import Flaw
@@ -62,8 +62,6 @@ _SAYS = {
     "unsupported": "rejected, and so is the valid call {0.twin}",
     "implementation-defined": "open: {0.ambiguity}; the reference gives ",
 }
-# Kinds that are found behind the call, or that are no matter of what it did.
-_OF_NO_CALL = ("undeclared", "aliased-output", "mutated-input")
 # The kinds that a valid call may have in the end beside a rejection that was credited to it: those
 # that are found later, and what never keeps it from being credited.
 _CREDITING = ("bits", "aliased-output", "mutated-input", "state")
@@ -149,6 +147,7 @@ class VerdictChecks:
             yield from self._beside(judged)
             yield from self._declining(judged)
             yield from self._left_out(judged)
+        yield from _rejection(judged)
         yield from _detail(judged)
 
     def _impossible(self, judged: Judged) -> str | None:
@@ -170,10 +169,10 @@ class VerdictChecks:
         if left_out is not None:
             promised = left_out[0] == "unsupported" and self._scope.promises(verdict.operator, case)
             return (("fail", "undeclared") if promised else (left_out[0], None),)
-        if case.ambiguity is not None:
-            return (("implementation-defined", None), *_LATER)
         if verdict.observed in ENDINGS:
             return ((verdict.observed, None), (verdict.observed, "state"))
+        if case.ambiguity is not None:
+            return (("implementation-defined", None), *_failing(*sorted(ALWAYS)))
         return _TABLE[case.expects, verdict.observed]
 
     def _beside(self, judged: Judged) -> Iterator[str]:
@@ -229,6 +228,18 @@ def _not_run(verdict: Verdict) -> Iterator[str]:
         yield "found a detail of a case that was not run; expected none"
 
 
+def _rejection(judged: Judged) -> Iterator[str]:
+    """Say where a verdict names no one who rejected, or another baseline than that of its case."""
+    verdict = judged.verdict
+    rejected = verdict.observed == "rejected" and judged.said[1] != "protocol"
+    if rejected != (verdict.rejected_by is not None):
+        found = verdict.rejected_by or "nobody"
+        yield f"rejected_by: found {found} where '{verdict.observed}' was observed"
+    expected = judged.case.twin if judged.said[1] == "uncredited" else None
+    if verdict.attributed_to != expected:
+        yield f"attributed_to: found {verdict.attributed_to}; expected {expected}"
+
+
 def _detail(judged: Judged) -> Iterator[str]:
     """Say where the text of a verdict tells of another one."""
     detail, status = judged.verdict.detail, judged.said[0]
@@ -251,8 +262,8 @@ def _telling(judged: Judged) -> Iterator[str]:
     told = _SAYS.get(status if kind is None else kind, "")
     if status != "unsupported" or (judged.verdict.observed == "rejected" and case.twin is not None):
         yield told.format(case)
-    if status in FAILURES and judged.ran and kind not in _OF_NO_CALL:
-        yield about(judged.operator, case)
+    if status in FAILURES and judged.ran and kind != "undeclared":
+        yield f"\n    in {judged.operator.call(case)}"
 
 
 def _float_outputs(judged: Judged) -> bool:

@@ -14,9 +14,9 @@ from opcert.generator.suite.generation import suite_of
 from opcert.generator.suite.suite import Suite
 from opcert.generator.suite.writing import write_suite
 from opcert.generator.verdicts.verdict import Verdict
-from opcert.generator.verification.confirmation_checks import confirmation_flaws
 from opcert.generator.verification.excerpt_checks import excerpt_flaws
 from opcert.generator.verification.flaws import Flaw
+from opcert.generator.verification.reproduction_checks import reproduction_flaws
 from opcert.generator.verification.run_checks import (
     backend_flaws,
     date_flaws,
@@ -51,7 +51,7 @@ def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iter
     yield from _chosen(certificate, suite)
     yield from _after_the_end(certificate.verdicts)
     yield from VerdictChecks(certificate, judged).flaws()
-    yield from confirmation_flaws(certificate, judged)
+    yield from reproduction_flaws(certificate, suite.cases, judged)
     yield from excerpt_flaws(certificate, suite.cases)
     yield from waiver_flaws(certificate, suite, judged, today)
 

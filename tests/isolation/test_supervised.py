@@ -17,7 +17,6 @@ from opcert.generator.isolation import process, supervised, worker_process
 from opcert.generator.isolation.messages import Area
 from opcert.generator.isolation.supervised import Supervised
 from opcert.generator.run.freed_memory import FILL
-from opcert.generator.verdicts.confirmation import CONFIRMED
 from opcert.generator.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG, started
@@ -122,19 +121,21 @@ def _started_by_the_backend() -> list[list[str]]:
 
 
 def test_one_failure_of_each_sort_is_confirmed_alone() -> None:
-    failed = of_rank_3(isolated("abort"))
-    confirmed = [each for each in failed if "\n    confirmed: it fails alone" in each.detail]
-    assert len(confirmed) == 1
-    others = [each for each in failed if each not in confirmed]
-    assert others
-    assert all("\n    not confirmed" in each.detail for each in others)
+    certificate = isolated("abort")
+    failed = {each.case: each for each in of_rank_3(certificate)}
+    ((case, reproduction),) = certificate.reproductions.items()
+    assert len(failed) > 1
+    assert (reproduction.shows, reproduction.kind) == ("alone", None)
+    assert [call.case for call in reproduction.calls] == [case]
+    assert "confirmed: it fails alone in a fresh process" in failed[case].detail
 
 
 def test_what_passes_alone_is_of_the_kind_state() -> None:
     found = certify(f"{MISBEHAVING}:CrashesOnce", SUITE, case=CASES)
     (crashed,) = [each for each in found.verdicts if each.status == "crash"]
     assert crashed.kind == "state"
-    assert "passes alone and fails behind the" in crashed.detail
+    assert "crash in the run, but its case passes alone" in crashed.detail
+    assert found.reproductions[crashed.case].shows != "alone"
 
 
 def test_what_a_failing_case_printed_is_kept_with_it() -> None:
@@ -151,7 +152,7 @@ def test_what_cannot_be_made_again_crashes_in_every_case_that_is_left(tmp_path: 
     assert {"pass", "crash"} == set(statuses)
     last = found.verdicts[-1].detail
     assert "the device is lost" in last or "it was refused 3 times" in last
-    assert not [each for each in found.verdicts if CONFIRMED in each.detail]
+    assert not found.reproductions
 
 
 def test_a_process_that_the_system_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

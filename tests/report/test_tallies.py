@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.generator.report.tallies import MARKS, Tally, headline, tally_of
+from opcert.generator.report.tallies import MARKS, Tally, headline, rejections, tally_of
 from opcert.generator.verdicts.verdict import STATUSES, Status, Verdict
 from tests import shown
 from tests.made_certificate import OPERATOR, certificate
@@ -61,13 +61,32 @@ def test_one_status_is_graver_than_another(one: Status, other: Status) -> None:
         ([PASS, WAIVED], "Conformant, bit-exact, 1 failure waived"),
         ([PASS, WAIVED, replace(WAIVED, case="a/4")], "Conformant, bit-exact, 2 failures waived"),
         ([replace(BITS, kind="value")], "Not conformant"),
+        ([WAIVED], "Not conformant, 1 failure waived"),
         ([], "Not conformant"),
     ],
 )
 def test_the_answer(verdicts: list[Verdict], told: str) -> None:
-    assert headline(certificate(verdicts)) == told
+    assert headline(certificate(verdicts, cases=len(verdicts))) == told
+
+
+def test_the_answer_for_a_part_of_the_suite_says_of_which() -> None:
+    of_two = replace(PASS, case="b/1", operator="vendor/B-1")
+    whole = certificate([PASS, of_two], operators=(OPERATOR, "vendor/B-1"), cases=2)
+    assert headline(whole) == "Conformant, bit-exact"
+    one = certificate([PASS], operators=(OPERATOR, "vendor/B-1"), cases=4481)
+    assert headline(one) == "Conformant for 1 of 2 operators, 1 of 4,481 cases selected, bit-exact"
 
 
 def test_the_answer_of_a_real_run() -> None:
-    assert headline(shown.right()) == "Conformant, bit-exact"
-    assert headline(shown.faulty()) == "Not conformant"
+    cases = len(shown.right().verdicts)
+    part = f"for 1 of 5 operators, {cases} of {shown.right().suite.cases:,} cases selected"
+    assert headline(shown.right()) == f"Conformant {part}, bit-exact"
+    assert headline(shown.faulty()) == "Not conformant, 1 failure waived"
+
+
+def test_the_rejections_of_the_runtime_itself_are_counted() -> None:
+    rejected = replace(PASS, observed="rejected", detail="rejected: no", rejected_by="runtime")
+    adapter = [replace(rejected, case=f"r/{i}", rejected_by="adapter") for i in range(3)]
+    assert (
+        rejections(certificate([rejected, *adapter])) == "1 of 4 rejections by the runtime itself"
+    )

@@ -40,7 +40,7 @@ def test_the_worst_is_first_and_bits_are_last() -> None:
 
 def test_what_is_no_failure_has_no_cause() -> None:
     came = shown.faulty().verdicts
-    counted = [verdict for cause in causes(came) for verdict in cause.verdicts]
+    counted = [v for cause in causes(came) for v in (*cause.verdicts, *cause.attributed)]
     assert Counter(counted) == Counter(each for each in came if each.status in FAILURES)
     assert not causes(shown.right().verdicts)
 
@@ -53,3 +53,24 @@ def test_the_smallest_call_stands_for_the_others() -> None:
             for each in cause.verdicts
         }
         assert sizes[cause.smallest(cases).case] == min(sizes.values())
+
+
+def test_an_uncredited_rejection_belongs_to_the_failure_of_its_baseline() -> None:
+    uncredited = replace(FAIL, case="a/r", kind="uncredited", attributed_to="a/1")
+    (cause,) = causes([FAIL, uncredited])
+    assert (cause.verdicts, cause.attributed) == ((FAIL,), (uncredited,))
+
+
+def test_an_uncredited_rejection_without_its_baseline_is_a_failure_of_its_own() -> None:
+    uncredited = replace(FAIL, case="a/r", kind="uncredited", attributed_to="a/9")
+    (cause,) = causes([uncredited])
+    assert cause.verdicts == (uncredited,)
+
+
+def test_failures_of_the_contract_are_put_down_to_no_rule() -> None:
+    aliased = [
+        replace(FAIL, case=f"a/{i}", kind="aliased-output", rules=(f"a/{i}",)) for i in range(3)
+    ]
+    (cause,) = causes(aliased)
+    assert cause.rule is None
+    assert cause.verdicts == tuple(aliased)

@@ -7,6 +7,7 @@ import pytest
 from opcert.generator.run.comparison import Difference, Kind
 from opcert.generator.run.outcome import Observed, Outcome
 from opcert.generator.suite.format import IndexedCase
+from opcert.generator.verdicts.contract import ALWAYS, CONTRACT
 from opcert.generator.verdicts.verdict import Status, Verdict, judge, unverified
 
 VALID: dict[str, Any] = {
@@ -70,7 +71,8 @@ def test_an_answer_that_cannot_be_understood_is_no_rejection() -> None:
     fault = Difference("protocol", "b'done' is no line of JSON")
     for case, beside in ((VALID, None), (REJECTED, twin("pass"))):
         verdict = judged(case, Outcome("rejected", fault=fault), beside)
-        assert (verdict.status, verdict.kind, verdict.detail) == ("fail", "protocol", fault.text)
+        assert (verdict.status, verdict.kind) == ("fail", "protocol")
+        assert verdict.detail == f"{fault.text}\n    contract: {CONTRACT['protocol']}"
 
 
 def test_a_must_reject_call_that_gives_outputs_is_accepted() -> None:
@@ -111,3 +113,54 @@ def test_an_ambiguous_case_keeps_the_raw_outcome() -> None:
     assert (verdict.status, verdict.kind) == ("implementation-defined", None)
     assert verdict.observed == "rejected"
     assert "the reference gives outputs" in verdict.detail
+
+
+@pytest.mark.parametrize("observed", ["crash", "hang"])
+@pytest.mark.parametrize("case", [VALID, REJECTED])
+def test_no_reading_of_a_document_asks_for_a_crash(
+    case: dict[str, Any], observed: Observed
+) -> None:
+    verdict = judged({**case, "ambiguity": "open"}, Outcome(observed, reason="it ended"))
+    assert (verdict.status, verdict.kind) == (observed, None)
+
+
+@pytest.mark.parametrize("kind", sorted(ALWAYS))
+def test_the_contract_holds_where_the_document_is_open(kind: Kind) -> None:
+    outcome = Outcome("outputs", [], fault=Difference(kind, "wrong"))
+    verdict = judged({**VALID, "ambiguity": "open"}, outcome)
+    assert (verdict.status, verdict.kind) == ("fail", kind)
+    assert CONTRACT[kind] in verdict.detail
+
+
+def test_an_open_call_has_to_give_arrays_all_the_same() -> None:
+    for case in (VALID, REJECTED):
+        verdict = judged({**case, "ambiguity": "open"}, Outcome("outputs", outputs=3))
+        assert (verdict.status, verdict.kind) == ("fail", "type")
+
+
+@pytest.mark.parametrize("kind", ["value", "shape", "unstable"])
+def test_what_an_open_call_gives_is_open(kind: Kind) -> None:
+    outcome = Outcome("outputs", [], fault=Difference(kind, "other"))
+    assert judged({**VALID, "ambiguity": "open"}, outcome).status == "implementation-defined"
+
+
+@pytest.mark.parametrize("kind", [*CONTRACT, "uncredited"])
+def test_a_violated_contract_and_an_uncredited_rejection_are_no_failure_of_a_rule(
+    kind: Kind,
+) -> None:
+    verdict = Verdict("a/1", "a/A", "fail", kind, "outputs", ("a/rule",), "")
+    assert not verdict.counts_for_rules
+    assert (verdict.violates is None) is (kind in CONTRACT)
+
+
+def test_a_verdict_says_who_rejected_the_call() -> None:
+    outcome = Outcome("rejected", reason="E: no", rejected_by="adapter")
+    assert judged(REJECTED, outcome, twin("pass")).rejected_by == "adapter"
+    assert judged(VALID, outcome).rejected_by == "adapter"
+    assert judged(VALID, Outcome("outputs", [])).rejected_by is None
+
+
+def test_an_uncredited_rejection_names_the_baseline_that_failed() -> None:
+    outcome = Outcome("rejected", reason="E: no", rejected_by="runtime")
+    verdict = judged(REJECTED, outcome, twin("fail", "value"))
+    assert (verdict.kind, verdict.attributed_to) == ("uncredited", "example-1/valid")

@@ -1,4 +1,4 @@
-"""What printed programs are made of: arrays as expressions, and how a call is checked."""
+"""Arrays as expressions of Python that give every bit of them, laid out in memory as they were."""
 
 from math import isfinite
 from typing import Any
@@ -7,47 +7,6 @@ import numpy as np
 
 from opcert.generator.arrays.element_types import Array, bits_dtype
 from opcert.generator.arrays.layouts import NEEDED, Layout
-
-CHECK = """\
-def check(outputs, expected):
-    assert isinstance(outputs, (list, tuple)), type(outputs)
-    assert len(outputs) == len(expected), f"{len(outputs)} outputs; expected {len(expected)}"
-    for output, wanted in zip(outputs, expected):
-        assert isinstance(output, np.ndarray), type(output)
-        assert output.dtype == wanted.dtype, f"{output.dtype}; expected {wanted.dtype}"
-        assert output.shape == wanted.shape, f"{output.shape}; expected {wanted.shape}"
-        assert output.tobytes() == wanted.tobytes(), f"{output}\\nexpected\\n{wanted}"
-"""
-# The same for outputs too large to print.
-CHECK_DIGESTS = f"""\
-{"".join(CHECK.splitlines(keepends=True)[:-1])}\
-        assert sha256(output.tobytes()).hexdigest() == wanted.sha256, "other elements"
-"""
-CALL = """\
-returned = []
-
-
-def call(operator, inputs, attributes, expected):
-    before = {name: array.copy() for name, array in inputs.items()}
-    outputs = backend.run(operator, inputs, attributes)
-    for name, array in before.items():
-        assert inputs[name].tobytes() == array.tobytes(), f"wrote to its input {name}"
-    for earlier in returned:
-        check(*earlier)  # what was returned stays as it was
-    check(outputs, expected)
-    returned.append((outputs, expected))
-"""
-REJECT = """\
-def reject(operator, inputs, attributes):
-    before = {name: array.copy() for name, array in inputs.items()}
-    try:
-        backend.run(operator, inputs, attributes)
-    except Exception:
-        for name, array in before.items():
-            assert inputs[name].tobytes() == array.tobytes(), f"wrote to its input {name}"
-    else:
-        raise AssertionError("a call that breaks a rule was accepted")
-"""
 
 
 def array_text(array: Array) -> str:

@@ -13,7 +13,7 @@ import pytest
 from opcert.generator.arrays.element_types import ELEMENT_TYPES
 from opcert.generator.arrays.layouts import LAYOUTS
 from opcert.generator.backends import program_for
-from opcert.generator.pages.case_programs import program_of
+from opcert.generator.programs.cases import program_of
 from opcert.generator.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
 from opcert.generator.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite

@@ -1,0 +1,1 @@
+"""Calls -> a Python program that makes them: for reports, `explain` and `explore`."""

@@ -1,0 +1,89 @@
+"""The program that a report prints for a failure fails when it is run."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from opcert.generator import Certificate
+from opcert.generator.isolation.supervised import Supervised
+from opcert.generator.report.cause_page import program_of_failure
+from opcert.generator.verdicts.certification import Certification
+from opcert.generator.verdicts.confirmation import Confirmation, Reproduction
+from opcert.generator.verdicts.verdict import FAILURES, Verdict
+from tests.faults import made
+from tests.faults.catalogue import FAULTS, MECHANISMS
+from tests.faults.finding import core_suite
+from tests.made_certificate import certificate as made_certificate
+
+MADE = f"{Path(made.__file__)}:made"
+ROOT = Path(__file__).parents[2]
+# A fault that only declines calls gives nothing wrong that a program could show.
+SHOWING = [name for name in MECHANISMS if name != "undeclared"]
+
+
+def chosen(mechanism: str, number: int) -> list[str]:
+    """Return some faults of a mechanism, of as many operators as there are."""
+    names = [name for name, fault in FAULTS.items() if fault.mechanism == mechanism]
+    seen: Counter[str] = Counter()
+    order = {}
+    for name in names:
+        operator = FAULTS[name].operator
+        order[name] = seen[operator], operator
+        seen[operator] += 1
+    return list(islice(sorted(names, key=order.__getitem__), number))
+
+
+QUICK = [name for mechanism in SHOWING[::3] for name in chosen(mechanism, 1)]
+EACH = [name for mechanism in SHOWING for name in chosen(mechanism, 2)]
+# What a backend keeps shows in the most different ways.
+EACH += [n for m in ("state", "aliasing", "reused buffers") for n in chosen(m, 6)[2:]]
+
+
+def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:
+    """Return the verdicts of the fault's operator up to a failure, and the repeated cases."""
+    suite, fault = core_suite(), FAULTS[name]
+    certification = Certification(fault.make(), suite)
+    for case in suite.operators[fault.operator].cases:
+        if certification.verdict(case).status in FAILURES:
+            break
+    verdicts = {verdict.case: verdict for verdict in certification.finish()}
+    return verdicts, certification.repeated
+
+
+def program_of(name: str) -> tuple[str, Reproduction]:
+    """Return the program of the first failure of a fault, and how that was confirmed."""
+    verdicts, repeated = run_until_a_failure(name)
+    backend = Supervised(MADE, {"name": name})
+    try:
+        found = Confirmation(backend, core_suite(), verdicts, repeated).confirmed()
+    finally:
+        backend.close()
+    (case,) = list(found.reproductions)[:1]
+    stated: Certificate = made_certificate([*(verdicts | found.verdicts).values()])
+    stated = stated.replaced(reproductions=found.reproductions)
+    operator, _ = core_suite().cases[case]
+    text = program_of_failure(stated, operator, (verdicts | found.verdicts)[case])
+    return text, found.reproductions[case]
+
+
+def fails(name: str) -> None:
+    text, reproduction = program_of(name)
+    assert reproduction.shows != "not-again", name
+    assert text, "its arrays are too large to print"
+    text = text.replace("from my_backend import backend", "backend = made  #")
+    with pytest.raises((AssertionError, ValueError, TypeError, IndexError)):
+        exec(text, {"made": FAULTS[name].make()})  # noqa: S102 -- what is printed is to be run
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_program_of_a_failure_fails(name: str) -> None:
+    fails(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EACH)
+def test_the_program_of_each_sort_of_failure_fails(name: str) -> None:
+    fails(name)

@@ -1,0 +1,69 @@
+"""The reproductions of a certificate: only what a run can have found."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from opcert.generator import Certificate, certify
+from opcert.generator.verification.verification import flaws_of
+from tests import handed_in
+from tests import wrong_backends as wrong
+from tests.faults.finding import core_suite
+from tests.handed_in import Change, changed
+from tests.tamperings import valid
+
+
+@cache
+def isolated() -> Certificate:
+    backend = f"{wrong.__file__}:ThroughFloat16"
+    return certify(backend, core_suite(), case="dml-split/valid-[fi]32-1-*")
+
+
+def flaws(certificate: Certificate) -> list[str]:
+    return [str(each) for each in flaws_of(certificate, core_suite())]
+
+
+def first(**parts: object) -> Change:
+    """Return what changes the first reproduction."""
+    return lambda data: next(iter(data["reproductions"].values())).update(parts)
+
+
+def of_a_pass(data: Any) -> None:
+    passed = next(each["case"] for each in data["verdicts"] if valid(each))
+    data["reproductions"][passed] = next(iter(data["reproductions"].values()))
+
+
+TAMPERINGS: dict[str, tuple[Change, str]] = {
+    "a reproduction of a pass": (of_a_pass, "of a case that did not fail"),
+    "another kind": (first(kind="shape"), "which shows alone; the verdict is value"),
+    "calls of another case": (
+        first(calls=[{"case": "dml-split/example-1", "other_data": False}]),
+        "found calls of other cases",
+    ),
+    "calls of another operator": (
+        first(shows="after-others", calls=[{"case": "gather-8/example-1", "other_data": False}]),
+        "expected calls of cases of directml/DML_OPERATOR_SPLIT",
+    ),
+}
+
+
+def test_a_run_that_confirms_its_failures_is_sound() -> None:
+    assert isolated().reproductions
+    assert flaws(isolated()) == []
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_what_a_run_cannot_have_found_is_named(name: str) -> None:
+    change, expected = TAMPERINGS[name]
+    found = flaws(changed(isolated(), change))
+    assert [each for each in found if expected in each], found
+
+
+def test_a_run_in_this_process_confirms_nothing() -> None:
+    def confirmed(data: Any) -> None:
+        case = next(e["case"] for e in data["verdicts"] if e["status"] == "fail")
+        data["reproductions"][case] = {"shows": "alone", "calls": [], "kind": "value"}
+
+    found = flaws(changed(handed_in.certificate(), confirmed))
+    assert any("of a run that confirms no failure" in each for each in found)
