@@ -165,6 +165,22 @@ class Certificate(Record):
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
+    def conclusion(self) -> str:
+        """The answer in a few words; one for a part of the suite says for which."""
+        waived = self.counts["waived"]
+        known = f", {waived} failure{'s' * (waived > 1)} waived" if waived else ""
+        if not self.conformant:
+            return f"Not conformant{known}"
+        passed = sum(counts["pass"] > 0 for counts in self.operators.values())
+        text = "Conformant"
+        if passed < len(self.suite.specs):
+            text += f" for {passed} of {len(self.suite.specs)} operators"
+        if len(self.verdicts) < self.suite.cases:
+            text += f", {len(self.verdicts):,} of {self.suite.cases:,} cases selected"
+        return f"{text}, {self.grade}{known}"
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
     def excluded(self) -> dict[str, list[str]]:
         """The rules and levels that claim and declaration leave out, by operator."""
         claim = None if self.claim is None else self.claim.content

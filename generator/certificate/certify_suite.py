@@ -200,8 +200,9 @@ def _confirmed(certification: Certification, verdicts: Mapping[str, Verdict]) ->
     if not isinstance(backend, Supervised):
         return Confirmed()
     try:
-        repeated = certification.repeated
-        return Confirmation(backend, certification.suite, verdicts, repeated).confirmed()
+        suite = certification.suite
+        specs = suite.spec_files()
+        return Confirmation(backend, suite, verdicts, certification.repeated, specs).confirmed()
     except KeyboardInterrupt:
         return Confirmed()
 

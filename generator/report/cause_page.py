@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from opcert.generator.backends import loading
 from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.programs.cases import call_of, stands_alone
-from opcert.generator.programs.program import program
+from opcert.generator.programs.literals import array_text, laid_out_text
+from opcert.generator.programs.program import InputText, WrittenCall, program
 from opcert.generator.run.excerpts import Shown, shown
 from opcert.generator.run.outcome import ENDINGS
 from opcert.generator.suite.format import IndexedCase
@@ -16,6 +17,7 @@ from opcert.generator.verdicts.causes import Cause
 from opcert.generator.verdicts.confirmation import (
     ReproducedCall,
     Reproduction,
+    WrittenStep,
     own_calls,
     representative,
 )
@@ -108,7 +110,17 @@ def program_of_failure(certificate: Certificate, operator: OperatorSuite, verdic
     It makes the calls by which the failure was confirmed; without those, the case's own calls.
     """
     case = operator.cases[verdict.case]
+    source, options = certificate.backend.source, certificate.backend.options
+    backend = _OBJECT if source is None else loading(source, options)
+    first, _, _ = verdict.detail.partition("\n")
+    remarks = [f"{case.id}: {verdict.kind or verdict.status}", " ".join(first.split())[:200]]
+    ending = verdict.status if verdict.status in ENDINGS else verdict.kind
+    ending = ending if ending in (*ENDINGS, "protocol") else None
     reproduction = certificate.reproductions.get(case.id)
+    if reproduction is not None and reproduction.reduced:
+        steps = [written_step(operator.index.operator, each) for each in reproduction.reduced]
+        steps[-1] = replace(steps[-1], ending=ending)
+        return program(steps, backend, [*remarks, "A smaller call that fails in the same way:"])
     calls = [] if reproduction is None else list(reproduction.calls)
     if not calls:
         baseline = [ReproducedCall(case=case.twin)] if case.rule and case.twin else []
@@ -119,14 +131,21 @@ def program_of_failure(certificate: Certificate, operator: OperatorSuite, verdic
         call_of(operator, operator.cases[call.case], _remark(call, case), call.other_data)
         for call in calls
     ]
-    ending = verdict.status if verdict.status in ENDINGS else verdict.kind
-    if ending in (*ENDINGS, "protocol"):
-        texts[-1] = replace(texts[-1], ending=ending)
-    source, options = certificate.backend.source, certificate.backend.options
-    backend = _OBJECT if source is None else loading(source, options)
-    first, _, _ = verdict.detail.partition("\n")
-    remarks = [f"{case.id}: {verdict.kind or verdict.status}", " ".join(first.split())[:200]]
+    texts[-1] = replace(texts[-1], ending=ending)
     return program(texts, backend, remarks)
+
+
+def written_step(operator: str, step: WrittenStep) -> WrittenCall:
+    """Return a call of a reduced failure as text."""
+    inputs = {
+        name: InputText(
+            laid_out_text(array_text(given.array), given.shape, given.layout),
+            (given.type, given.shape, given.layout),
+        )
+        for name, given in step.inputs.items()
+    }
+    outputs = None if step.outputs is None else [array_text(each.array) for each in step.outputs]
+    return WrittenCall("", operator, inputs, step.attributes, outputs)
 
 
 def _remark(call: ReproducedCall, case: IndexedCase) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from opcert.generator.arrays.element_types import ELEMENT_TYPES
 from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.report.cause_page import CausePage, cause_page
-from opcert.generator.report.tallies import MARKS, Tally, headline, rejections, tally_of
+from opcert.generator.report.tallies import MARKS, Tally, rejections, tally_of
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.suite import Suite
 from opcert.generator.verdicts.causes import causes
@@ -91,7 +91,7 @@ class ReportPage:
     @property
     def headline(self) -> str:
         """The answer."""
-        return headline(self._certificate)
+        return self._certificate.conclusion
 
     @property
     def reasons(self) -> Sequence[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.report.tallies import Tally, headline, tally_of
+from opcert.generator.report.tallies import Tally, tally_of
 from opcert.generator.verdicts.verdict import FAILURES, Verdict
 
 
@@ -26,7 +26,7 @@ class Column:
     @property
     def headline(self) -> str:
         """The answer."""
-        return headline(self.certificate)
+        return self.certificate.conclusion
 
     @cached_property
     def tally(self) -> Tally:

@@ -1,4 +1,4 @@
-"""Verdicts -> counts, the gravest status among them, and the answer in a few words."""
+"""Verdicts -> counts, and the gravest status among them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,22 +61,6 @@ class Tally:
 def tally_of(verdicts: Iterable[Verdict]) -> Tally:
     """Count some verdicts."""
     return Tally(Counter(each.status for each in verdicts))
-
-
-def headline(certificate: Certificate) -> str:
-    """Return the answer in a few words; one of a part of the suite says of which."""
-    waived = certificate.counts["waived"]
-    known = f", {waived} failure{'s' * (waived > 1)} waived" if waived else ""
-    if not certificate.conformant:
-        return f"Not conformant{known}"
-    suite = certificate.suite
-    passed = sum(counts["pass"] > 0 for counts in certificate.operators.values())
-    text = "Conformant"
-    if passed < len(suite.specs):
-        text += f" for {passed} of {len(suite.specs)} operators"
-    if len(certificate.verdicts) < suite.cases:
-        text += f", {len(certificate.verdicts):,} of {suite.cases:,} cases selected"
-    return f"{text}, {certificate.grade}{known}"
 
 
 def rejections(certificate: Certificate) -> str:

@@ -21,7 +21,7 @@ from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.certificate.certify_suite import OnVerdict
 from opcert.generator.errors import one_line
 from opcert.generator.report.side_by_side import SideBySide
-from opcert.generator.report.tallies import headline, rejections
+from opcert.generator.report.tallies import rejections
 from opcert.generator.verdicts.causes import causes
 from opcert.generator.verdicts.verdict import STATUSES, Verdict
 
@@ -126,7 +126,7 @@ def answer(certificate: Certificate) -> str:
     if certificate.rejections["adapter"]:
         parts.append(rejections(certificate))
     word = "Conformant" if certificate.conformant else "Not conformant"
-    text = headline(certificate).replace(word, word.upper(), 1)
+    text = certificate.conclusion.replace(word, word.upper(), 1)
     text += f": {backend.name} {backend.version} on {', '.join(parts)}"
     return text if certificate.conformant else f"{text}: {'; '.join(certificate.reasons)}"
 

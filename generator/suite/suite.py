@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from opcert.generator.errors import SuiteError
 from opcert.generator.given_files import content
+from opcert.generator.specification.files import SpecFile, specs_in
 from opcert.generator.specification.model_mistakes import first_mistake
 from opcert.generator.suite.format import (
     FORMAT,
@@ -96,6 +97,16 @@ class Suite:
             "cases": sum(each.cases for each in manifest.operators.values()),
             "specs": {name: each.spec_sha256 for name, each in manifest.operators.items()},
         }
+
+    def spec_files(self) -> dict[str, SpecFile]:
+        """Return the specs by operator that the suite was generated from, where they are at hand.
+
+        Raises:
+            OpcertError: a spec at hand has mistakes.
+        """
+        wanted = {name: each.spec_sha256 for name, each in self.manifest.operators.items()}
+        known = {each.spec.operator: each for each in specs_in(self._specs)}
+        return {n: known[n] for n in wanted if n in known and known[n].digest == wanted[n]}
 
     def __iter__(self) -> Iterator[tuple[OperatorSuite, IndexedCase]]:
         """Yield every case, with the operator that it is of."""

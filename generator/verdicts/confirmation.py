@@ -1,20 +1,29 @@
 """Failures x backend -> the calls by which each shows again in a fresh process."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Literal
+from math import prod
+from typing import Annotated, Literal, Self
 
+import numpy as np
+from pydantic import Field, JsonValue, model_validator
+
+from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.generator.arrays.layouts import Layout
 from opcert.generator.errors import BackendError
 from opcert.generator.isolation.supervised import Supervised
 from opcert.generator.run.comparison import Kind
 from opcert.generator.run.rehearsal import ECHO, repetitions, run_vector
 from opcert.generator.run.stage import Stage, Step
-from opcert.generator.suite.format import IndexedCase, Record
+from opcert.generator.specification.files import SpecFile
+from opcert.generator.suite.format import Extent, IndexedCase, Record, TypeName
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Cases, Suite
 from opcert.generator.verdicts.causes import Cause, causes, size_of
 from opcert.generator.verdicts.contract import citing
+from opcert.generator.verdicts.reduction import Candidate, Reduction, is_small
 from opcert.generator.verdicts.verdict import FAILURES, Verdict, judge
 
 # How many causes of a run are confirmed, and how many of the failures of one are tried until one
@@ -26,6 +35,8 @@ _TURNS = 64
 AROUND = 20
 # Kinds that the run has seen for certain, and that are of more calls than one by their nature.
 _SEEN = ("aliased-output", "mutated-input", "unstable")
+# How many seconds of a run go into making calls smaller.
+_REDUCING = 60.0
 # Up to how many calls are left out one by one, each in a process of its own.
 _SHORTENED = 12
 
@@ -40,17 +51,48 @@ class ReproducedCall(Record):
     other_data: bool = False
 
 
+class WrittenArray(Record):
+    """An array with its elements, little-endian and in C order, as hexadecimal digits."""
+
+    type: TypeName
+    shape: tuple[Extent, ...]
+    layout: Layout = "c"
+    elements: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+
+    @model_validator(mode="after")
+    def _has_its_elements(self) -> Self:
+        if len(self.elements) != 2 * prod(self.shape) * ELEMENT_TYPES[self.type].itemsize:
+            raise ValueError("elements that do not fill the shape")
+        return self
+
+    @property
+    def array(self) -> Array:
+        """The elements in C order."""
+        dtype = ELEMENT_TYPES[self.type]
+        return np.frombuffer(bytes.fromhex(self.elements), dtype).reshape(self.shape)
+
+
+class WrittenStep(Record):
+    """A call and what it has to give; None is a rejection."""
+
+    inputs: Mapping[str, WrittenArray]
+    attributes: Mapping[str, JsonValue]
+    outputs: tuple[WrittenArray, ...] | None
+
+
 class Reproduction(Record):
     """How a failure shows in a fresh process.
 
     It shows `alone`, by calls of its own case; only `after-others`; or `not-again`. `calls` are the
     calls that were made, of which the last goes wrong: there are none where it shows in memory that
-    was written to before, or not again. `kind` is what the run had found.
+    was written to before, or not again. `kind` is what the run had found. `reduced` are smaller
+    calls that fail in the same way.
     """
 
     shows: Shows
     calls: tuple[ReproducedCall, ...]
     kind: Kind | None
+    reduced: tuple[WrittenStep, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,13 +112,18 @@ class Confirmation:
         suite: Suite,
         verdicts: Mapping[str, Verdict],
         repeated: Sequence[str],
+        specs: Mapping[str, SpecFile] | None = None,
     ) -> None:
-        """Begin; `repeated` are the cases whose calls the run has made very often."""
+        """Begin; `repeated` are the cases whose calls the run has made very often.
+
+        Calls are made smaller of the operators whose `specs` are at hand, those of the suite.
+        """
         self._backend = backend
         self._suite = suite
         self._verdicts = verdicts
         self._order = list(verdicts)
         self._repeated = repeated
+        self._specs = specs or {}
 
     def confirmed(self) -> Confirmed:
         """Return what becomes of the failures.
@@ -100,6 +147,7 @@ class Confirmation:
                         break
             self._doubt_echoes(failed, found)
             self._doubt_acceptances(failed, found)
+            self._reduce(found)
         except BackendError:
             # What cannot be started again shows nothing of this failure, nor of the next.
             pass
@@ -232,6 +280,53 @@ class Confirmation:
             if outcome.observed == "rejected":
                 text = "it is rejected in a process that has made no valid call"
                 found.verdicts[verdict.case] = _of_state(verdict, text)
+
+    def _reduce(self, found: Confirmed) -> None:
+        """Make the calls smaller that show a failure alone and are too large to read."""
+        deadline = time.monotonic() + _REDUCING
+        for name, reproduction in found.reproductions.items():
+            operator, case = self._suite.cases[name]
+            spec_file = self._specs.get(operator.index.operator)
+            shows = reproduction.shows == "alone" and reproduction.calls
+            hangs = self._verdicts[name].status == "hang"
+            if spec_file is None or not shows or hangs or time.monotonic() > deadline:
+                continue
+            first = step_of(operator, ReproducedCall(case=name))
+            if is_small(first):
+                continue
+            start = Candidate(first.inputs, first.attributes, first.layouts, first.free)
+            kind = reproduction.kind or self._verdicts[name].status
+            other_data = [call.other_data for call in reproduction.calls]
+            rule = None if case.rule is None else case.rule.partition("/")[2]
+
+            def fails(steps: Sequence[Step], kind: str = kind) -> bool:
+                fault = Stage(self._backend).first_fault(steps)
+                return fault is not None and fault[1].kind == kind and fault[0] == len(steps) - 1
+
+            reduction = Reduction(spec_file, fails)
+            smaller = reduction.reduced(start, rule, other_data)
+            if smaller is None:
+                continue
+            steps = reduction.steps(smaller, rule, other_data)
+            self._backend.restart()
+            if fails(steps):
+                written = tuple(map(_written, steps))
+                found.reproductions[name] = reproduction.model_copy(update={"reduced": written})
+
+
+def _written(step: Step) -> WrittenStep:
+    inputs = {name: _array(each, step.layouts[name]) for name, each in step.inputs.items()}
+    outputs = None if step.golden is None else tuple(_array(each, "c") for each in step.golden)
+    return WrittenStep(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
+
+
+def _array(array: Array, layout: Layout) -> WrittenArray:
+    return WrittenArray(
+        type=name_of(array.dtype),
+        shape=array.shape,
+        layout=layout,
+        elements=array.tobytes().hex(),
+    )
 
 
 def representative(

@@ -58,7 +58,8 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     verdicts, repeated = run_until_a_failure(name)
     backend = Supervised(MADE, {"name": name})
     try:
-        found = Confirmation(backend, core_suite(), verdicts, repeated).confirmed()
+        specs = core_suite().spec_files()
+        found = Confirmation(backend, core_suite(), verdicts, repeated, specs).confirmed()
     finally:
         backend.close()
     (case,) = list(found.reproductions)[:1]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.generator.report.tallies import MARKS, Tally, headline, rejections, tally_of
+from opcert.generator.report.tallies import MARKS, Tally, rejections, tally_of
 from opcert.generator.verdicts.verdict import STATUSES, Status, Verdict
 from tests import shown
 from tests.made_certificate import OPERATOR, certificate
@@ -66,22 +66,22 @@ def test_one_status_is_graver_than_another(one: Status, other: Status) -> None:
     ],
 )
 def test_the_answer(verdicts: list[Verdict], told: str) -> None:
-    assert headline(certificate(verdicts, cases=len(verdicts))) == told
+    assert certificate(verdicts, cases=len(verdicts)).conclusion == told
 
 
 def test_the_answer_for_a_part_of_the_suite_says_of_which() -> None:
     of_two = replace(PASS, case="b/1", operator="vendor/B-1")
     whole = certificate([PASS, of_two], operators=(OPERATOR, "vendor/B-1"), cases=2)
-    assert headline(whole) == "Conformant, bit-exact"
+    assert whole.conclusion == "Conformant, bit-exact"
     one = certificate([PASS], operators=(OPERATOR, "vendor/B-1"), cases=4481)
-    assert headline(one) == "Conformant for 1 of 2 operators, 1 of 4,481 cases selected, bit-exact"
+    assert one.conclusion == "Conformant for 1 of 2 operators, 1 of 4,481 cases selected, bit-exact"
 
 
 def test_the_answer_of_a_real_run() -> None:
     cases = len(shown.right().verdicts)
     part = f"for 1 of 5 operators, {cases} of {shown.right().suite.cases:,} cases selected"
-    assert headline(shown.right()) == f"Conformant {part}, bit-exact"
-    assert headline(shown.faulty()) == "Not conformant, 1 failure waived"
+    assert shown.right().conclusion == f"Conformant {part}, bit-exact"
+    assert shown.faulty().conclusion == "Not conformant, 1 failure waived"
 
 
 def test_the_rejections_of_the_runtime_itself_are_counted() -> None:

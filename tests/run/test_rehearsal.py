@@ -97,14 +97,85 @@ def test_a_call_that_is_rejected_later_is_unstable(operator: OperatorSuite, at: 
     assert kind(outcome) == "unstable"
 
 
-def test_a_must_reject_case_is_called_twice_and_only_if_rejected(operator: OperatorSuite) -> None:
-    case = next(case for case in operator.index.cases if case.expects == "rejection")
+@pytest.fixture
+def negative(operator: OperatorSuite) -> IndexedCase:
+    return next(
+        case
+        for case in operator.index.cases
+        if case.rule == "dml-split/axis-range" and not case.ambiguity
+    )
+
+
+def test_an_invalid_call_is_repeated_only_if_it_is_rejected(
+    operator: OperatorSuite, negative: IndexedCase
+) -> None:
     backend = Recorder()
-    assert run_vector(backend, operator, case).observed == "rejected"
+    assert run_vector(backend, operator, negative).observed == "rejected"
     assert len(backend.calls) == 2
     accepting = Accepts()
-    assert run_vector(accepting, operator, case).observed == "outputs"
+    assert run_vector(accepting, operator, negative).observed == "outputs"
     assert accepting.calls == 1
+
+
+def test_an_invalid_call_comes_again_behind_its_baseline(
+    operator: OperatorSuite, negative: IndexedCase
+) -> None:
+    assert negative.twin is not None
+    backend = Recorder()
+    outcome = run_vector(backend, operator, negative, operator.cases[negative.twin])
+    assert (outcome.observed, outcome.fault) == ("rejected", None)
+    assert len(backend.calls) == 4
+
+
+@pytest.mark.parametrize(
+    ("accepts_in", "text"),
+    [
+        (2, "rejected at first; the same call, repeated, was accepted"),
+        (4, "rejected at first; after the valid dml-split/"),
+    ],
+)
+def test_a_rejection_that_becomes_an_acceptance_is_of_the_kind_state(
+    operator: OperatorSuite, negative: IndexedCase, accepts_in: int, text: str
+) -> None:
+    class Forgets(Right):
+        calls = 0
+
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            self.calls += 1
+            return [] if self.calls == accepts_in else super().run(operator, inputs, attributes)
+
+    assert negative.twin is not None
+    outcome = run_vector(Forgets(), operator, negative, operator.cases[negative.twin])
+    assert kind(outcome) == "state"
+    assert outcome.fault is not None
+    assert outcome.fault.text.startswith(text)
+
+
+def test_a_baseline_that_goes_wrong_after_a_rejection_is_of_the_kind_state(
+    operator: OperatorSuite, negative: IndexedCase
+) -> None:
+    assert negative.twin is not None
+    backend = SpoiledByRejections()
+    outcome = run_vector(backend, operator, negative, operator.cases[negative.twin])
+    assert kind(outcome) == "state"
+    assert outcome.fault is not None
+    assert f"after the rejection, the valid {negative.twin} went wrong" in outcome.fault.text
+
+
+class SpoiledByRejections(Right):
+    spoiled = False
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        try:
+            outputs = super().run(operator, inputs, attributes)
+        except Exception:
+            self.spoiled = True
+            raise
+        return [each[:0] for each in outputs] if self.spoiled else outputs
 
 
 class NeverWrites(Right):

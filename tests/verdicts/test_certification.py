@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 from opcert.generator import Certificate, certify
 from opcert.generator.arrays.element_types import Array
 from opcert.generator.errors import BackendError, OpcertError
+from opcert.generator.report.terminal import answer
+from opcert.reference import RuleBroken
 from tests import wrong_backends as wrong
+from tests.command_line import MISBEHAVING
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs
 
@@ -230,6 +234,81 @@ def test_a_rule_may_be_excluded_with_all_its_cases() -> None:
 
     certificate = certify(OnlyNumpy(), core_suite(), operator="openvino/Broadcast-1")
     assert certificate.conformant, certificate.reasons
+
+
+def test_an_excluded_requirement_puts_its_negative_cases_out_of_scope() -> None:
+    class Lenient(wrong.AcceptsEverything):
+        support: ClassVar = {
+            "openvino/Slice-8": {"how": "native", "excluded": ["slice-8/step-nonzero"]}
+        }
+
+    certificate = certify(
+        Lenient(), core_suite(), operator="openvino/Slice-8", case="slice-8/step-nonzero.*"
+    )
+    assert certificate.counts["unsupported"] == len(certificate.verdicts) > 0
+    assert {v.detail for v in certificate.verdicts} == {"declared: excluded, slice-8/step-nonzero"}
+    assert certificate.excluded == {"openvino/Slice-8": ["slice-8/step-nonzero"]}
+    assert "openvino/Slice-8 without slice-8/step-nonzero" in answer(certificate)
+
+
+def test_what_a_claim_excludes_is_out_of_claim(tmp_path: Path) -> None:
+    claim = tmp_path / "claim.yaml"
+    claim.write_text("operators:\n  openvino/Slice-8:\n    excluded: [slice-8/step-nonzero]\n")
+    certificate = certify(
+        "reference", core_suite(), operator="openvino/Slice-8", case="*step-n*", claim=claim
+    )
+    assert certificate.counts["out-of-claim"] == len(certificate.verdicts) > 0
+    assert certificate.excluded == {"openvino/Slice-8": ["slice-8/step-nonzero"]}
+
+
+def test_a_crash_is_one_also_where_the_document_is_open() -> None:
+    certificate = certify(
+        f"{MISBEHAVING}:Misbehaves",
+        core_suite(),
+        options={"how": "abort"},
+        case="*/boolean-index*",
+    )
+    of_rank_3 = [v for v in certificate.verdicts if v.observed == "crash"]
+    assert of_rank_3
+    assert {v.status for v in of_rank_3} == {"crash"}
+    assert not certificate.conformant
+
+
+class RefusedError(Exception):
+    rejected_by = "adapter"
+
+
+class ChecksInItsAdapter(wrong.Right):
+    """Rejects as the reference does, some calls in what stands for an adapter."""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        try:
+            return super().run(operator, inputs, attributes)
+        except RuleBroken as error:
+            if error.rule == "dml-split/axis-range":
+                raise RefusedError("axis") from None
+            raise
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_certificate_counts_the_rejections_of_the_adapter(isolated: bool) -> None:
+    certificate = certify(
+        f"{__file__}:ChecksInItsAdapter",
+        core_suite(),
+        isolated,
+        operator=DML,
+        case="dml-split/[ao]*-[rc]*.*[0-4]",
+    )
+    assert certificate.conformant
+    rejecters = {
+        v.rejected_by for v in certificate.verdicts if v.rules == ("dml-split/axis-range",)
+    }
+    assert rejecters == {"adapter"}
+    assert certificate.rejections["adapter"] > 0
+    assert certificate.rejections["runtime"] > 0
+    total = sum(certificate.rejections.values())
+    counted = f"{certificate.rejections['runtime']} of {total} rejections by the runtime itself"
+    assert counted in answer(certificate)
 
 
 def test_a_first_call_that_is_wrong_gets_no_certificate() -> None:
