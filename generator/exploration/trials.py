@@ -54,6 +54,9 @@ class Trial:
     steps: Sequence[Step]
     levels: Mapping[str, str]
 
+    def __repr__(self) -> str:
+        return str(self.call)
+
     def _repr_pretty_(self, printer: Any, _: bool) -> None:
         # Hypothesis writes a trial that fails in full, and warns where that is long.
         printer.text(f"{self.call!s:.500}")

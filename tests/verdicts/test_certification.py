@@ -1,5 +1,6 @@
 """Certification: verdicts, kinds and conformance, as wrong backends bring them out."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -15,7 +16,6 @@ from opcert.generator.errors import BackendError, OpcertError
 from opcert.generator.report.terminal import answer
 from opcert.reference import RuleBroken
 from tests import wrong_backends as wrong
-from tests.command_line import MISBEHAVING
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs
 
@@ -261,16 +261,19 @@ def test_what_a_claim_excludes_is_out_of_claim(tmp_path: Path) -> None:
     assert certificate.excluded == {"openvino/Slice-8": ["slice-8/step-nonzero"]}
 
 
+class EndsWhereTheDocumentIsOpen(wrong.Right):
+    """Ends its process where an index is boolean, which documents leave open."""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if any(each.dtype == np.bool_ for each in list(inputs.values())[1:]):
+            os.abort()
+        return super().run(operator, inputs, attributes)
+
+
 def test_a_crash_is_one_also_where_the_document_is_open() -> None:
-    certificate = certify(
-        f"{MISBEHAVING}:Misbehaves",
-        core_suite(),
-        options={"how": "abort"},
-        case="*/boolean-index*",
-    )
-    of_rank_3 = [v for v in certificate.verdicts if v.observed == "crash"]
-    assert of_rank_3
-    assert {v.status for v in of_rank_3} == {"crash"}
+    backend = f"{__file__}:EndsWhereTheDocumentIsOpen"
+    certificate = certify(backend, core_suite(), case="gather-8/boolean-index*")
+    assert {v.status for v in certificate.verdicts} == {"crash"}
     assert not certificate.conformant
 
 
