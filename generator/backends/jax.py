@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends.array_adapter import ArrayAdapter
+from opcert.generator.backends.array_adapter import ArrayAdapter, Compute
 from opcert.generator.backends.composition import batches, runtime
 from opcert.generator.backends.options import CACHE, check
 
@@ -71,22 +71,26 @@ class Jax(ArrayAdapter):
     def _array(self, tensor: Any) -> Array:
         return np.array(tensor, copy=True)
 
-    def _parts(self, tensor: Any, lengths: list[Any], axis: Any) -> Any:
-        return self._lax.split(tensor, lengths, axis)
+    def _parts(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
+        return lambda: self._lax.split(self._tensor(data), lengths, axis)
 
-    def _region(self, tensor: Any, slices: tuple[slice, ...]) -> Any:
-        return tensor[slices]
+    def _region(self, data: Array, slices: tuple[slice, ...]) -> Compute:
+        return lambda: [self._tensor(data)[slices]]
 
-    def _stretched(self, tensor: Any, target: list[Any], axes: list[Any] | None) -> Any:
+    def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         if axes is None:
-            return self._numpy.broadcast_to(tensor, target)
-        return self._lax.broadcast_in_dim(tensor, target, axes)
+            return lambda: [self._numpy.broadcast_to(self._tensor(data), target)]
+        return lambda: [self._lax.broadcast_in_dim(self._tensor(data), target, axes)]
 
-    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Any:
-        take = partial(self._numpy.take, axis=axis, mode="fill", fill_value=0)
+    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
         count = batches(data, indices, axis, batch_dims) if batch_dims else 0
-        if count:
-            take = partial(take, axis=range(data.ndim)[axis] - count)
-        for _ in range(count):
-            take = self._jax.vmap(take)
-        return take(self._tensor(data), self._tensor(indices))
+        # Behind the batches, which jax.vmap takes off, the axis comes so much earlier.
+        where = range(data.ndim)[axis] - count if count else axis
+
+        def compute() -> list[Any]:
+            take = partial(self._numpy.take, axis=where, mode="fill", fill_value=0)
+            for _ in range(count):
+                take = self._jax.vmap(take)
+            return [take(self._tensor(data), self._tensor(indices))]
+
+        return compute

@@ -89,9 +89,17 @@ def gather_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
 
 
 def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Split with the outputs' descriptors as what the model declares of its outputs."""
+    """Return Split with the outputs' descriptors as what the model declares of its outputs.
+
+    Raises:
+        ValueError: a number has a sign, which a field of DirectML's cannot have.
+    """
     (tensor,) = _required(inputs, "InputTensor")
     axis, tensors = attributes["Axis"], attributes["OutputTensors"]
+    # A model means something else by these: an axis from the end, a size that is not known.
+    for what, value in [("Axis", axis), *(("Sizes", n) for each in tensors for n in each["Sizes"])]:
+        if value < 0:
+            raise ValueError(f"{what}: found {value}; expected a number without a sign")
     outputs = tuple(
         (DATA_TYPES.get(each["DataType"], TensorProto.UNDEFINED), tuple(each["Sizes"]))
         for each in tensors

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import openvino
 
 from opcert.generator.arrays.element_types import Array
+from opcert.generator.backends import on_the_host
 from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
 from opcert.generator.backends.openvino_tensors import array_of, tensor_of
@@ -71,9 +72,11 @@ class OpenVino:
 
         Raises:
             NotImplementedError: the operator is none of OpenVINO's, or a type is not.
+            AdapterRejection: an input is left out that a node cannot be made without.
             Exception: OpenVINO rejects the call.
         """
-        plan = self._feeding.plan(operator, inputs, attributes)
+        with on_the_host():
+            plan = self._feeding.plan(operator, inputs, attributes)
         request = self._request(plan)
         for position, name in enumerate(plan.parameters):
             request.set_input_tensor(position, tensor_of(inputs[name]))
