@@ -60,8 +60,8 @@ def with_rest(lengths: list[Any], shape: Sequence[int], axis: Any) -> list[Any]:
 
     Where they are no numbers, or the axis is none of the shape, the runtime is to reject them.
     """
-    plain = are_integers([*lengths, axis]) and -len(shape) <= axis < len(shape)
-    if not plain or lengths.count(-1) != 1:
+    known = are_integers([*lengths, axis]) and -len(shape) <= axis < len(shape)
+    if not known or lengths.count(-1) != 1:
         return lengths
     rest = shape[axis] - sum(lengths) - 1
     return [rest if length == -1 else length for length in lengths]
@@ -107,8 +107,18 @@ def aligned(shape: Sequence[int], axes: list[Any], rank: int) -> list[int]:
     return [extents.get(axis, 1) for axis in range(rank)]
 
 
-def batches(data: Array, indices: Array, axis: int, batch_dims: int) -> int:
-    """Return how many leading dimensions of data and indices are batches."""
+def has_axis(data: Array, axis: Any) -> bool:
+    """Whether `axis` is an integer that data has a dimension for."""
+    return are_integers([axis]) and -data.ndim <= axis < data.ndim
+
+
+def batches(data: Array, indices: Array, axis: Any, batch_dims: int) -> int:
+    """Return how many leading dimensions of data and indices are batches.
+
+    It is none where data does not have the axis, for the runtime to reject that.
+    """
+    if not batch_dims or not has_axis(data, axis):
+        return 0
     count = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     if not (0 <= count <= range(data.ndim)[axis] and abs(batch_dims) <= data.ndim):
         raise ValueError(f"batch_dims {batch_dims} with axis {axis}")
@@ -129,10 +139,8 @@ class Picking:
     def __init__(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> None:
         if not data.ndim:
             raise ValueError("data without dimensions; expected one to gather along")
-        batch = batches(data, indices, axis, batch_dims) if batch_dims else 0
-        # Without batches it is the runtime that rejects an axis that data does not have.
-        known = are_integers([axis]) and -data.ndim <= axis < data.ndim
-        where = range(data.ndim)[axis] if known else 0
+        batch = batches(data, indices, axis, batch_dims)
+        where = range(data.ndim)[axis] if has_axis(data, axis) else 0
         shape, self.axis = data.shape, axis
         self.output = shape[:where] + indices.shape[batch:] + shape[where + 1 :]
         self.behind = data.ndim - where - 1
@@ -170,12 +178,16 @@ def signed(indices: Array) -> Array:
 
 
 def described_lengths(OutputCount: int, OutputTensors: Any, Axis: int) -> list[int]:  # noqa: N803
-    """Return how long each of DirectML's output tensors is along the axis, which has no sign."""
+    """Return how long each of DirectML's output tensors is along the axis, which has no sign.
+
+    Where they do not have the axis, the runtime is to reject it.
+    """
     if not 0 < OutputCount == len(OutputTensors):
         raise ValueError(f"OutputCount {OutputCount} for {len(OutputTensors)} OutputTensors")
     if Axis < 0:
         raise ValueError(f"Axis {Axis}; expected a number without a sign")
-    return [each["Sizes"][Axis] for each in OutputTensors]
+    sizes = [each["Sizes"] for each in OutputTensors]
+    return [described[Axis] if Axis < len(described) else 0 for described in sizes]
 
 
 def as_described(parts: list[Array], descriptions: Sequence[Mapping[str, Any]]) -> list[Array]:

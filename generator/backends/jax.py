@@ -83,7 +83,7 @@ class Jax(ArrayAdapter):
         return lambda: [self._lax.broadcast_in_dim(self._tensor(data), target, axes)]
 
     def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
-        count = batches(data, indices, axis, batch_dims) if batch_dims else 0
+        count = batches(data, indices, axis, batch_dims)
         # Behind the batches, which jax.vmap takes off, the axis comes so much earlier.
         where = range(data.ndim)[axis] - count if count else axis
 

@@ -175,7 +175,7 @@ def _required(inputs: Inputs, *names: str) -> list[Array]:
 
 def _number(array: Array) -> Any:
     """Return what an attribute takes of an input: a number, or as many as there are."""
-    return array.item() if array.shape in ((), (1,)) else array.tolist()
+    return array.item() if array.shape in ((), (1,)) else array.ravel().tolist()
 
 
 def _without_rest(data: Array, axis: Any, lengths: Array) -> Array:

@@ -109,6 +109,8 @@ def test_shapes_are_spread_over_their_axes() -> None:
 def test_batches_are_counted_from_the_front_or_from_the_rank_of_indices() -> None:
     data, indices = np.zeros((2, 3, 5)), np.zeros((2, 3, 1), int)
     assert [batches(data, indices, -1, count) for count in (0, 2, -1, -3)] == [0, 2, 2, 0]
+    # The runtime rejects these.
+    assert [batches(data, indices, axis, 2) for axis in (3, -4, 2.0)] == [0, 0, 0]
     for axis, count in ((0, 1), (2, 3), (2, -4), (2, 2**32)):
         with pytest.raises(ValueError, match="batch"):
             batches(data, indices, axis, count)
@@ -145,6 +147,8 @@ def test_indices_past_64_bits_stay_beyond() -> None:
 def test_described_outputs_have_to_be_what_comes_out() -> None:
     tensor = {"Sizes": [2, 3], "DataType": "FLOAT32"}
     assert described_lengths(2, [tensor, tensor], 0) == [2, 2]
+    # The runtime rejects such an axis.
+    assert described_lengths(2, [tensor, tensor], 7) == [0, 0]
     for count, axis in ((1, 0), (0, 0), (2, -1)):
         with pytest.raises(ValueError, match=r"Axis|OutputCount"):
             described_lengths(count, [tensor, tensor], axis)
