@@ -16,8 +16,10 @@ from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, h
 from opcert.generator.backends.options import CACHE, check
 from opcert.generator.backends.plain_calls import DML_SPLIT, types_taken
 
-# How many sessions are kept.
-KEPT = 256
+# How many sessions are kept: few, so that a call meets what those just before it have made, as in a
+# run of its case alone, whatever came long before. A valid call and the invalid ones beside it are
+# not parted.
+KEPT = 8
 CHOICES = {"indices": ("raw", "int64"), **CACHE}
 REUSE = {
     "on": f"the last {KEPT} sessions, by node, attributes, types, ranks and described shapes",

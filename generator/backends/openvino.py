@@ -14,8 +14,10 @@ from opcert.generator.backends.openvino_tensors import array_of, tensor_of
 from opcert.generator.backends.options import CACHE, check
 from opcert.generator.backends.plain_calls import types_taken
 
-# How many compiled models are kept.
-KEPT = 256
+# How many compiled models are kept: few, so that a call meets what those just before it have made,
+# as in a run of its case alone, whatever came long before. A valid call and the invalid ones beside
+# it are not parted.
+KEPT = 8
 CHOICES = {
     "feed": ("dynamic", "static", "constant"),
     "indices": ("parameter", "constant"),

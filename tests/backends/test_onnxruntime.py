@@ -110,6 +110,22 @@ def test_kept_sessions_give_what_new_ones_do(runtime: Backend) -> None:
     assert [differs(runtime, new, call) for call in calls * 2] == [""] * len(calls) * 2
 
 
+def test_a_valid_call_and_a_rejected_one_share_what_was_compiled() -> None:
+    backend: Any = load("onnxruntime")
+    for call in (split(SQUARE, 1, 1), split(SQUARE, 1, 2), split(SQUARE, 1, 1)):
+        outcome(backend, call)
+    assert backend._session.cache_info().misses == 1
+
+
+def test_what_was_compiled_long_before_is_compiled_anew() -> None:
+    backend: Any = load("onnxruntime")
+    kept = backend._session.cache_info().maxsize
+    others = [split(np.zeros((2,) * rank), 1, 1) for rank in range(1, kept + 1)]
+    for call in (split(SQUARE, 3), *others, split(SQUARE, 3)):
+        assert outcome(backend, call)[0] == ""
+    assert backend._session.cache_info().misses == kept + 2
+
+
 def test_outputs_are_the_callers_own(runtime: Backend) -> None:
     operator, inputs, attributes = broadcast(SQUARE.copy(), 2, 3)
     (first,) = runtime.run(operator, inputs, attributes)
