@@ -29,9 +29,11 @@ FATAL = 4
 _NAMES = {number: name for name, number in TYPES.items()}
 # ONNX has one type for all of these.
 SAME_TYPES = {"openvino/Slice-8": [["start", "stop", "step", "axes"]]}
+# What ONNX's nodes do not have: Expand aligns axes at the end, Gather has no batches and calls an
+# index out of range an error.
 EXCLUDED = {
-    "openvino/Broadcast-1": ["broadcast-1/explicit-mode", "mode=explicit"],
-    "openvino/Gather-8": ["gather-8/batches", "gather-8/batch-dims-negative"],
+    "openvino/Broadcast-1": ["broadcast-1/explicit-mode"],
+    "openvino/Gather-8": ["gather-8/batches", "gather-8/index-above", "gather-8/index-below"],
 }
 
 

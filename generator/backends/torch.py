@@ -104,6 +104,8 @@ class Torch(ArrayAdapter):
         return compute
 
     def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
+        if -1 in target:
+            raise ValueError(f"target {target}; PyTorch keeps the size of data for a -1")
         shape = data.shape if axes is None else aligned(data.shape, axes, len(target))
         return lambda: [self._torch.broadcast_to(self._tensor(data).reshape(shape), target)]
 

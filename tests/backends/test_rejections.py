@@ -56,6 +56,7 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "attribute": gather(SQUARE, 0, batch_dims=3),
     },
     "onnxruntime": {
+        "target too large": broadcast(SQUARE, 5, 5),
         "sum of lengths": split(SQUARE, 1, 1),
         "axis of split": split(SQUARE, 1, 2, axis=2),
         "step 0": sliced(SQUARE, 0, 2, 0),
@@ -75,6 +76,7 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "step 0": sliced(SQUARE, 0, 2, 0),
         "type of step": changed(SLICED, step=np.array([-1.0])),
         "target too small": broadcast(SQUARE, 5),
+        "target of -2": broadcast(SQUARE, -2, 3),
         "type of target": changed(broadcast(SQUARE, 2, 3), target_shape=np.array([2.0, 3.0])),
         "axis of gather": gather(SQUARE, 0, axis=7),
         "axis of gather in batches": gather(SQUARE, 0, axis=7, batch_dims=1),
@@ -124,6 +126,8 @@ BY_ADAPTER: dict[str, dict[str, Call]] = {
     "openvino": {"missing input": changed(SLICED, stop=None)},
     "onnxruntime": {
         "missing input": changed(SLICED, stop=None),
+        "target stretched": broadcast(SQUARE, 1, 3),
+        "target with fewer dimensions": broadcast(SQUARE[:1], 3),
         "negative Axis": dml([2, 1], [2, 2], axis=-1),
         "negative size": dml([2, 1], [2, -1]),
         "size past 64 bits": dml([2, 1], [2, 1 << 64]),
@@ -131,6 +135,7 @@ BY_ADAPTER: dict[str, dict[str, Call]] = {
     },
     "torch": {
         **READ_ON_THE_HOST,
+        "target of -1": broadcast(SQUARE, -1, 3),
         "axes_mapping out of range": changed(
             broadcast(SQUARE, 2, 3), axes_mapping=listed(0, 7), mode="explicit"
         ),
