@@ -10,7 +10,7 @@ import numpy as np
 
 from opcert.generator.arrays.element_types import Array
 from opcert.generator.backends.array_adapter import ArrayAdapter, Compute
-from opcert.generator.backends.composition import batches, runtime
+from opcert.generator.backends.composition import are_integers, batches, runtime
 from opcert.generator.backends.options import CACHE, check
 
 # JAX compiles for every shape and keeps it, 3 MB each, so it has to be dropped at times: before a
@@ -109,6 +109,8 @@ class Jax(ArrayAdapter):
     def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         if axes is None:
             return lambda: [self._numpy.broadcast_to(self._tensor(data), target)]
+        if are_integers(axes) and axes != sorted(axes):
+            raise ValueError(f"axes {axes} are not in rising order; JAX would transpose data")
         return lambda: [self._lax.broadcast_in_dim(self._tensor(data), target, axes)]
 
     def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:

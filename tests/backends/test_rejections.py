@@ -140,7 +140,12 @@ BY_ADAPTER: dict[str, dict[str, Call]] = {
             broadcast(SQUARE, 2, 3), axes_mapping=listed(0, 7), mode="explicit"
         ),
     },
-    "jax": READ_ON_THE_HOST,
+    "jax": {
+        **READ_ON_THE_HOST,
+        "axes_mapping not sorted": changed(
+            broadcast(SQUARE, 2, 2, 3), axes_mapping=listed(2, 0), mode="explicit"
+        ),
+    },
     "array-api": {
         **READ_ON_THE_HOST,
         "sum of lengths": split(SQUARE, 1, 1),
