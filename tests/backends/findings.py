@@ -133,7 +133,7 @@ def openvino_calls(
     inputs, parameters = [], []
     for position, array in enumerate(calls[0]):
         if position in constants:
-            inputs.append(opset8.constant(array))
+            inputs.append(ov.op.Constant(ov.Tensor(array), shared_memory=False))
             continue
         any_size = not static and position not in known
         shape = ov.PartialShape([-1] * array.ndim if any_size else list(array.shape))
@@ -639,6 +639,78 @@ def openvino_constants() -> Any:
         openvino_calls(opset8.slice, (data, *ends), constants=[0])[0][0].item()
         for data in (np.array([2.0**-149], np.float32), np.array([2**31 + 1], np.uint32))
     ]
+
+
+@finding(
+    "openvino Broadcast-1 replicate",
+    where="indices=constant",
+    call="data i16[], target i64[0]",
+    expected="data",
+    got="SIGSEGV",
+    right=7,
+    wrong="SIGSEGV",
+)
+def openvino_constant_empty_target() -> Any:
+    import numpy as np
+    from openvino import opset1
+
+    call = np.array(7, np.int16), np.zeros(0, np.int64)
+    ((output,),) = openvino_calls(opset1.broadcast, call, constants=[1])
+    return output.tolist()
+
+
+@finding(
+    "openvino Broadcast-1 numpy-compatible",
+    where="indices=constant",
+    call="target [2, 3], data i64[3], then i64[4], then i64[3]",
+    expected="two rows of three, rejected, two rows of three",
+    got="two rows of three, rejected twice",
+    right=["outputs", REJECTED, "outputs"],
+    wrong=["outputs", REJECTED, REJECTED],
+)
+def openvino_rejected_behind_a_rejection() -> Any:
+    import numpy as np
+    from openvino import opset1
+
+    calls = [(np.arange(n), np.array([2, 3])) for n in (3, 4, 3)]
+    results = openvino_calls(opset1.broadcast, *calls, constants=[1])
+    return [each if each == REJECTED else "outputs" for each in results]
+
+
+@finding(
+    "openvino VariadicSplit-1 lengths-type",
+    where="indices=constant",
+    call="data i32[5], lengths f32 [2, 3], as for an axis f64 0",
+    expected="rejected",
+    got="[2, 3]",
+    right=REJECTED,
+    wrong=[2, 3],
+)
+def openvino_constant_lengths_type() -> Any:
+    import numpy as np
+    from openvino import opset8
+
+    call = np.arange(5, dtype=np.int32), np.array(0), np.array([2.0, 3.0], np.float32)
+    (result,) = openvino_calls(opset8.variadic_split, call, constants=[1, 2])
+    return result if result == REJECTED else [part.size for part in result]
+
+
+@finding(
+    "openvino VariadicSplit-1 lengths-leave-rest",
+    where="indices=constant",
+    call="data i32[5], lengths [6, -1]",
+    expected="rejected",
+    got="[6, 0]: memory outside data",
+    right=REJECTED,
+    wrong=ANYTHING_ELSE,
+)
+def openvino_constant_lengths_beyond() -> Any:
+    import numpy as np
+    from openvino import opset8
+
+    call = np.arange(5, dtype=np.int32), np.array(0), np.array([6, -1])
+    (result,) = openvino_calls(opset8.variadic_split, call, constants=[1, 2])
+    return result if result == REJECTED else [part.size for part in result]
 
 
 @finding(
