@@ -714,6 +714,43 @@ def openvino_constant_lengths_beyond() -> Any:
 
 
 @finding(
+    "openvino Broadcast-1 target-not-negative",
+    where="static, indices=constant",
+    call="data i64[3, 1], target [3, -2]",
+    expected="rejected",
+    got="SIGSEGV",
+    right=REJECTED,
+    wrong="SIGSEGV",
+)
+def openvino_constant_negative_target() -> Any:
+    import numpy as np
+    from openvino import opset1
+
+    call = np.arange(3).reshape(3, 1), np.array([3, -2])
+    (result,) = openvino_calls(opset1.broadcast, call, static=True, constants=[1])
+    return result if result == REJECTED else "accepted"
+
+
+@finding(
+    "openvino Slice-8 backwards",
+    where="indices=constant",
+    call="data u16[256], start 0, stop -2^40, step -2^32 - 1",
+    expected="[data[0]]",
+    got="SIGFPE",
+    right=[0],
+    wrong="SIGFPE",
+)
+def openvino_constant_wide_step() -> Any:
+    import numpy as np
+    from openvino import opset8
+
+    ends = [np.array([value]) for value in (0, -(2**40), -(2**32) - 1)]
+    call = np.arange(256, dtype=np.uint16), *ends
+    ((output,),) = openvino_calls(opset8.slice, call, constants=[1, 2, 3])
+    return output.tolist()
+
+
+@finding(
     "onnxruntime Slice-8 clamp-below",
     call="data f32[3], start -4, stop -5, step -1",
     expected="empty",
