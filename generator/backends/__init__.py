@@ -50,8 +50,31 @@ class Backend(Protocol):
 
         Raises:
             NotImplementedError: the operator, a type or the like is not supported.
-            Exception: the call breaks a rule of the operator.
+            Exception: the call breaks a rule of the operator. The runtime counts as the one that
+                rejects it, but where the exception has an attribute `rejected_by` that is
+                "adapter", as `AdapterRejection` has.
         """
+
+
+class AdapterRejection(ValueError):
+    """Raised where the adapter, and not the runtime, finds that a call breaks a rule.
+
+    It says nothing about the runtime. Whoever runs a backend looks at `rejected_by` alone, so that
+    a backend without an import from opcert can mark its own exceptions alike.
+    """
+
+    rejected_by = "adapter"
+
+
+@contextmanager
+def on_the_host() -> Iterator[None]:
+    """Attribute to the adapter what its own code raises: a call of no runtime belongs in here."""
+    try:
+        yield
+    except (AdapterRejection, NotImplementedError):
+        raise
+    except Exception as error:
+        raise AdapterRejection(f"{type(error).__name__}: {error}") from error
 
 
 def load(name: str, /, **options: Any) -> Backend:

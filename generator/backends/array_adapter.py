@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from opcert.generator.arrays.element_types import Array
+from opcert.generator.backends import on_the_host
 from opcert.generator.backends.composition import (
     as_described,
     described_lengths,
@@ -16,13 +17,16 @@ from opcert.generator.backends.composition import (
     with_rest,
 )
 
-Make: TypeAlias = Callable[..., list[Array]]
+# What the library is to compute of a call that was read.
+Compute: TypeAlias = Callable[[], Sequence[Any]]
 
 
 class ArrayAdapter(ABC):
     """Runs operators by the functions of a library for tensors, which a subclass names.
 
-    An input goes to the library's device once; an output comes back from it once.
+    A call has two stages, so that it is plain who rejects it: the host reads the arguments and
+    prepares a computation, which the library then makes. An input goes to the library's device
+    once; an output comes back from it once.
     """
 
     name: str
@@ -34,14 +38,21 @@ class ArrayAdapter(ABC):
 
         Raises:
             NotImplementedError: the operator is none of these, or the library lacks a type.
-            Exception: the call breaks a rule, as the library or what it never sees has it.
+            AdapterRejection: the call breaks a rule that the library never gets to judge.
+            Exception: the library rejects the call.
         """
         if operator not in self._operators:
             raise NotImplementedError(f"{self.name}: {operator}")
-        return self._operators[operator](**inputs, **attributes)
+        with on_the_host():
+            compute = self._operators[operator](**inputs, **attributes)
+        outputs = [self._array(tensor) for tensor in compute()]
+        if "OutputTensors" in attributes:
+            with on_the_host():
+                return as_described(outputs, attributes["OutputTensors"])
+        return outputs
 
     @cached_property
-    def _operators(self) -> Mapping[str, Make]:
+    def _operators(self) -> Mapping[str, Callable[..., Compute]]:
         return {
             "openvino/VariadicSplit-1": self._variadic_split,
             "openvino/Slice-8": self._slice,
@@ -50,16 +61,14 @@ class ArrayAdapter(ABC):
             "directml/DML_OPERATOR_SPLIT": self._dml_split,
         }
 
-    def _variadic_split(self, data: Array, axis: Array, split_lengths: Array) -> list[Array]:
+    def _variadic_split(self, data: Array, axis: Array, split_lengths: Array) -> Compute:
         where = number(axis)
-        lengths = with_rest(numbers(split_lengths), data.shape, where)
-        return self._arrays(self._parts(self._tensor(data), lengths, where))
+        return self._parts(data, with_rest(numbers(split_lengths), data.shape, where), where)
 
     def _slice(
         self, data: Array, start: Array, stop: Array, step: Array, axes: Array | None = None
-    ) -> list[Array]:
-        slices = region(data.ndim, start, stop, step, axes)
-        return self._arrays([self._region(self._tensor(data), slices)])
+    ) -> Compute:
+        return self._region(data, region(data.ndim, start, stop, step, axes))
 
     def _broadcast(
         self,
@@ -67,12 +76,12 @@ class ArrayAdapter(ABC):
         target_shape: Array,
         axes_mapping: Array | None = None,
         mode: str = "numpy",
-    ) -> list[Array]:
+    ) -> Compute:
         axes, target = mapping(mode, axes_mapping), numbers(target_shape)
-        return self._arrays([self._stretched(self._tensor(data), target, axes)])
+        return self._stretched(data, target, axes)
 
-    def _gather(self, data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> list[Array]:
-        return self._arrays([self._picked(data, indices, number(axis), batch_dims)])
+    def _gather(self, data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> Compute:
+        return self._picked(data, indices, number(axis), batch_dims)
 
     def _dml_split(
         self,
@@ -80,34 +89,29 @@ class ArrayAdapter(ABC):
         OutputCount: int,  # noqa: N803
         OutputTensors: Sequence[Mapping[str, Any]],  # noqa: N803
         Axis: int,  # noqa: N803
-    ) -> list[Array]:
+    ) -> Compute:
         lengths = described_lengths(OutputCount, OutputTensors, Axis)
-        parts = self._parts(self._tensor(InputTensor), lengths, Axis)
-        return as_described(self._arrays(parts), OutputTensors)
-
-    def _arrays(self, tensors: Sequence[Any]) -> list[Array]:
-        return [self._array(each) for each in tensors]
-
-    @abstractmethod
-    def _tensor(self, array: Array) -> Any:
-        """Return a tensor of `array`, which may lie in memory in any way."""
+        return self._parts(InputTensor, lengths, Axis)
 
     @abstractmethod
     def _array(self, tensor: Any) -> Array:
-        """Return a copy of `tensor` on the host, in memory of its own."""
+        """Return what the library computed as an array of the caller's own."""
+
+    # What these raise is the adapter's rejection; what the function raises that they return is
+    # the library's.
 
     @abstractmethod
-    def _parts(self, tensor: Any, lengths: list[Any], axis: Any) -> Sequence[Any]:
-        """Return consecutive parts of `tensor` of those lengths along an axis."""
+    def _parts(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
+        """Prepare consecutive parts of `data`, of these lengths along the axis."""
 
     @abstractmethod
-    def _region(self, tensor: Any, slices: tuple[slice, ...]) -> Any:
-        """Return what the slices, one for each dimension, select."""
+    def _region(self, data: Array, slices: tuple[slice, ...]) -> Compute:
+        """Prepare the elements that a slice of each dimension selects."""
 
     @abstractmethod
-    def _stretched(self, tensor: Any, target: list[Any], axes: list[Any] | None) -> Any:
-        """Return `tensor` stretched to a target, whose `axes` are its own or aligned at the end."""
+    def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
+        """Prepare `data` in shape `target`, its axes being those of the output in `axes`."""
 
     @abstractmethod
-    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Any:
-        """Return a tensor of the slices of data that indices pick, zeros where they stray."""
+    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
+        """Prepare the slices of `data` that `indices` name, zeros for those out of range."""

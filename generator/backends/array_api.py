@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opcert.generator.arrays.element_types import Array, name_of
-from opcert.generator.backends.array_adapter import ArrayAdapter
-from opcert.generator.backends.composition import Picking, aligned, runtime
+from opcert.generator.backends.array_adapter import ArrayAdapter, Compute
+from opcert.generator.backends.composition import Picking, aligned, are_integers, runtime
 
 # The standard's real types; a namespace may have more, of which the standard promises nothing.
 TYPES = ["boolean", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
@@ -37,7 +37,8 @@ class ArrayApi(ArrayAdapter):
             "types": TYPES,
         },
         "openvino/Gather-8": {
-            "how": "composed: take by int64 indices, batches by reshape, zeros by where",
+            "how": "composed: take by int64 indices, which the host compares with the dimension, "
+            "batches by reshape, zeros by where",
             "types": TYPES,
         },
         "directml/DML_OPERATOR_SPLIT": {
@@ -65,45 +66,70 @@ class ArrayApi(ArrayAdapter):
         # CuPy's say how only by a method of their own.
         return np.array(tensor.get() if hasattr(tensor, "get") else tensor)
 
-    def _parts(self, tensor: Any, lengths: list[Any], axis: Any) -> list[Any]:
-        """Return consecutive parts of `tensor`, which the standard has no function for."""
-        where = range(tensor.ndim)[axis]
-        if any(index(length) < 0 for length in lengths) or sum(lengths) != tensor.shape[where]:
-            raise ValueError(f"lengths {lengths} of an axis of {tensor.shape[where]}")
-        before, behind = (slice(None),) * where, (slice(None),) * (tensor.ndim - where - 1)
-        bounds = pairwise(accumulate(lengths, initial=0))
-        return [tensor[(*before, slice(*ends), *behind)] for ends in bounds]
+    def _parts(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
+        # The standard has no function for consecutive parts, so nothing of it judges the lengths.
+        where = range(data.ndim)[axis]
+        if any(index(length) < 0 for length in lengths) or sum(lengths) != data.shape[where]:
+            raise ValueError(f"lengths {lengths} of an axis of {data.shape[where]}")
+        before, behind = (slice(None),) * where, (slice(None),) * (data.ndim - where - 1)
+        bounds = list(pairwise(accumulate(lengths, initial=0)))
 
-    def _region(self, tensor: Any, slices: tuple[slice, ...]) -> Any:
-        return tensor[tuple(_inside(*each) for each in zip(slices, tensor.shape, strict=True))]
+        def compute() -> list[Any]:
+            tensor = self._tensor(data)
+            return [tensor[(*before, slice(*ends), *behind)] for ends in bounds]
 
-    def _stretched(self, tensor: Any, target: list[Any], axes: list[Any] | None) -> Any:
-        if axes is not None:
-            tensor = self._xp.reshape(tensor, tuple(aligned(tensor.shape, axes, len(target))))
-        return self._xp.broadcast_to(tensor, tuple(target))
+        return compute
 
-    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Any:
+    def _region(self, data: Array, slices: tuple[slice, ...]) -> Compute:
+        inside = tuple(map(_inside, slices, data.shape))
+        return lambda: [self._tensor(data)[inside]]
+
+    def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         xp = self._xp
+        if axes is None:
+            return lambda: [xp.broadcast_to(self._tensor(data), tuple(target))]
+        shape = tuple(aligned(data.shape, axes, len(target)))
+        return lambda: [xp.broadcast_to(xp.reshape(self._tensor(data), shape), tuple(target))]
+
+    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
+        if name_of(indices.dtype) not in TYPES:
+            raise ValueError(f"indices of {indices.dtype}, which the standard does not have")
         picking = Picking(data, indices, axis, batch_dims)
-        tensor, wanted = self._tensor(data), self._tensor(picking.indices)
-        if 0 in (picking.extent, *picking.output):
-            return xp.zeros(picking.output, dtype=tensor.dtype)
-        inside = (wanted >= -picking.extent) & (wanted < picking.extent)
-        first = xp.reshape(xp.arange(picking.data[0], dtype=xp.int64), (-1, 1)) * picking.extent
-        zero = xp.zeros_like(wanted)
-        rows = xp.where(inside, wanted % picking.extent, zero) + first
-        # By batch and index first: (batches, extent, outer, inner).
-        apart = xp.permute_dims(xp.reshape(tensor, picking.data), (0, 2, 1, 3))
-        table = xp.reshape(apart, (-1, picking.data[1], picking.data[3]))
-        taken = xp.take(table, xp.reshape(rows, (-1,)), axis=0)
-        kept = xp.reshape(inside, (-1, 1, 1))
-        gathered = xp.where(kept, taken, xp.zeros_like(taken))
-        by_pick = xp.reshape(gathered, (*picking.picked, picking.data[1], picking.data[3]))
-        return xp.reshape(xp.permute_dims(by_pick, (0, 2, 1, 3)), picking.output)
+
+        def compute() -> list[Any]:
+            xp, tensor = self._xp, self._tensor(data)
+            if picking.table is None:
+                return [xp.reshape(self._taken(tensor, picking), picking.output)]
+            batches, outer, extent, inner = picking.table
+            apart = xp.permute_dims(xp.reshape(tensor, picking.table), (0, 2, 1, 3))
+            rows = self._taken(xp.reshape(apart, (batches * extent, outer, inner)), picking)
+            by_batch = xp.reshape(rows, (batches, picking.picks, outer, inner))
+            return [xp.reshape(xp.permute_dims(by_batch, (0, 2, 1, 3)), picking.output)]
+
+        return compute
+
+    def _taken(self, tensor: Any, picking: Picking) -> Any:
+        """Return slices of `tensor` along an axis, zeros where an index is out of range."""
+        xp, any_inside = self._xp, bool(picking.inside.any())
+        # Of a dimension without elements nothing can be taken; axis and type are judged so too.
+        rows = self._tensor(picking.rows if any_inside else picking.rows[:0])
+        taken = xp.take(tensor, rows, axis=picking.axis)
+        if not any_inside:
+            shape = list(tensor.shape)
+            shape[picking.axis] = len(picking.rows)
+            return xp.zeros(tuple(shape), dtype=tensor.dtype)
+        inside = self._tensor(picking.inside.reshape(-1, *[1] * picking.behind))
+        return xp.where(inside, taken, xp.zeros_like(taken))
 
 
 def _inside(each: slice, extent: int) -> slice:
-    """Return the slice of the same elements as those of `each`, with bounds in the dimension."""
+    """Return the slice of the same elements as those of `each`, with bounds in the dimension.
+
+    Bounds that are no integers, and a step of 0, are for the namespace to reject.
+    """
+    ends = each.start, each.stop, each.step
+    if ends == (None, None, None) or not are_integers(ends) or not each.step:
+        return each
     picked = range(extent)[each]
     if not picked:
         return slice(0, 0)

@@ -12,8 +12,8 @@ HOWS: Mapping[str, Mapping[str, str]] = {
     "onnxruntime": {
         "openvino/VariadicSplit-1": "composed: Split; the host works out a length of -1",
         "openvino/Slice-8": "native",
-        "openvino/Broadcast-1": "composed: Expand, which stretches the target too",
-        "openvino/Gather-8": "composed: Gather, which has no batches and no zeros for strays",
+        "openvino/Broadcast-1": "composed: Expand; the host sees to it that no target is stretched",
+        "openvino/Gather-8": "composed: Gather, without batches and indices out of range",
         "directml/DML_OPERATOR_SPLIT": "composed: Split, in a model of the described shapes",
     },
 }

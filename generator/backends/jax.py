@@ -1,22 +1,50 @@
 """JAX as a backend, with 64-bit types and without a jit of its own."""
 
+from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends.array_adapter import ArrayAdapter
-from opcert.generator.backends.composition import batches, runtime
+from opcert.generator.backends.array_adapter import ArrayAdapter, Compute
+from opcert.generator.backends.composition import are_integers, batches, runtime
 from opcert.generator.backends.options import CACHE, check
 
-# JAX compiles for every shape and keeps it, 3 MB each; past so many calls that is dropped.
-KEPT_CALLS = 300
+# JAX compiles for every shape and keeps it, 3 MB each, so it has to be dropped at times: before a
+# call that is like none of the last few. Thus a valid call and the invalid ones beside it, which
+# differ from it in one argument, always share a cache, and no other call has a part in it: a case
+# that is run alone finds what it finds in a whole run.
+LAST_CALLS = 8
 REUSE = {
-    "on": f"what JAX compiles and caches, dropped every {KEPT_CALLS} calls",
+    "on": "what JAX compiles and caches, dropped before a call that has, by types and shapes, "
+    f"neither the first input of one of the last {LAST_CALLS} nor all but one of its arguments",
     "off": "nothing: what JAX compiles and caches is dropped before each call",
 }
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """What JAX compiles for: types and shapes of inputs, and attributes; `first` is an input."""
+
+    operator: str
+    first: tuple[str, Any]
+    arguments: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> "_Signature":
+        forms = {name: (array.dtype, array.shape) for name, array in inputs.items()}
+        return cls(operator, next(iter(forms.items()), ("", None)), {**forms, **attributes})
+
+    def is_like(self, other: "_Signature") -> bool:
+        names = {*self.arguments, *other.arguments}
+        differing = [n for n in names if self.arguments.get(n) != other.arguments.get(n)]
+        alike = self.first == other.first or len(differing) < 2
+        return self.operator == other.operator and alike
 
 
 class Jax(ArrayAdapter):
@@ -43,20 +71,21 @@ class Jax(ArrayAdapter):
     def __init__(self, cache: str = "on") -> None:
         check(CACHE, cache=cache)
         self.reuse = REUSE[cache]
-        self._kept_calls = KEPT_CALLS if cache == "on" else 1
+        self._last: deque[_Signature] = deque(maxlen=LAST_CALLS if cache == "on" else 0)
         self._jax: Any = runtime("jax", "jax", "jax")
         self._numpy: Any = runtime("jax.numpy", "jax", "jax")
         self._lax: Any = self._jax.lax
-        self._calls = 0
         self.version = f"{self._jax.__version__} on {self._jax.default_backend()}"
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> list[Array]:
         """Compute `operator` with JAX."""
-        self._calls += 1
-        if self._calls % self._kept_calls == 0:
+        signature = _Signature.of(operator, inputs, attributes)
+        if not any(signature.is_like(other) for other in self._last):
             self._jax.clear_caches()
+            self._last.clear()
+        self._last.append(signature)
         with self._jax.enable_x64(True):
             return super().run(operator, inputs, attributes)
 
@@ -71,22 +100,28 @@ class Jax(ArrayAdapter):
     def _array(self, tensor: Any) -> Array:
         return np.array(tensor, copy=True)
 
-    def _parts(self, tensor: Any, lengths: list[Any], axis: Any) -> Any:
-        return self._lax.split(tensor, lengths, axis)
+    def _parts(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
+        return lambda: self._lax.split(self._tensor(data), lengths, axis)
 
-    def _region(self, tensor: Any, slices: tuple[slice, ...]) -> Any:
-        return tensor[slices]
+    def _region(self, data: Array, slices: tuple[slice, ...]) -> Compute:
+        return lambda: [self._tensor(data)[slices]]
 
-    def _stretched(self, tensor: Any, target: list[Any], axes: list[Any] | None) -> Any:
+    def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         if axes is None:
-            return self._numpy.broadcast_to(tensor, target)
-        return self._lax.broadcast_in_dim(tensor, target, axes)
+            return lambda: [self._numpy.broadcast_to(self._tensor(data), target)]
+        if are_integers(axes) and axes != sorted(axes):
+            raise ValueError(f"axes {axes} are not in rising order; JAX would transpose data")
+        return lambda: [self._lax.broadcast_in_dim(self._tensor(data), target, axes)]
 
-    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Any:
-        take = partial(self._numpy.take, axis=axis, mode="fill", fill_value=0)
-        count = batches(data, indices, axis, batch_dims) if batch_dims else 0
-        if count:
-            take = partial(take, axis=range(data.ndim)[axis] - count)
-        for _ in range(count):
-            take = self._jax.vmap(take)
-        return take(self._tensor(data), self._tensor(indices))
+    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
+        count = batches(data, indices, axis, batch_dims)
+        # Behind the batches, which jax.vmap takes off, the axis comes so much earlier.
+        where = range(data.ndim)[axis] - count if count else axis
+
+        def compute() -> list[Any]:
+            take = partial(self._numpy.take, axis=where, mode="fill", fill_value=0)
+            for _ in range(count):
+                take = self._jax.vmap(take)
+            return [take(self._tensor(data), self._tensor(indices))]
+
+        return compute

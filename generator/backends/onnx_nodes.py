@@ -64,10 +64,11 @@ def slice_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
 
 
 def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Expand, which stretches both ways and has no mode.
+    """Return Expand, which has no mode.
 
     Raises:
         NotImplementedError: the mode is explicit.
+        ValueError: Expand, which stretches both ways, would stretch the target.
     """
     data, target = _required(inputs, "data", "target_shape")
     given = dict(attributes)
@@ -75,23 +76,39 @@ def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
         given.pop("mode", None)
     elif given["mode"] == "explicit":
         raise NotImplementedError("Expand aligns axes at the end only")
+    sizes = target.tolist() if target.ndim == 1 and target.dtype.kind in "iu" else data.shape
+    aligned = zip(reversed(data.shape), reversed(sizes), strict=False)
+    if data.ndim > len(sizes) or any(size == 1 < extent for extent, size in aligned):
+        raise ValueError(f"data of shape {data.shape} would stretch the target {sizes}")
     rest = {name: array for name, array in inputs.items() if name == "axes_mapping"}
     return _call("Expand", {"data": data, "target_shape": target, **rest}, given)
 
 
 def gather_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Gather with the axis as an attribute; `batch_dims`, which it lacks, is passed on."""
+    """Return Gather with the axis as an attribute; `batch_dims`, which it lacks, is passed on.
+
+    There are no batches where it is 0, or the negated rank of indices.
+    """
     data, indices, axis = _required(inputs, "data", "indices", "axis")
     given = {"axis": _number(axis), **attributes}
-    if given.get("batch_dims") == 0:
+    none = (0, -indices.ndim) if indices.ndim <= data.ndim else (0,)
+    if given.get("batch_dims") in none:
         del given["batch_dims"]
     return _call("Gather", {"data": data, "indices": indices}, given)
 
 
 def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Split with the outputs' descriptors as what the model declares of its outputs."""
+    """Return Split with the outputs' descriptors as what the model declares of its outputs.
+
+    Raises:
+        ValueError: a number has a sign, which a field of DirectML's cannot have.
+    """
     (tensor,) = _required(inputs, "InputTensor")
     axis, tensors = attributes["Axis"], attributes["OutputTensors"]
+    # A model means something else by these: an axis from the end, a size that is not known.
+    for what, value in [("Axis", axis), *(("Sizes", n) for each in tensors for n in each["Sizes"])]:
+        if value < 0:
+            raise ValueError(f"{what}: found {value}; expected a number without a sign")
     outputs = tuple(
         (DATA_TYPES.get(each["DataType"], TensorProto.UNDEFINED), tuple(each["Sizes"]))
         for each in tensors
@@ -167,7 +184,7 @@ def _required(inputs: Inputs, *names: str) -> list[Array]:
 
 def _number(array: Array) -> Any:
     """Return what an attribute takes of an input: a number, or as many as there are."""
-    return array.item() if array.shape in ((), (1,)) else array.tolist()
+    return array.item() if array.shape in ((), (1,)) else array.ravel().tolist()
 
 
 def _without_rest(data: Array, axis: Any, lengths: Array) -> Array:

@@ -7,14 +7,17 @@ from typing import Any, ClassVar
 import openvino
 
 from opcert.generator.arrays.element_types import Array
+from opcert.generator.backends import on_the_host
 from opcert.generator.backends.hows import HOWS
 from opcert.generator.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
 from opcert.generator.backends.openvino_tensors import array_of, tensor_of
 from opcert.generator.backends.options import CACHE, check
 from opcert.generator.backends.plain_calls import types_taken
 
-# How many compiled models are kept.
-KEPT = 256
+# How many compiled models are kept: few, so that a call meets what those just before it have made,
+# as in a run of its case alone, whatever came long before. A valid call and the invalid ones beside
+# it are not parted.
+KEPT = 8
 CHOICES = {
     "feed": ("dynamic", "static", "constant"),
     "indices": ("parameter", "constant"),
@@ -71,9 +74,11 @@ class OpenVino:
 
         Raises:
             NotImplementedError: the operator is none of OpenVINO's, or a type is not.
+            AdapterRejection: an input is left out that a node cannot be made without.
             Exception: OpenVINO rejects the call.
         """
-        plan = self._feeding.plan(operator, inputs, attributes)
+        with on_the_host():
+            plan = self._feeding.plan(operator, inputs, attributes)
         request = self._request(plan)
         for position, name in enumerate(plan.parameters):
             request.set_input_tensor(position, tensor_of(inputs[name]))

@@ -3,8 +3,8 @@
 from typing import Any, ClassVar
 
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, name_of
-from opcert.generator.backends.array_adapter import ArrayAdapter
-from opcert.generator.backends.composition import Picking, aligned, runtime
+from opcert.generator.backends.array_adapter import ArrayAdapter, Compute
+from opcert.generator.backends.composition import Picking, aligned, are_integers, runtime
 
 # What PyTorch calls the element types that it computes with.
 TYPES = {
@@ -26,6 +26,7 @@ TYPES = {
 }
 # Those that NumPy has no name for pass to and from it as bits.
 AS_BITS = {"bf16": "uint16", "f8e4m3": "uint8", "f8e5m2": "uint8"}
+SELECTED_AS = {"u16": "int16", "u32": "int32", "u64": "int64"}
 
 
 class Torch(ArrayAdapter):
@@ -48,7 +49,8 @@ class Torch(ArrayAdapter):
             "types": list(TYPES),
         },
         "openvino/Gather-8": {
-            "how": "composed: indexing by int64 tensors, batches by reshape, zeros by torch.where",
+            "how": "composed: torch.index_select by int64 indices, which the host compares with "
+            "the dimension, batches by reshape, zeros by torch.where",
             "types": list(TYPES),
         },
         "directml/DML_OPERATOR_SPLIT": {
@@ -84,38 +86,60 @@ class Torch(ArrayAdapter):
         array: Array = bits.numpy()
         return array.view(ELEMENT_TYPES[name])
 
-    def _parts(self, tensor: Any, lengths: list[Any], axis: Any) -> Any:
-        return self._torch.split(tensor, lengths, axis)
+    def _parts(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
+        return lambda: self._torch.split(self._tensor(data), lengths, axis)
 
-    def _region(self, tensor: Any, slices: tuple[slice, ...]) -> Any:
+    def _region(self, data: Array, slices: tuple[slice, ...]) -> Compute:
         # PyTorch steps forwards only, so the same elements are taken in order and then turned.
         turned = [axis for axis, each in enumerate(slices) if _is_backwards(each)]
         ahead = tuple(
-            _forwards(each, tensor.shape[axis]) if axis in turned else each
+            _forwards(each, data.shape[axis]) if axis in turned else each
             for axis, each in enumerate(slices)
         )
-        found = tensor[ahead]
-        return self._flipped(found, turned) if turned else found
 
-    def _stretched(self, tensor: Any, target: list[Any], axes: list[Any] | None) -> Any:
-        if axes is not None:
-            tensor = tensor.reshape(aligned(tensor.shape, axes, len(target)))
-        return self._torch.broadcast_to(tensor, target)
+        def compute() -> list[Any]:
+            region = self._tensor(data)[ahead]
+            return [self._flipped(region, turned) if turned else region]
 
-    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Any:
-        torch = self._torch
+        return compute
+
+    def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
+        if -1 in target:
+            raise ValueError(f"target {target}; PyTorch keeps the size of data for a -1")
+        shape = data.shape if axes is None else aligned(data.shape, axes, len(target))
+        return lambda: [self._torch.broadcast_to(self._tensor(data).reshape(shape), target)]
+
+    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
         picking = Picking(data, indices, axis, batch_dims)
-        tensor, index = self._tensor(data), self._tensor(picking.indices)
-        if 0 in (picking.extent, *picking.output):
-            return tensor.new_zeros(picking.output)
-        inside = (index >= -picking.extent) & (index < picking.extent)
-        picked = torch.where(inside, index, 0)
-        rows = torch.arange(len(index), device=self._device)[:, None]
-        # By batch and index first: (batches, picks, outer, inner).
-        slices = tensor.reshape(picking.data).transpose(1, 2)[rows, picked]
+
+        def compute() -> list[Any]:
+            tensor = self._tensor(data)
+            if picking.table is None:
+                return [self._taken(tensor, picking).reshape(picking.output)]
+            batches, outer, extent, inner = picking.table
+            apart = tensor.reshape(picking.table).transpose(1, 2)
+            rows = self._taken(apart.reshape(batches * extent, outer, inner), picking)
+            by_batch = rows.reshape(batches, picking.picks, outer, inner)
+            return [by_batch.transpose(1, 2).reshape(picking.output)]
+
+        return compute
+
+    def _taken(self, tensor: Any, picking: Picking) -> Any:
+        """Return slices of `tensor` along an axis, zeros where an index is out of range."""
+        torch, any_inside = self._torch, bool(picking.inside.any())
+        # PyTorch does not select of every type, so what is selected of these is bits.
+        given, bits = tensor.dtype, SELECTED_AS.get(self._names[tensor.dtype])
+        tensor = tensor.view(getattr(torch, bits)) if bits else tensor
+        # Of a dimension without elements nothing can be selected; axis and type are judged so too.
+        rows = self._tensor(picking.rows if any_inside else picking.rows[:0])
+        taken = torch.index_select(tensor, picking.axis, rows)
+        if not any_inside:
+            shape = list(tensor.shape)
+            shape[picking.axis] = len(picking.rows)
+            return tensor.new_zeros(shape).view(given)
+        inside = self._tensor(picking.inside).reshape(-1, *[1] * picking.behind)
         zero = torch.zeros((), dtype=tensor.dtype, device=self._device)
-        gathered = torch.where(inside[:, :, None, None], slices, zero)
-        return gathered.transpose(1, 2).reshape(picking.output)
+        return torch.where(inside, taken, zero).view(given)
 
     def _flipped(self, tensor: Any, axes: list[int]) -> Any:
         # PyTorch does not flip every type, so what is flipped is bits.
@@ -125,7 +149,10 @@ class Torch(ArrayAdapter):
 
 
 def _is_backwards(each: slice) -> bool:
-    return each.step is not None and each.step < 0
+    # Bounds and steps that are no integers are for PyTorch to reject.
+    return (
+        each.step is not None and are_integers([each.start, each.stop, each.step]) and each.step < 0
+    )
 
 
 def _forwards(each: slice, extent: int) -> slice:
@@ -133,4 +160,7 @@ def _forwards(each: slice, extent: int) -> slice:
     picked = range(extent)[each]
     if not picked:
         return slice(0, 0)
-    return slice(picked[-1], picked[0] + 1, -picked.step)
+    # The step of a single element goes nowhere, and may be the least integer, whose negative
+    # PyTorch has no integer for.
+    step = -picked.step if len(picked) > 1 else 1
+    return slice(picked[-1], picked[0] + 1, step)

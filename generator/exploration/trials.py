@@ -86,6 +86,10 @@ class _About:
     def index_types(self) -> frozenset[str]:
         return frozenset(self._types[1:])
 
+    @property
+    def input_types(self) -> Mapping[str, str]:
+        return dict(zip(self.step.inputs, self._types, strict=True))
+
 
 class Trials:
     """Draws trials of one operator.

@@ -92,14 +92,26 @@ def _scope_mistakes(
 ) -> Iterator[tuple[SpecPath, str]]:
     """Yield what the scope of an operator names that there is not, and where."""
     types = list(ELEMENT_TYPES)
-    parts = [
-        ("types", "type", scope.types or [], types),
-        ("index_types", "type", scope.index_types or [], types),
+    parts: list[tuple[SpecPath, str, list[str], list[str]]] = [
+        (("types",), "type", scope.types or [], types),
+        (("index_types",), "type", scope.index_types or [], types),
+    ]
+    parts += [
+        (("input_types", key), "type", found, types) for key, found in scope.input_types.items()
     ]
     if name in suite.operators:
-        known = sorted(suite.operators[name].exclusions)
-        parts.append(("excluded", f"rule or level of {name}", scope.excluded, known))
-    for key, what, found, known in parts:
+        operator = suite.operators[name]
+        known = sorted(operator.exclusions)
+        parts.append((("excluded",), f"rule or level of {name}", scope.excluded, known))
+        parts += [
+            (("same_types", i), f"input of {name}", group, operator.input_names)
+            for i, group in enumerate(scope.same_types)
+        ]
+        for key in scope.input_types:
+            if key not in operator.input_names:
+                near = did_you_mean(key, operator.input_names)
+                yield ("input_types", key), f"unknown input of {name} '{key}'{near}"
+    for place, what, found, known in parts:
         for i, each in enumerate(found):
             if each not in known:
-                yield (key, i), f"unknown {what} '{each}'{did_you_mean(each, known)}"
+                yield (*place, i), f"unknown {what} '{each}'{did_you_mean(each, known)}"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
@@ -28,22 +29,36 @@ _AsList = BeforeValidator(_listed)
 class OperatorScope(BaseModel):
     """Which calls of one operator are meant; a part that is left out is meant whole.
 
-    `types` and `ranks` are those of the first input, `index_types` those of the others. `excluded`
-    lists rules and `factor=level`s.
+    `types` and `ranks` are those of the first input, `index_types` those of the others together,
+    `input_types` those of inputs by name. Of the inputs in each list of `same_types`, those that
+    are given share one type. `excluded` lists rules and `factor=level`s.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     types: Annotated[list[str] | None, _AsList] = None
     index_types: Annotated[list[str] | None, _AsList] = None
+    input_types: dict[str, Annotated[list[str], _AsList]] = {}
+    same_types: Annotated[list[Annotated[list[str], _AsList]], _AsList] = []
     ranks: Annotated[list[int] | None, _AsList] = None
     excluded: Annotated[list[str], _AsList] = []
+
+    @property
+    def named_inputs(self) -> list[str]:
+        """The inputs that it names."""
+        return [*self.input_types, *chain.from_iterable(self.same_types)]
 
     def why_left_out(self, case: "About") -> str | None:
         """Return what of the scope leaves `case` out, or None where nothing does."""
         out: dict[str, Iterable[Any]] = {
             "types": _beyond({case.type}, self.types),
             "index_types": _beyond(case.index_types, self.index_types),
+            "input_types": [
+                f"{name} {case.input_types[name]}"
+                for name, types in self.input_types.items()
+                if name in case.input_types and case.input_types[name] not in types
+            ],
+            "same_types": [mixed for group in self.same_types if (mixed := _mixed(group, case))],
             "ranks": _beyond({case.rank}, self.ranks),
             "excluded": sorted(excludable(case).intersection(self.excluded)),
         }
@@ -71,6 +86,10 @@ class About(Protocol):
     @property
     def index_types(self) -> frozenset[str]:
         """The element types of the inputs behind the first."""
+
+    @property
+    def input_types(self) -> Mapping[str, str]:
+        """The element type of each input by name."""
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -110,6 +129,13 @@ def excludable(case: About) -> set[str]:
     return {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
 
 
+def _mixed(group: Iterable[str], case: About) -> str:
+    """Return the types of a group of inputs where they differ, or nothing."""
+    types = {name: case.input_types[name] for name in group if name in case.input_types}
+    alike = len(set(types.values())) < 2
+    return "" if alike else ", ".join(f"{name} {of}" for name, of in types.items())
+
+
 def _beyond(found: Iterable[Any], declared: Iterable[Any] | None) -> list[Any]:
     return [] if declared is None else sorted(set(found).difference(declared))
 
@@ -125,8 +151,10 @@ def support_of(backend: object, suite: Suite) -> Support:
         raise BackendError(f"support: unknown operator '{name}'; did you mean '{meant}'?")
     for name, support in (found.declared or {}).items():
         if name in suite.operators:
-            known = sorted(suite.operators[name].exclusions)
+            operator = suite.operators[name]
+            known = sorted(operator.exclusions)
             _check_names(f"rule or level of {name}", support.excluded, known)
+            _check_names(f"input of {name}", support.named_inputs, operator.input_names)
     return found
 
 
@@ -173,7 +201,7 @@ def declared_support(backend: object) -> Support:
             raise BackendError(f"support: {said(error)}; expected a mapping by operator") from None
     _check_writable(Support(checked))
     for name, support in checked.items():
-        for types in (support.types, support.index_types):
+        for types in (support.types, support.index_types, *support.input_types.values()):
             _check_names(f"type of {name}", types or (), list(ELEMENT_TYPES))
     return Support(checked)
 

@@ -98,6 +98,11 @@ class IndexedCase(Record):
         """The element types of the inputs behind the first."""
         return frozenset([each.type for each in self.inputs.values()][1:])
 
+    @property
+    def input_types(self) -> Mapping[str, str]:
+        """The element type of each input by name."""
+        return {name: each.type for name, each in self.inputs.items()}
+
 
 class Index(Record):
     """The cases of one operator and the pack that holds their arrays."""

@@ -53,6 +53,11 @@ class OperatorSuite:
         pairs = (pair for case in self.index.cases for pair in case.levels.items())
         return frozenset(rules.union(f"{factor}={level}" for factor, level in pairs))
 
+    @cached_property
+    def input_names(self) -> list[str]:
+        """The inputs that any case gives."""
+        return list(dict.fromkeys(name for case in self.index.cases for name in case.inputs))
+
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return fresh, writeable arrays, laid out, by name in the spec's order."""
         return {

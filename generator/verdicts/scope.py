@@ -30,8 +30,9 @@ class Scope:
         if declared is not None and case.rule in declared.excluded:
             return "unsupported", f"declared: excluded, {case.rule}"
         # Otherwise a negative case is in scope with its baseline: its own type or rank may be what
-        # breaks the rule.
-        case = case if case.twin is None else operator.cases[case.twin]
+        # breaks the rule. A valid neighbour is in scope by itself.
+        if case.expects == "rejection" and case.twin is not None:
+            case = operator.cases[case.twin]
         level = self.feature_level
         if level and operator.index.feature_levels and level not in case.feature_levels:
             return "out-of-claim", f"not in feature level {level}"

@@ -5,10 +5,10 @@ import pytest
 
 from opcert.generator import certify
 from opcert.generator.arrays.layouts import LAYOUTS, Layout
-from opcert.generator.backends import jax as adapter
 from opcert.generator.backends import load, reuse_of
 from opcert.generator.errors import BackendError
 from tests.backends.bits import moved, same
+from tests.backends.calls import SQUARE, Call, outcome, sliced, split
 
 jax = pytest.importorskip("jax", reason="needs the extra jax", exc_type=ImportError)
 
@@ -41,13 +41,42 @@ def test_an_unknown_operator_is_declined() -> None:
         load("jax").run("vendor/Unknown-1", {}, {})
 
 
-def test_what_was_compiled_is_dropped_regularly(monkeypatch: pytest.MonkeyPatch) -> None:
-    dropped: list[bool] = []
-    monkeypatch.setattr(adapter, "KEPT_CALLS", 3)
-    backend = load("jax")
-    monkeypatch.setattr(jax, "clear_caches", lambda: dropped.append(True))
-    moved(backend, "f32")
-    assert len(dropped) == 1
+def drops(monkeypatch: pytest.MonkeyPatch, *calls: Call) -> list[int]:
+    """Return before which of the calls JAX's caches are dropped."""
+    backend, made = load("jax"), 0
+    dropped: list[int] = []
+    monkeypatch.setattr(jax, "clear_caches", lambda: dropped.append(made))
+    for call in calls:
+        outcome(backend, call)
+        made += 1
+    return dropped
+
+
+VALID = split(SQUARE, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "invalid",
+    [
+        split(SQUARE, 1, 1, 1),
+        split(SQUARE, 1, 2, axis=7),
+        split(SQUARE[:, :1], 1, 2),
+        (VALID[0], {name: VALID[1][name] for name in ("axis", "split_lengths")}, {}),
+        (VALID[0], VALID[1], {"axis": 1}),
+    ],
+    ids=["lengths", "axis", "data", "no data", "attribute"],
+)
+def test_a_valid_call_and_the_invalid_one_beside_it_share_a_cache(
+    invalid: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert drops(monkeypatch, invalid, invalid, VALID, invalid) == [0]
+
+
+def test_what_was_compiled_is_dropped_before_a_call_of_another_form(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = split(SQUARE.T, 1, 1, 1, axis=0)
+    assert drops(monkeypatch, VALID, VALID, other, VALID, sliced(SQUARE, 0, 1, 1)) == [0, 2, 3, 4]
 
 
 def test_with_the_cache_off_it_is_dropped_before_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,6 +84,11 @@ def test_with_the_cache_off_it_is_dropped_before_each_call(monkeypatch: pytest.M
     backend = load("jax", cache="off")
     monkeypatch.setattr(jax, "clear_caches", lambda: dropped.append(True))
     assert len(moved(backend, "f32")) > len(dropped) > 3
+    operator, inputs, attributes = VALID
+    before = len(dropped)
+    for _ in range(3):
+        backend.run(operator, inputs, attributes)
+    assert len(dropped) == before + 3
     assert "nothing" in (reuse_of(backend) or "")
     with pytest.raises(BackendError, match="cache=no; expected on or off"):
         load("jax", cache="no")

@@ -83,6 +83,15 @@ def test_a_rest_that_is_less_than_nothing_is_for_the_runtime_to_reject(runtime: 
     assert outcome(runtime, split(SQUARE, -1, -1))[0] == "Fail"
 
 
+def test_batch_dims_that_name_no_batches_are_left_out(runtime: Backend) -> None:
+    for batch_dims in (0, -1):
+        call = gather(SQUARE, 1, 0, batch_dims=batch_dims)
+        assert differs(runtime, REFERENCE, call) == ""
+    scalar = gather(SQUARE, 0, batch_dims=-1)
+    scalar[1]["indices"] = np.array(0)
+    assert outcome(runtime, scalar)[0] == "InvalidGraph"
+
+
 def test_axes_may_be_left_out(runtime: Backend) -> None:
     call = sliced(SQUARE, 1, 2, 1)
     assert differs(runtime, REFERENCE, call) == ""
@@ -99,7 +108,10 @@ def test_the_declaration_names_what_is_not_there(runtime: Backend) -> None:
     support = runtime.support  # type: ignore[attr-defined]
     assert "composed" in support["openvino/VariadicSplit-1"]["how"]
     assert support["openvino/Broadcast-1"]["index_types"] == ["i64"]
-    assert "mode=explicit" in support["openvino/Broadcast-1"]["excluded"]
+    assert support["openvino/Gather-8"]["input_types"] == {"indices": ["i32", "i64"]}
+    ((start, *others),) = support["openvino/Slice-8"]["same_types"]
+    assert (start, others) == ("start", ["stop", "step", "axes"])
+    assert "broadcast-1/explicit-mode" in support["openvino/Broadcast-1"]["excluded"]
     assert "gather-8/batches" in support["openvino/Gather-8"]["excluded"]
     assert not {"i4", "u4"} & set(support["openvino/Slice-8"]["types"])
 
@@ -108,6 +120,22 @@ def test_kept_sessions_give_what_new_ones_do(runtime: Backend) -> None:
     new = load("onnxruntime", cache="off")
     calls = [*of_every_operator("i8"), *BROKEN, *of_every_operator("f32"), *WRONG_DESCRIPTORS]
     assert [differs(runtime, new, call) for call in calls * 2] == [""] * len(calls) * 2
+
+
+def test_a_valid_call_and_a_rejected_one_share_what_was_compiled() -> None:
+    backend: Any = load("onnxruntime")
+    for call in (split(SQUARE, 1, 1), split(SQUARE, 1, 2), split(SQUARE, 1, 1)):
+        outcome(backend, call)
+    assert backend._session.cache_info().misses == 1
+
+
+def test_what_was_compiled_long_before_is_compiled_anew() -> None:
+    backend: Any = load("onnxruntime")
+    kept = backend._session.cache_info().maxsize
+    others = [split(np.zeros((2,) * rank), 1, 1) for rank in range(1, kept + 1)]
+    for call in (split(SQUARE, 3), *others, split(SQUARE, 3)):
+        assert outcome(backend, call)[0] == ""
+    assert backend._session.cache_info().misses == kept + 2
 
 
 def test_outputs_are_the_callers_own(runtime: Backend) -> None:

@@ -1,5 +1,7 @@
 """OpenVINO as a backend, where it is installed."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -53,12 +55,28 @@ def test_elements_of_every_type_arrive_and_return(dynamic: Backend, name: str) -
 @pytest.mark.parametrize("call", BROKEN, ids=range(len(BROKEN)))
 def test_broken_calls_are_rejected(dynamic: Backend, call: Call) -> None:
     raised, _ = outcome(dynamic, call)
-    assert raised in ("RuntimeError", "TypeError")
+    assert raised == ("AdapterRejection" if call is BROKEN[-1] else "RuntimeError")
 
 
 def test_what_cannot_be_handed_over_is_declined(dynamic: Backend) -> None:
     assert outcome(dynamic, COMPLEX)[0] == "NotImplementedError"
     assert outcome(dynamic, ("vendor/Unknown-1", {}, {}))[0] == "NotImplementedError"
+
+
+def test_a_valid_call_and_a_rejected_one_share_what_was_compiled() -> None:
+    backend: Any = load("openvino")
+    for call in (split(SQUARE, 1, 1), split(SQUARE, 1, 2), split(SQUARE, 1, 1)):
+        outcome(backend, call)
+    assert backend._request.cache_info().misses == 1
+
+
+def test_what_was_compiled_long_before_is_compiled_anew() -> None:
+    backend: Any = load("openvino")
+    kept = backend._request.cache_info().maxsize
+    others = [split(np.zeros((2,) * rank), 1, 1) for rank in range(1, kept + 1)]
+    for call in (split(SQUARE, 3), *others, split(SQUARE, 3)):
+        assert outcome(backend, call)[0] == ""
+    assert backend._request.cache_info().misses == kept + 2
 
 
 def test_outputs_are_the_callers_own(dynamic: Backend) -> None:

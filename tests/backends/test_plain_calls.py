@@ -30,3 +30,25 @@ def test_a_type_that_is_refused_is_left_out() -> None:
     taken = types_taken("openvino/Gather-8", attempt)
     assert set(ELEMENT_TYPES) - set(taken["types"]) == {"u8"}
     assert set(INTEGERS) - set(taken["index_types"]) == {"u8"}
+
+
+def test_types_are_told_by_input_where_inputs_differ() -> None:
+    def attempt(_: str, inputs: dict[str, Array], __: dict[str, Any]) -> None:
+        if inputs["indices"].dtype not in ("i4", "i8"):
+            raise ValueError("no kernel")
+
+    taken = types_taken("openvino/Gather-8", attempt)
+    assert taken["input_types"] == {"indices": ["i32", "i64"]}
+    assert "index_types" not in taken
+
+
+def test_inputs_of_one_type_are_tried_together() -> None:
+    ties = [["start", "stop", "step", "axes"]]
+
+    def attempt(_: str, inputs: dict[str, Array], __: dict[str, Any]) -> None:
+        if len({inputs[name].dtype for name in ties[0]}) > 1:
+            raise ValueError("types differ")
+
+    taken = types_taken("openvino/Slice-8", attempt, ties)
+    assert taken["index_types"] == list(INTEGERS)
+    assert taken["same_types"] == ties

@@ -65,6 +65,19 @@ def test_what_is_outside_the_claim_is_not_run_and_does_not_count(claim: Path) ->
     assert certificate.conformant, certificate.reasons
 
 
+def test_a_claim_may_tie_types_of_inputs(claim: Path) -> None:
+    scope = "{input_types: {axis: [i64]}, same_types: [[axis, split_lengths]]}"
+    text = f"operators:\n  {PARTS}: {scope}\n"
+    certificate = claiming(claim, text)
+    cases = core_suite().operators[PARTS].cases
+    ran = [cases[v.case] for v in certificate.verdicts if v.status == "pass"]
+    valid = [case.input_types for case in ran if case.twin is None]
+    assert len(valid) > 10
+    assert (
+        {types["axis"] for types in valid} == {types["split_lengths"] for types in valid} == {"i64"}
+    )
+
+
 def test_what_is_inside_the_claim_and_declined_is_a_failure(claim: Path) -> None:
     certificate = claiming(claim, ALL, wrong.DeclinesHighRanks())
     failed = [v for v in certificate.verdicts if v.status == "fail"]
@@ -171,6 +184,18 @@ def test_without_a_claim_the_certificate_says_so() -> None:
         (f"operators:\n  {PARTS}: {{tpyes: [f32]}}\n", "did you mean 'types'?"),
         (f"operators:\n  {PARTS}:\n    types: [float32]\n", "3:13: unknown type 'float32'; did"),
         (f"operators:\n  {PARTS}:\n    index_types: [i3]\n", "did you mean 'i32'?"),
+        (
+            f"operators:\n  {PARTS}:\n    input_types:\n      axis: [i3]\n",
+            "4:14: unknown type 'i3'; did you mean 'i32'?",
+        ),
+        (
+            f"operators:\n  {PARTS}:\n    input_types:\n      axsi: [i32]\n",
+            f"4:7: unknown input of {PARTS} 'axsi'; did you mean 'axis'?",
+        ),
+        (
+            f"operators:\n  {PARTS}:\n    same_types: [[axis, split_length]]\n",
+            f"3:25: unknown input of {PARTS} 'split_length'; did you mean 'split_lengths'?",
+        ),
         (f"operators:\n  {PARTS}:\n    ranks: four\n", '3:12: found "four"; expected a list'),
         (
             f"operators:\n  {PARTS}:\n    excluded: [layout=revresed]\n",

@@ -1,12 +1,14 @@
 """Declarations: an operator that is misspelt is an error, one that a suite lacks is none."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from opcert.generator.errors import BackendError
-from opcert.generator.run.support import misspelt, support_of, unknown_operators
+from opcert.generator.run.support import OperatorScope, misspelt, support_of, unknown_operators
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.suite_of_levels import OPERATOR, write_specs
@@ -16,6 +18,50 @@ BACKEND = """from tests.wrong_backends import Right
 class Declares(Right):
     support = {{name: {{"how": "native"}} for name in {names}}}
 """
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A call of which only the types of its inputs matter."""
+
+    input_types: Mapping[str, str]
+    type: str = "f32"
+    rank: int = 1
+    index_types: frozenset[str] = frozenset()
+    rules: tuple[str, ...] = ()
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+
+def test_types_are_declared_by_input() -> None:
+    scope = OperatorScope(input_types={"indices": ["i32", "i64"]})
+    assert scope.why_left_out(Inputs({"indices": "u8"})) == "input_types, indices u8"
+    assert scope.why_left_out(Inputs({"indices": "i32", "axis": "u8"})) is None
+    assert scope.why_left_out(Inputs({"axis": "u8"})) is None
+
+
+def test_inputs_are_declared_to_share_a_type() -> None:
+    scope = OperatorScope(same_types=[["start", "stop", "axes"]])
+    mixed = Inputs({"start": "i32", "stop": "i32", "axes": "i64"})
+    assert scope.why_left_out(mixed) == "same_types, start i32, stop i32, axes i64"
+    assert scope.why_left_out(Inputs({"start": "i8", "stop": "i8", "data": "f32"})) is None
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"input_types": {"strat": ["i64"]}}, "unknown input of openvino/Slice-8 'strat'; did"),
+        ({"same_types": [["start", "stopp"]]}, "unknown input of openvino/Slice-8 'stopp'; did"),
+        ({"input_types": {"start": ["i46"]}}, "unknown type of openvino/Slice-8 'i46'; did you"),
+        ({"same_types": ["start"]}, "support: openvino/Slice-8.same_types.0: found"),
+    ],
+)
+def test_a_declaration_of_input_types_that_is_wrong_is_an_error(
+    declared: dict[str, object], message: str
+) -> None:
+    backend = SimpleNamespace(support={SLICE: {"how": "native", **declared}})
+    with pytest.raises(BackendError) as caught:
+        support_of(backend, core_suite())
+    assert message in str(caught.value)
 
 
 def declaring(folder: Path, *names: str) -> str:

@@ -1,0 +1,209 @@
+"""Who rejects a call: the runtime, or the adapter before the runtime sees it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.generator.backends import AdapterRejection, Backend, load, on_the_host
+from tests.backends.calls import SQUARE, Call, broadcast, gather, listed, sliced, split
+
+# What each adapter runs on, and the options that make it.
+ADAPTERS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "openvino": (("openvino",), {}),
+    "onnxruntime": (("onnx", "onnxruntime"), {}),
+    "torch": (("torch",), {}),
+    "jax": (("jax",), {}),
+    "array-api": (
+        ("array_api_compat", "array_api_strict"),
+        {"namespace": "array_api_strict"},
+    ),
+}
+CUBE = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+
+
+def changed(call: Call, **changes: Any) -> Call:
+    """Return a call with other inputs or attributes; None leaves one out."""
+    operator, inputs, attributes = call
+    parts: dict[str, Any] = {**inputs, **attributes, **changes}
+    return (
+        operator,
+        {name: part for name, part in parts.items() if isinstance(part, np.ndarray)},
+        {
+            name: part
+            for name, part in parts.items()
+            if not isinstance(part, np.ndarray) and part is not None
+        },
+    )
+
+
+def dml(*sizes: list[int], axis: int = 1, of: str = "FLOAT32", count: int | None = None) -> Call:
+    attributes = {
+        "OutputCount": len(sizes) if count is None else count,
+        "OutputTensors": [{"Sizes": each, "DataType": of} for each in sizes],
+        "Axis": axis,
+    }
+    return "directml/DML_OPERATOR_SPLIT", {"InputTensor": SQUARE}, attributes
+
+
+SLICED = sliced(SQUARE, 0, 2, 1)
+BY_RUNTIME: dict[str, dict[str, Call]] = {
+    "openvino": {
+        "sum of lengths": split(SQUARE, 1, 1),
+        "axis of split": split(SQUARE, 1, 2, axis=2),
+        "step 0": sliced(SQUARE, 0, 2, 0),
+        "target too large": broadcast(SQUARE, 5, 5),
+        "attribute": gather(SQUARE, 0, batch_dims=3),
+    },
+    "onnxruntime": {
+        "target too large": broadcast(SQUARE, 5, 5),
+        "sum of lengths": split(SQUARE, 1, 1),
+        "axis of split": split(SQUARE, 1, 2, axis=2),
+        "step 0": sliced(SQUARE, 0, 2, 0),
+        "type of lengths": changed(split(SQUARE, 1, 2), split_lengths=np.array([1.0, 2.0])),
+        "shape of axis": changed(gather(SQUARE, 0), axis=np.array([[0]])),
+        "unknown attribute": broadcast(SQUARE, 2, 3, mode="none at all"),
+        "described sizes": dml([2, 1], [2, 1]),
+        "described type": dml([2, 1], [2, 2], of="INT32"),
+    },
+    "torch": {
+        "sum of lengths": split(SQUARE, 1, 1),
+        "axis of split": split(SQUARE, 1, 2, axis=2),
+        "axis beside a rest": split(SQUARE, 1, -1, axis=2),
+        "shape of axis": changed(split(SQUARE, 1, 2), axis=np.array([[1]])),
+        "type of lengths": changed(split(SQUARE, 1, 2), split_lengths=np.array([1.0, 2.0])),
+        "lengths in a matrix": changed(split(SQUARE, 1, 2), split_lengths=listed(1, 2)[None]),
+        "step 0": sliced(SQUARE, 0, 2, 0),
+        "type of step": changed(SLICED, step=np.array([-1.0])),
+        "target too small": broadcast(SQUARE, 5),
+        "target of -2": broadcast(SQUARE, -2, 3),
+        "type of target": changed(broadcast(SQUARE, 2, 3), target_shape=np.array([2.0, 3.0])),
+        "axis of gather": gather(SQUARE, 0, axis=7),
+        "axis of gather in batches": gather(SQUARE, 0, axis=7, batch_dims=1),
+        "described axis": dml([2, 1], [2, 2], axis=2),
+        "type of axis": changed(gather(SQUARE, 0), axis=np.array(0.0)),
+        "type of indices": changed(gather(SQUARE, 0), indices=np.array([0.0], np.float16)),
+    },
+    "jax": {
+        "sum of lengths": split(SQUARE, 1, 1),
+        "axis of split": split(SQUARE, 1, 2, axis=2),
+        "shape of axis": changed(split(SQUARE, 1, 2), axis=np.array([[1]])),
+        "step 0": sliced(SQUARE, 0, 2, 0),
+        "target too small": broadcast(SQUARE, 5),
+        "axes_mapping out of range": changed(
+            broadcast(SQUARE, 2, 3), axes_mapping=listed(0, 7), mode="explicit"
+        ),
+        "axis of gather": gather(SQUARE, 0, axis=7),
+        "type of indices": changed(gather(SQUARE, 0), indices=np.array([0.0])),
+    },
+    "array-api": {
+        "step 0": sliced(SQUARE, 0, 2, 0),
+        "type of stop": changed(SLICED, stop=np.array([1.5])),
+        "target too small": broadcast(SQUARE, 5),
+        "axis of gather": gather(SQUARE, 0, axis=7),
+        "shape of axis": changed(gather(SQUARE, 0), axis=np.array([[0]])),
+        "type of indices": changed(gather(SQUARE, 0), indices=np.array([0.0])),
+    },
+}
+READ_ON_THE_HOST = {
+    "missing input": changed(SLICED, stop=None),
+    "unknown input": changed(SLICED, ends=listed(1)),
+    "lengths as a scalar": changed(split(SQUARE, 3), split_lengths=np.array(3)),
+    "type of no lengths": changed(split(SQUARE, 3), split_lengths=np.zeros(0)),
+    "unequal lengths": changed(SLICED, stop=listed(1, 1)),
+    "axes out of range": changed(SLICED, axes=listed(2)),
+    "axes twice": changed(sliced(SQUARE, 0, 1, 1), axes=listed(0, 0)),
+    "mode": broadcast(SQUARE, 2, 3, mode="none at all"),
+    "batches": changed(gather(CUBE, 0, axis=1), indices=listed(0), batch_dims=1),
+    "batch_dims": gather(CUBE, 0, batch_dims=9),
+    "described sizes": dml([1, 1], [1, 2]),
+    "described type": dml([2, 1], [2, 2], of="INT32"),
+    "OutputCount": dml([2, 1], [2, 2], count=3),
+    "Axis": dml([2, 1], [2, 2], axis=-1),
+    "missing member": changed(dml([2, 3]), Axis=None),
+}
+BY_ADAPTER: dict[str, dict[str, Call]] = {
+    "openvino": {"missing input": changed(SLICED, stop=None)},
+    "onnxruntime": {
+        "missing input": changed(SLICED, stop=None),
+        "target stretched": broadcast(SQUARE, 1, 3),
+        "target with fewer dimensions": broadcast(SQUARE[:1], 3),
+        "negative Axis": dml([2, 1], [2, 2], axis=-1),
+        "negative size": dml([2, 1], [2, -1]),
+        "size past 64 bits": dml([2, 1], [2, 1 << 64]),
+        "missing member": changed(dml([2, 3]), Axis=None),
+    },
+    "torch": {
+        **READ_ON_THE_HOST,
+        "target of -1": broadcast(SQUARE, -1, 3),
+        "axes_mapping out of range": changed(
+            broadcast(SQUARE, 2, 3), axes_mapping=listed(0, 7), mode="explicit"
+        ),
+    },
+    "jax": {
+        **READ_ON_THE_HOST,
+        "axes_mapping not sorted": changed(
+            broadcast(SQUARE, 2, 2, 3), axes_mapping=listed(2, 0), mode="explicit"
+        ),
+    },
+    "array-api": {
+        **READ_ON_THE_HOST,
+        "sum of lengths": split(SQUARE, 1, 1),
+        "axis of split": split(SQUARE, 1, 2, axis=2),
+        "indices of a type that the standard lacks": changed(
+            gather(SQUARE, 0), indices=np.array([0.0], np.float16)
+        ),
+    },
+}
+
+
+def cases(calls: dict[str, dict[str, Call]]) -> list[Any]:
+    return [
+        pytest.param(adapter, call, id=f"{adapter}: {what}")
+        for adapter, by_name in calls.items()
+        for what, call in by_name.items()
+    ]
+
+
+def adapter_of(name: str) -> Backend:
+    modules, options = ADAPTERS[name]
+    for module in modules:
+        pytest.importorskip(module, reason=f"needs the extra {name}", exc_type=ImportError)
+    return load(name, **options)
+
+
+def rejected_by(backend: Backend, call: Call) -> str:
+    """Return who rejects a call, as whoever runs a backend finds out."""
+    operator, inputs, attributes = call
+    try:
+        backend.run(operator, dict(inputs), dict(attributes))
+    except NotImplementedError:
+        return "unsupported"
+    except Exception as error:
+        return getattr(error, "rejected_by", "runtime")
+    return "accepted"
+
+
+@pytest.mark.parametrize(("adapter", "call"), cases(BY_RUNTIME))
+def test_the_runtime_rejects(adapter: str, call: Call) -> None:
+    assert rejected_by(adapter_of(adapter), call) == "runtime"
+
+
+@pytest.mark.parametrize(("adapter", "call"), cases(BY_ADAPTER))
+def test_the_adapter_rejects(adapter: str, call: Call) -> None:
+    assert rejected_by(adapter_of(adapter), call) == "adapter"
+
+
+def test_what_the_host_raises_is_the_adapters_and_what_is_declined_stays_so() -> None:
+    with pytest.raises(AdapterRejection, match="IndexError: no"), on_the_host():
+        raise IndexError("no")
+    with pytest.raises(NotImplementedError), on_the_host():
+        raise NotImplementedError
+    with pytest.raises(KeyboardInterrupt), on_the_host():
+        raise KeyboardInterrupt
+
+
+def test_a_rejection_keeps_its_cause() -> None:
+    with pytest.raises(AdapterRejection) as caught, on_the_host():
+        range(3)[4]
+    assert isinstance(caught.value.__cause__, IndexError)
