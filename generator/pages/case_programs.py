@@ -13,6 +13,7 @@ from opcert.generator.pages.python_text import (
     dtype_text,
     laid_out_text,
 )
+from opcert.generator.pages.reasons import reason_of
 from opcert.generator.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
 from opcert.generator.suite.operator_suite import OperatorSuite
 
@@ -118,7 +119,7 @@ class _Program:
 
     def _remarks(self) -> list[str]:
         case = self.case
-        told = [f"# {case.id}: {' '.join(case.why.split())}"]
+        told = [f"# {case.id}: {' '.join(reason_of(self.operator, case).split())}"]
         if case.rule is not None:
             rule = self.operator.index.rules[case.rule]
             told += [f"# It breaks {case.rule} ({' '.join(rule.clause.split())})."]

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.pages.case_programs import program_of, stands_alone
+from opcert.generator.pages.reasons import reason_of
 from opcert.generator.run.excerpts import Shown, shown
 from opcert.generator.run.rehearsal import INVERTED
 from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Cases
 from opcert.generator.verdicts.causes import Cause
 from opcert.generator.verdicts.verdict import Status
@@ -65,7 +67,7 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
         number=f"{len(cause.verdicts)} case{'s' * (len(cause.verdicts) > 1)}",
         case=case.id,
         call=of.call(case),
-        expected=_expected(case),
+        expected=_expected(of, case),
         rules=[RuleText(r, (t := of.index.rules[r]).text, t.clause) for r in rules],
         detail="\n".join(said),
         log="\n".join(line.removeprefix("printed: ") for line in printed),
@@ -78,8 +80,8 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
     )
 
 
-def _expected(case: IndexedCase) -> str:
+def _expected(of: OperatorSuite, case: IndexedCase) -> str:
     if case.expects == "rejection":
-        return f"a rejection, for it breaks {case.rule}; {case.why}"
+        return f"a rejection, for it breaks {case.rule}; {reason_of(of, case)}"
     outputs = ", ".join(f"{each.type}{list(each.shape)}" for each in case.outputs)
     return f"outputs {outputs}" if outputs else "no outputs"

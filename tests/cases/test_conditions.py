@@ -44,7 +44,7 @@ NONE = {
     "id": "none",
     "clause": "3",
     "text": "What no rows are.",
-    "choice": "Rows.",
+    "readings": {"valid": "Rows.", "invalid": "No rows."},
     "touches": "count == 0",
     "shown_by": {},
 }
