@@ -7,7 +7,7 @@ from opcert.reference.rules import Array, require
 from opcert.reference.variadic_split import parts_along
 
 # The greatest UINT.
-MOST = (1 << 32) - 1
+MOST = 0xFFFF_FFFF
 # The types of DML_FEATURE_LEVEL_4_1, the newest of the document's four tables, and others that the
 # tables do not promise and nothing forbids.
 DATA_TYPES = {
@@ -54,7 +54,7 @@ def dml_split(
     require(
         min(fields) >= 0 and max(fields) <= MOST,
         "dml-split/uint-range",
-        f"OutputCount {OutputCount}, Axis {Axis}, Sizes {fields[2:]}",
+        f"OutputCount, Axis and Sizes {fields}",
     )
     require(OutputCount > 0, "dml-split/output-count-positive", f"OutputCount {OutputCount}")
     require(

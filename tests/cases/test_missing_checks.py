@@ -15,6 +15,7 @@ HIDDEN = {
     "dml-split/uint-range.count-minus-one": "a negative count is not greater than 0 either",
     "dml-split/uint-range.count-wraps-in-32-bits": "so many descriptions are not there",
     "dml-split/uint-range.axis-wraps-in-32-bits": "the axis is beyond the rank, too",
+    "dml-split/uint-range.axis-first-beyond": "the axis is beyond the rank, too",
     "dml-split/uint-range.size-on-axis": "the sum is wrong unless another size makes up for it",
     "dml-split/uint-range.size-minus-two-on-axis": "the sum is wrong, too",
     "dml-split/uint-range.sizes-two-negative": "the sum is wrong, too",
