@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from opcert.reference.rules import Array, RuleBroken, is_integer, require, requires_arguments
+from opcert.reference.rules import Array, is_integer, require, requires_arguments
 
 
 @requires_arguments("broadcast-1/required-inputs")
@@ -38,17 +38,18 @@ def broadcast_1(
         "broadcast-1/target-not-negative",
         f"target_shape {target}",
     )
-    if mode == "numpy":
-        require(
-            axes_mapping is None,
-            "broadcast-1/numpy-without-axes-mapping",
-            "axes_mapping given in mode numpy",
-        )
-        mapping = _trailing_axes(data, target)
-    else:
+    require(
+        mode != "explicit" or axes_mapping is not None,
+        "broadcast-1/explicit-with-axes-mapping",
+        "axes_mapping left out in mode explicit",
+    )
+    # In mode numpy, the document asks the caller for no axes_mapping: one that is given is ignored.
+    if mode == "explicit" and axes_mapping is not None:
         mapping = _explicit_axes(data, target, axes_mapping)
+    else:
+        mapping = _trailing_axes(data, target)
     aligned = [1] * len(target)
-    for extent, axis in zip(data.shape, mapping, strict=True):
+    for extent, axis in zip(data.shape, mapping, strict=False):
         aligned[axis] = extent
     return [np.broadcast_to(data.reshape(aligned), target).copy()]
 
@@ -69,10 +70,8 @@ def _trailing_axes(data: Array, target: tuple[int, ...]) -> list[int]:
     return mapping
 
 
-def _explicit_axes(data: Array, target: tuple[int, ...], axes_mapping: Array | None) -> list[int]:
+def _explicit_axes(data: Array, target: tuple[int, ...], axes_mapping: Array) -> list[int]:
     """Map the axes of `data` to those of `target` that `axes_mapping` names."""
-    if axes_mapping is None:
-        raise RuleBroken("broadcast-1/explicit-with-axes-mapping", "axes_mapping left out")
     require(
         is_integer(axes_mapping),
         "broadcast-1/axes-mapping-type",
@@ -109,4 +108,4 @@ def _explicit_axes(data: Array, target: tuple[int, ...], axes_mapping: Array | N
 
 def _stretches(shape: tuple[int, ...], target: tuple[int, ...], mapping: list[int]) -> bool:
     """Whether each extent of `shape` is 1 or that of the target axis it maps to."""
-    return all(extent in (1, target[axis]) for extent, axis in zip(shape, mapping, strict=True))
+    return all(extent in (1, target[axis]) for extent, axis in zip(shape, mapping, strict=False))

@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.reference.rules import Array, require, requires_arguments
+from opcert.reference.rules import Array, require
 from opcert.reference.variadic_split import parts_along
 
-# DML_FEATURE_LEVEL_4_1, the newest of the document's four tables.
+# The greatest UINT.
+MOST = 0xFFFF_FFFF
+# The types of DML_FEATURE_LEVEL_4_1, the newest of the document's four tables, and others that the
+# tables do not promise and nothing forbids.
 DATA_TYPES = {
     "float64": "FLOAT64",
     "float32": "FLOAT32",
@@ -19,38 +22,49 @@ DATA_TYPES = {
     "uint32": "UINT32",
     "uint16": "UINT16",
     "uint8": "UINT8",
+    "bfloat16": "BFLOAT16",
+    "bool": "BOOL",
+    "float8_e4m3fn": "FLOAT8E4M3FN",
+    "float8_e5m2": "FLOAT8E5M2",
+    "int4": "INT4",
+    "uint4": "UINT4",
 }
 
 
-@requires_arguments("dml-split/required-members")
 def dml_split(
     InputTensor: Array,
     OutputCount: int,
     OutputTensors: Sequence[Mapping[str, Any]],
     Axis: int,
 ) -> list[Array]:
-    """Split `InputTensor` along `Axis` into the `OutputCount` tensors that `OutputTensors` lists.
+    """Split `InputTensor` along `Axis` into the first `OutputCount` tensors of `OutputTensors`.
 
-    Shapes: InputTensor (rank 1 to 8); output i has OutputTensors[i]["Sizes"].
+    Shapes: InputTensor (rank 1 or more); output i has OutputTensors[i]["Sizes"].
 
-    Source: DirectML DML_SPLIT_OPERATOR_DESC, "Members", "Tensor constraints", "Tensor support".
+    Source: DirectML DML_SPLIT_OPERATOR_DESC, the pseudocode, "Members" and "Tensor constraints".
 
     Raises:
         RuleBroken: the call breaks a rule of the document.
     """
     shape = InputTensor.shape
-    data_type = DATA_TYPES.get(InputTensor.dtype.name)
-    require(data_type is not None, "dml-split/input-type", f"input of {InputTensor.dtype}")
-    require(1 <= len(shape) <= 8, "dml-split/input-rank", f"input of rank {len(shape)}")
+    data_type = DATA_TYPES[InputTensor.dtype.name]
+    # The array has OutputCount elements, whatever lies behind them.
+    described = OutputTensors[:OutputCount]
+    fields = [OutputCount, Axis, *(size for each in described for size in each["Sizes"])]
+    require(
+        min(fields) >= 0 and max(fields) <= MOST,
+        "dml-split/uint-range",
+        f"OutputCount, Axis and Sizes {fields}",
+    )
     require(OutputCount > 0, "dml-split/output-count-positive", f"OutputCount {OutputCount}")
     require(
-        len(OutputTensors) == OutputCount,
+        len(OutputTensors) >= OutputCount,
         "dml-split/output-count-matches",
         f"OutputCount {OutputCount} for {len(OutputTensors)} output tensors",
     )
-    require(0 <= Axis < len(shape), "dml-split/axis-range", f"Axis {Axis} for rank {len(shape)}")
-    sizes = [tuple(output["Sizes"]) for output in OutputTensors]
-    types = [output["DataType"] for output in OutputTensors]
+    require(Axis < len(shape), "dml-split/axis-range", f"Axis {Axis} for rank {len(shape)}")
+    sizes = [tuple(output["Sizes"]) for output in described]
+    types = [output["DataType"] for output in described]
     require(
         all(len(size) == len(shape) for size in sizes),
         "dml-split/output-rank",
@@ -62,14 +76,7 @@ def dml_split(
         f"outputs of {types} for an input of {data_type}",
     )
     require(
-        all(min(size) >= 0 for size in sizes),
-        "dml-split/output-sizes-not-negative",
-        f"output sizes {sizes}",
-    )
-    require(
-        all(
-            size[:Axis] == shape[:Axis] and size[Axis + 1 :] == shape[Axis + 1 :] for size in sizes
-        ),
+        all(size[d] == shape[d] for size in sizes for d in range(len(shape)) if d != Axis),
         "dml-split/output-sizes-off-axis",
         f"output sizes {sizes} for an input of {shape} split on {Axis}",
     )

@@ -49,6 +49,6 @@ def slice_8(
     selected = [axis % data.ndim for axis in listed]
     require(len(set(selected)) == len(selected), "slice-8/axes-unique", f"axes {list(listed)}")
     region = [slice(None)] * data.ndim
-    for axis, *ends in zip(selected, start.tolist(), stop.tolist(), step.tolist(), strict=True):
+    for axis, *ends in zip(selected, start.tolist(), stop.tolist(), step.tolist(), strict=False):
         region[axis] = slice(*ends)
     return [data[tuple(region)].copy()]

@@ -1,4 +1,4 @@
-"""A case: one call of an operator, what it expects, and why it exists."""
+"""A case: one call of an operator, what it expects, and where in the spec it comes from."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from opcert.generator.specification.yaml_source import SpecPath
 
 @dataclass(frozen=True)
 class Case:
-    """One call, what it expects, and why it exists.
+    """One call, and what it expects.
 
     `place` is the part of the spec that it comes from. `rejects` is the rule that the call breaks,
     with `twin` the valid case it is one change away from; without it the call is valid. `rules`
@@ -25,7 +25,6 @@ class Case:
     id: str
     call: Call
     place: SpecPath
-    why: str
     rules: tuple[str, ...]
     levels: Mapping[str, str] = field(default_factory=dict)
     rejects: str | None = None

@@ -23,7 +23,7 @@ def cases_of(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     valid = [*author.examples(), *author.drawn(STRENGTH[profile])]
     mistakes.stop()
     twins = [case for case in valid if case.ambiguity is None]
-    beside = ChangedCases(spec_file.spec, profile, twins, mistakes)
+    beside = ChangedCases(spec_file.spec, spec_file.reference, profile, twins, mistakes)
     changed = [*beside.siblings(), *beside.rejected(), *beside.ambiguous()]
     mistakes.stop()
     return _in_order(valid, changed)

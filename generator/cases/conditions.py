@@ -95,11 +95,19 @@ class Conditions:
         )
 
     def ambiguity(self, call: Call) -> str | None:
-        """Return the first ambiguity that `call` touches."""
+        """Return the first ambiguity that decides what `call` has to give.
+
+        One that the call touches decides nothing where the call is invalid in both readings, since
+        it breaks a requirement that does not rest on the ambiguity.
+        """
         names = self.names(call)
         for i, each in enumerate(self.spec.ambiguities):
             place = ("ambiguities", i, "touches")
-            if self._has(names, each.touches) and _condition(each.touches, names, place):
+            if (
+                self._has(names, each.touches)
+                and _condition(each.touches, names, place)
+                and set(self.standing(call).broken) <= set(each.breaks)
+            ):
                 return each.id
         return None
 

@@ -35,11 +35,10 @@ class ValidCases:
     def examples(self) -> Iterator[Case]:
         """Yield the calls that the document shows."""
         for i, example in enumerate(self._spec.examples):
-            why = f"{example.clause}: {example.text}"
             with self._mistakes.noting(("examples", i)):
                 inputs = {name: _documented(each) for name, each in example.inputs.items()}
                 call = Call(inputs, example.attributes)
-                yield self._valid(example.id, call, ("examples", i), why, example=example)
+                yield self._valid(example.id, call, ("examples", i), example=example)
 
     def drawn(self, t: int) -> Iterator[Case]:
         """Yield the calls that the factors draw."""
@@ -53,7 +52,7 @@ class ValidCases:
             name = "-".join(["valid", *[*levels.values()][:2], digest(" ".join(sorted(pairs)))])
             with self._mistakes.noting(("cases", "draw"), f", drawn for {', '.join(pairs)}"):
                 call = self._showing(space, row, f"{self._seed}|{self._spec.full_id(name)}")
-                yield self._valid(name, call, ("cases", "draw"), "its levels", levels=levels)
+                yield self._valid(name, call, ("cases", "draw"), levels=levels)
 
     def _showing(self, space: InputSpace, row: Row, seed: str) -> Call:
         """Draw the call of `row`, again and again until each of its levels shows in it.
@@ -82,7 +81,7 @@ class ValidCases:
             return condition(parse(self._spec.cases.tells), self._conditions.names(call))
         return False
 
-    def _valid(self, name: str, call: Call, place: SpecPath, why: str, **more: Any) -> Case:
+    def _valid(self, name: str, call: Call, place: SpecPath, **more: Any) -> Case:
         """Return the case of a valid call, whose patterns are its own."""
         identity = self._spec.full_id(name)
         call = call.patterned(f"{self._seed}|{identity}")
@@ -94,7 +93,6 @@ class ValidCases:
             identity,
             call,
             place,
-            why,
             self._spec.full_ids(*standing.kept, *self._conditions.behaviours(call)),
             ambiguity=self._conditions.ambiguity(call),
             feature_levels=self._feature_levels(call),

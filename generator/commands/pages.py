@@ -58,7 +58,7 @@ def explain(
     options = options_of(backend_option)
     opened = Suite(suite, specs)
     operator, found = found_case(opened, case)
-    account = account_of(operator, found, specs)
+    account = account_of(operator, found)
     made = None if backend is None else program_for(backend, options)
     say_lines(told(account, program_of(operator, found, made)))
 

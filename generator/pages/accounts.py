@@ -3,20 +3,19 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
-from pathlib import Path
 from typing import Literal
 
-from opcert.generator.arrays.element_types import Array, bits_dtype
-from opcert.generator.programs.literals import is_exact
-from opcert.generator.specification.files import read_specs
-from opcert.generator.specification.model import Ambiguity
-from opcert.generator.specification.references import spec_paths
-from opcert.generator.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
+from opcert.generator.programs.reasons import Change, changes_of, reason_of, tensor_text
+from opcert.generator.suite.format import (
+    AmbiguityText,
+    DigestedArray,
+    DocumentText,
+    ErratumText,
+    IndexedCase,
+    MadeArray,
+    StoredArray,
+)
 from opcert.generator.suite.operator_suite import OperatorSuite
-
-# Of up to how many elements an account has the values.
-SHOWN = 32
 
 
 @dataclass(frozen=True)
@@ -45,25 +44,18 @@ class RuleAccount:
 
 
 @dataclass(frozen=True)
-class Change:
-    """What became of one argument of the twin; None stands for an argument that is left out."""
-
-    name: str
-    before: str | None
-    after: str | None
-
-
-@dataclass(frozen=True)
 class CaseAccount:
-    """One case, told.
+    """One case in full.
 
     `broken` is the rule for which the call must be rejected, `shown` are the behaviours that a
     valid one shows. `changes` is what tells the case from its `twin`. `ambiguity` is the full id
-    of what leaves the case open, `open_point` what the spec says of it, where its text is at hand.
+    of what leaves the case open, `open_point` the question with an argument for either answer.
+    `errata` are those that affect what the case expects.
     """
 
     id: str
     operator: str
+    document: DocumentText
     why: str
     expects: Literal["outputs", "rejection"]
     inputs: tuple[TensorAccount, ...]
@@ -76,22 +68,19 @@ class CaseAccount:
     twin: str | None
     changes: tuple[Change, ...]
     ambiguity: str | None
-    open_point: Ambiguity | None
+    open_point: AmbiguityText | None
+    errata: Mapping[str, ErratumText]
 
 
-def account_of(
-    operator: OperatorSuite, case: IndexedCase, specs: Path | None = None
-) -> CaseAccount:
-    """Return the account of a case; what is left open is told from `specs`.
-
-    Raises:
-        OpcertError: a spec is needed, and those in the folder have mistakes.
-    """
+def account_of(operator: OperatorSuite, case: IndexedCase) -> CaseAccount:
+    """Return the account of a case, from nothing but its suite."""
     rejected = case.expects == "rejection"
+    ambiguity = operator.ambiguity_of(case)
     return CaseAccount(
         id=case.id,
         operator=operator.index.operator,
-        why=case.why,
+        document=operator.index.document,
+        why=reason_of(operator, case),
         expects=case.expects,
         inputs=tuple(_tensor(operator, name, each) for name, each in case.inputs.items()),
         attributes=_attributes(case),
@@ -101,28 +90,11 @@ def account_of(
         levels=case.levels,
         feature_levels=case.feature_levels,
         twin=case.twin,
-        changes=_changes(operator, case),
-        ambiguity=_full_id(case),
-        open_point=_open_point(operator, case, specs),
+        changes=changes_of(operator, case),
+        ambiguity=ambiguity,
+        open_point=operator.index.ambiguities[ambiguity] if ambiguity is not None else None,
+        errata={name: operator.index.errata[name] for name in operator.errata_of(case)},
     )
-
-
-def _full_id(case: IndexedCase) -> str | None:
-    slug = case.id.partition("/")[0]
-    return f"{slug}/{case.ambiguity}" if case.ambiguity is not None else None
-
-
-def _open_point(operator: OperatorSuite, case: IndexedCase, specs: Path | None) -> Ambiguity | None:
-    """Return what the spec that the suite was generated from says of the case's ambiguity."""
-    if case.ambiguity is None:
-        return None
-    described = (
-        each.spec.ambiguities
-        for each in read_specs(spec_paths(specs))
-        if each.digest == operator.entry.spec_sha256
-    )
-    ambiguities = (each for found in described for each in found)
-    return next((each for each in ambiguities if each.id == case.ambiguity), None)
 
 
 def _rule(operator: OperatorSuite, rule: str) -> RuleAccount:
@@ -137,48 +109,5 @@ def _attributes(case: IndexedCase) -> dict[str, str]:
 def _tensor(
     operator: OperatorSuite, name: str, given: StoredArray | MadeArray | DigestedArray
 ) -> TensorAccount:
-    layout = "c" if isinstance(given, DigestedArray) else given.layout
-    values = None
-    if prod(given.shape) <= SHOWN and isinstance(given, StoredArray):
-        values = _values(operator.array_of(given))
+    _, layout, values = tensor_text(operator, given)
     return TensorAccount(name, given.type, given.shape, layout, values)
-
-
-def _values(array: Array) -> str:
-    """Write the values of an array, and its bits where they do not give them."""
-    values = str(array.tolist())
-    if is_exact(array):
-        return values
-    bits = array.reshape(-1).view(bits_dtype(array.dtype)).tolist()
-    return f"{values}, bits {' '.join(f'0x{each:0{2 * array.itemsize}x}' for each in bits)}"
-
-
-def _changes(operator: OperatorSuite, case: IndexedCase) -> tuple[Change, ...]:
-    """Return what tells a case from its twin, argument by argument."""
-    if case.twin is None:
-        return ()
-    twin = operator.cases[case.twin]
-    inputs = [
-        _change(operator, name, twin.inputs.get(name), case.inputs.get(name))
-        for name in dict.fromkeys([*twin.inputs, *case.inputs])
-        if twin.inputs.get(name) != case.inputs.get(name)
-    ]
-    before, after = _attributes(twin), _attributes(case)
-    attributes = [
-        Change(name, before.get(name), after.get(name))
-        for name in dict.fromkeys([*before, *after])
-        if before.get(name) != after.get(name)
-    ]
-    return (*inputs, *attributes)
-
-
-def _change(
-    operator: OperatorSuite,
-    name: str,
-    before: StoredArray | MadeArray | None,
-    after: StoredArray | MadeArray | None,
-) -> Change:
-    texts = [str(_tensor(operator, name, each)) if each else None for each in (before, after)]
-    if texts[0] == texts[1]:
-        texts[1] = f"{texts[1]} of other elements"
-    return Change(name, *texts)

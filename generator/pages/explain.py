@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from opcert.generator.errors import OpcertError, did_you_mean, one_line
-from opcert.generator.pages.accounts import CaseAccount, Change, RuleAccount
+from opcert.generator.pages.accounts import CaseAccount, RuleAccount
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Suite
@@ -41,6 +41,7 @@ def told(account: CaseAccount, program: str) -> str:
         _lines(_head(account)),
         _lines(["calls", *_call(account)]),
         _lines(_expected(account)),
+        *map(_lines, _open_point(account)),
         *map(_lines, _reasons(account)),
         f"```python\n{program}```",
     ]
@@ -53,16 +54,16 @@ def _lines(told: Iterable[str]) -> str:
 
 def _head(account: CaseAccount) -> Iterator[str]:
     yield f"{account.id}, a case of {account.operator}"
-    beside = f": {account.twin}" if account.twin is not None else ""
-    yield f"    {account.why}{beside}"
-    yield from map(_change, account.changes)
+    if account.twin is None:
+        yield f"    {account.why}"
+    else:
+        yield f"    one change to its twin: {account.twin}"
+    yield from (f"    {change.words}" for change in account.changes)
     if account.feature_levels:
         yield f"    in feature levels {', '.join(account.feature_levels)}"
-
-
-def _change(change: Change) -> str:
-    before, after = ("left out" if each is None else each for each in (change.before, change.after))
-    return f"    {change.name}: {before} becomes {after}"
+    document = account.document
+    digest = f", SHA-256 {document.sha256}" if document.sha256 is not None else ""
+    yield f"    by the document {document.title}, {document.version}{digest}"
 
 
 def _call(account: CaseAccount) -> Iterator[str]:
@@ -75,23 +76,42 @@ def _call(account: CaseAccount) -> Iterator[str]:
 def _expected(account: CaseAccount) -> Iterator[str]:
     if account.ambiguity is not None:
         yield f"implementation-defined, for {account.ambiguity}; it decides no certificate"
-        point = account.open_point
-        if point is not None:
-            yield f"    {point.clause}: {point.text} The reference: {point.choice}"
     if account.broken is not None:
-        yield "expects rejection, for it breaks"
+        says = "the reference rejects it" if account.ambiguity is not None else "expects rejection"
+        yield f"{says}, for it breaks"
         yield _rule(account.broken)
         if account.twin is not None and account.ambiguity is None:
             yield f"    It counts only where the valid call, {account.twin}, passes."
         return
-    yield "expects" if account.outputs else "expects no outputs"
+    says = "the reference gives" if account.ambiguity is not None else "expects"
+    yield says if account.outputs else f"{says} no outputs"
     for tensor in account.outputs:
         yield f"    output {tensor.name} = {tensor}"
+
+
+def _open_point(account: CaseAccount) -> Iterator[Sequence[str]]:
+    """Yield the question that the document leaves open, and an argument for either answer."""
+    point = account.open_point
+    if point is not None:
+        yield [
+            f"open ({point.clause})",
+            f"    {point.text}",
+            f"    It is valid: {point.valid}",
+            f"    It is invalid: {point.invalid}",
+            f"    The reference takes it to be {_reading(account)}.",
+        ]
+
+
+def _reading(account: CaseAccount) -> str:
+    return "invalid" if account.expects == "rejection" else "valid"
 
 
 def _reasons(account: CaseAccount) -> Iterator[Sequence[str]]:
     if account.shown:
         yield ["shows", *map(_rule, account.shown)]
+    if account.errata:
+        errata = account.errata.values()
+        yield ["errata", *(f"    ({e.clause}) {e.text} Read as: {e.reading}" for e in errata)]
     if account.levels:
         pairs = (f"{factor}={level}" for factor, level in account.levels.items())
         yield ["drawn for", f"    {' '.join(pairs)}"]

@@ -13,6 +13,7 @@ from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.model import (
     Ambiguity,
     DocumentedTensor,
+    Erratum,
     Example,
     Levels,
     Rule,
@@ -21,6 +22,9 @@ from opcert.generator.specification.model import (
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.rule_cases import RuleCases, rule_cases, valid_calls
 from opcert.generator.suite.suite import Suite
+
+# Errata by their full ids.
+Errata = Mapping[str, Erratum]
 
 
 @dataclass(frozen=True)
@@ -41,16 +45,27 @@ class RuleEntry:
     given: tuple[str, ...]
     cases: RuleCases
     ways: tuple[Way, ...]
+    errata: Errata
 
 
 @dataclass(frozen=True)
 class AmbiguityEntry:
-    """What the document leaves open, under its full id, with the cases that touch it."""
+    """What the document leaves open, under its full id, with the cases that touch it.
+
+    `valid` and `invalid` are how many of these the reference takes to be so.
+    """
 
     id: str
     ambiguity: Ambiguity
-    cases: int
+    valid: int
+    invalid: int
     ways: tuple[Way, ...]
+    errata: Errata
+
+    @property
+    def cases(self) -> int:
+        """How many cases touch it."""
+        return self.valid + self.invalid
 
 
 @dataclass(frozen=True)
@@ -82,6 +97,7 @@ class ExampleEntry:
     inputs: tuple[ShownTensor, ...]
     attributes: Mapping[str, str]
     outputs: tuple[ShownTensor, ...]
+    errata: Errata
 
 
 @dataclass(frozen=True)
@@ -170,6 +186,7 @@ def _rule(
         spec.full_ids(*rule.given),
         cases.get(full_id, RuleCases((), (), ())),
         _ways(full_id, rule.broken_by, ids),
+        _errata(spec, rule.id),
     )
 
 
@@ -186,13 +203,16 @@ def _ways(
 def _ambiguities(
     spec: Spec, operator: OperatorSuite | None, ids: tuple[str, ...]
 ) -> tuple[AmbiguityEntry, ...]:
-    touched = Counter(case.ambiguity for case in (operator.index.cases if operator else ()))
+    cases = operator.index.cases if operator else ()
+    touched = Counter((case.ambiguity, case.expects) for case in cases)
     return tuple(
         AmbiguityEntry(
             spec.full_id(each.id),
             each,
-            touched[each.id],
+            touched[each.id, "outputs"],
+            touched[each.id, "rejection"],
             _ways(spec.full_id(each.id), each.shown_by, ids),
+            _errata(spec, each.id),
         )
         for each in spec.ambiguities
     )
@@ -228,7 +248,13 @@ def _example(spec: Spec, example: Example) -> ExampleEntry:
         tuple(_tensor(name, each) for name, each in example.inputs.items()),
         {name: json.dumps(each, ensure_ascii=False) for name, each in example.attributes.items()},
         tuple(_tensor(f"output {i}", each) for i, each in enumerate(example.outputs)),
+        _errata(spec, example.id),
     )
+
+
+def _errata(spec: Spec, name: str) -> dict[str, Erratum]:
+    """Return the errata that affect a rule, an ambiguity or an example, by their full ids."""
+    return {spec.full_id(each.id): each for each in spec.errata if name in each.affects}
 
 
 def _tensor(name: str, documented: DocumentedTensor) -> ShownTensor:

@@ -7,6 +7,7 @@ from math import prod
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, inverted, width_of
 from opcert.generator.programs.literals import array_text, dtype_text, laid_out_text
 from opcert.generator.programs.program import InputText, WrittenCall, program
+from opcert.generator.programs.reasons import reason_of
 from opcert.generator.suite.format import IndexedCase, MadeArray, StoredArray
 from opcert.generator.suite.operator_suite import OperatorSuite
 
@@ -21,7 +22,7 @@ def program_of(operator: OperatorSuite, case: IndexedCase, backend: str | None =
     the outcome is another than expected. Where arrays are too large to print, it reads the suite's
     pack.
     """
-    remarks = [f"{case.id}: {' '.join(case.why.split())}"]
+    remarks = [f"{case.id}: {' '.join(reason_of(operator, case).split())}"]
     if case.rule is not None:
         rule = operator.index.rules[case.rule]
         remarks += [f"It breaks {case.rule} ({' '.join(rule.clause.split())})."]

@@ -8,6 +8,7 @@ from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.programs.cases import call_of, stands_alone
 from opcert.generator.programs.literals import array_text, laid_out_text
 from opcert.generator.programs.program import InputText, WrittenCall, program
+from opcert.generator.programs.reasons import reason_of
 from opcert.generator.run.excerpts import Shown, shown
 from opcert.generator.run.outcome import ENDINGS
 from opcert.generator.suite.format import IndexedCase
@@ -87,7 +88,7 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
         number=f"{len(cause.verdicts)} case{'s' * (len(cause.verdicts) > 1)}",
         case=case.id,
         call=of.call(case),
-        expected=_expected(case),
+        expected=_expected(of, case),
         rules=[]
         if contract
         else [RuleText(r, (t := of.index.rules[r]).text, t.clause) for r in rules],
@@ -169,8 +170,8 @@ def _shows(reproduction: Reproduction | None) -> str:
     return f"It passes alone in a fresh process, and fails after {calls}."
 
 
-def _expected(case: IndexedCase) -> str:
+def _expected(of: OperatorSuite, case: IndexedCase) -> str:
     if case.expects == "rejection":
-        return f"a rejection, for it breaks {case.rule}; {case.why}"
+        return f"a rejection, for it breaks {case.rule}; {reason_of(of, case)}"
     outputs = ", ".join(f"{each.type}{list(each.shape)}" for each in case.outputs)
     return f"outputs {outputs}" if outputs else "no outputs"

@@ -38,6 +38,9 @@ class Document(Part):
     title: str
     version: str
     language: str = "en"
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        None, description="The SHA-256 of the text that the spec was written from."
+    )
 
 
 class Argument(Part):
@@ -92,13 +95,29 @@ class Rule(Part):
     unbreakable: str | None = Field(None, description="Why it cannot be broken alone.")
 
 
+class Readings(Part):
+    """The two ways to read the document, each with its argument from the text."""
+
+    valid: str = Field(description="What the call gives, and why it may be made.")
+    invalid: str = Field(description="Why the call must be rejected.")
+
+
 class Ambiguity(Part):
-    """What the document leaves open, and what the reference does; it decides no certificate."""
+    """A question that the document leaves open; it decides no certificate.
+
+    Which of the two readings the reference takes follows from the rules that a call breaks: where
+    it breaks none, the call is valid.
+    """
 
     id: Name
     clause: str
     text: str
-    choice: str = Field(description="What the reference does.")
+    readings: Readings
+    breaks: tuple[Name, ...] = Field(
+        (),
+        description="The requirements that a call may break because the reference takes the "
+        "reading by which it is invalid. One that breaks another is invalid in both readings.",
+    )
     touches: ExpressionText = Field(description="Whether a call depends on it.")
     shown_by: dict[Name, dict[str, ExpressionText]] = Field(
         description="Ways to reach it, each one change to a valid call."
@@ -108,9 +127,13 @@ class Ambiguity(Part):
 class Erratum(Part):
     """Where the document contradicts itself, and how it is read."""
 
+    id: Name
     clause: str
     text: str
     reading: str
+    affects: tuple[Name, ...] = Field(
+        min_length=1, description="The rules, ambiguities and examples that rest on the reading."
+    )
 
 
 class DocumentedTensor(Part):
@@ -206,6 +229,12 @@ class FactorTable(Part):
         default_factory=dict,
         description="How each factor shows in a drawn call: the value of its level, a list of such "
         "values, or a condition for each level. Other names are for those behind them to use.",
+    )
+    words: dict[str, str | dict[LevelName, str]] = Field(
+        default_factory=dict,
+        description="What to call a level in a sentence: for all levels of a factor, with {} for "
+        "the level, or for single ones; nothing where it is not worth a word. By default it is the "
+        "factor's name, then the level's.",
     )
 
     def levels(self, profile: str) -> dict[str, Levels]:

@@ -25,8 +25,9 @@ from opcert.generator.specification.naming import (
 from opcert.generator.specification.table_names import table_mistakes
 from opcert.generator.specification.yaml_source import KEY, SpecPath
 
-# A number of things and the list of them change together.
-_MOST_CHANGED = 2
+# Some arguments only change together: a number of things and the list of them, or lists whose
+# elements belong together.
+_MOST_CHANGED = 4
 _ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
 
 
@@ -39,6 +40,7 @@ def name_mistakes(spec: Spec) -> list[tuple[SpecPath, str]]:
         *_ranges_and_outputs(spec),
         *_rules(spec),
         *_ambiguities(spec),
+        *_errata(spec),
         *law_mistakes(spec),
         *table_mistakes(spec),
     ]
@@ -75,7 +77,7 @@ def _argument_names(spec: Spec) -> list[tuple[SpecPath, str]]:
 
 def _repeated_ids(spec: Spec) -> Found:
     named = _argument_names(spec)
-    for key in ("rules", "ambiguities", "laws", "examples"):
+    for key in ("rules", "ambiguities", "errata", "laws", "examples"):
         named += [((key, i, "id"), each.id) for i, each in enumerate(getattr(spec, key))]
     times = Counter(name for _, name in named)
     for path, name in named:
@@ -164,8 +166,8 @@ def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> 
     functions = {**FUNCTIONS, **BUILDERS, **CHANGES}
     for way, change in ways.items():
         if not 1 <= len(change) <= _MOST_CHANGED and path[0] == "rules":
-            text = f"{len(change)} arguments change; expected one, or two that only go together"
-            yield (*path, way), text
+            expected = f"expected one, or up to {_MOST_CHANGED} that only go together"
+            yield (*path, way), f"{len(change)} arguments change; {expected}"
         for target, text in change.items():
             here = (*path, way, target)
             yield from unknown_name((*here, KEY), "input or attribute", target, arguments)
@@ -178,4 +180,17 @@ def _ambiguities(spec: Spec) -> Found:
         yield from expression_mistakes(
             (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
         )
+        for j, name in enumerate(each.breaks):
+            requirements = list(spec.requirements)
+            yield from unknown_name((*path, "breaks", j), "requirement", name, requirements)
         yield from _ways(spec, (*path, "shown_by"), each.shown_by)
+
+
+def _errata(spec: Spec) -> Found:
+    known = [each.id for each in spec.rules]
+    known += [each.id for each in spec.ambiguities]
+    known += [each.id for each in spec.examples]
+    for i, erratum in enumerate(spec.errata):
+        for j, name in enumerate(erratum.affects):
+            what = "rule, ambiguity or example"
+            yield from unknown_name(("errata", i, "affects", j), what, name, known)

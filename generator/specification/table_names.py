@@ -35,7 +35,7 @@ def table_mistakes(spec: Spec) -> Found:
                 here = ("cases", "profiles", profile, factor)
                 yield from _levels(here, others[factor], known, fixed)
         known[factor] = ()
-    yield from _factor_names(table)
+    yield from _factor_names(spec)
     yield from expression_mistakes(("cases", "tells"), table.tells, call_names(spec), FUNCTIONS)
     known["level"] = tuple(table.factors)
     for key in ("unless", "masked"):
@@ -46,7 +46,7 @@ def table_mistakes(spec: Spec) -> Found:
         beside["level"] = tuple(each for each in table.factors if each != factor)
         yield from _over_factors(("cases", "follows", factor), text, beside, table)
     yield from _draws(spec, known)
-    yield from _seen(spec, fixed)
+    yield from _seen(spec)
 
 
 def _over_factors(path: SpecPath, text: str, known: Known, table: FactorTable) -> Found:
@@ -56,11 +56,17 @@ def _over_factors(path: SpecPath, text: str, known: Known, table: FactorTable) -
         yield path, f"{shown(text)} names no factor; expected one in it"
 
 
-def _factor_names(table: FactorTable) -> Found:
-    """Yield what names a factor and is none."""
-    known = list(table.factors)
+def _factor_names(spec: Spec) -> Found:
+    """Yield what names a factor or one of its levels and is none."""
+    table, known = spec.cases, list(spec.cases.factors)
     for factor in table.follows:
         yield from unknown_name(("cases", "follows", factor, KEY), "factor", factor, known)
+    for factor, words in table.words.items():
+        here: SpecPath = ("cases", "words", factor)
+        yield from unknown_name((*here, KEY), "factor", factor, known)
+        levels = _all_levels(spec, factor) if factor in known else []
+        for level in words if isinstance(words, dict) and levels else ():
+            yield from unknown_name((*here, level, KEY), "level", level, levels)
     for profile, others in table.profiles.items():
         for factor in others:
             yield from unknown_name(
@@ -69,6 +75,23 @@ def _factor_names(table: FactorTable) -> Found:
     for i, factors in enumerate(table.together):
         for j, factor in enumerate(factors):
             yield from unknown_name(("cases", "together", i, j), "factor", factor, known)
+
+
+def _all_levels(spec: Spec, factor: str) -> list[str]:
+    """Return a factor's levels in all profiles by name; none where they cannot be listed."""
+    names: dict[str, None] = {}
+    for profile in ("core", *spec.cases.profiles):
+        levels = spec.cases.levels(profile)[factor]
+        try:
+            listed = (
+                evaluate(parse(levels), spec.fixed_names, FUNCTIONS)
+                if isinstance(levels, str)
+                else levels
+            )
+            names |= dict.fromkeys(map(str, listed))
+        except (ExpressionError, Inapplicable, TypeError):
+            return []
+    return [*names]
 
 
 def _levels(path: SpecPath, levels: Levels, known: Known, fixed: Mapping[str, Any]) -> Found:
@@ -81,7 +104,7 @@ def _levels(path: SpecPath, levels: Levels, known: Known, fixed: Mapping[str, An
             yield from expression_mistakes((*path, level), text, known, FUNCTIONS)
 
 
-def _seen(spec: Spec, fixed: Mapping[str, Any]) -> Found:
+def _seen(spec: Spec) -> Found:
     table, known = spec.cases, call_names(spec)
     for name, text in table.seen_at.items():
         yield from expression_mistakes(("cases", "seen_at", name), text, known, FUNCTIONS)
@@ -97,23 +120,17 @@ def _seen(spec: Spec, fixed: Mapping[str, Any]) -> Found:
         else:
             for level, text in seen.items():
                 yield from expression_mistakes((*here, level), text, known, FUNCTIONS)
-            yield from _unseen_levels(spec, here, name, fixed)
+            yield from _unseen_levels(spec, here, name)
 
 
-def _unseen_levels(spec: Spec, path: SpecPath, factor: str, fixed: Mapping[str, Any]) -> Found:
+def _unseen_levels(spec: Spec, path: SpecPath, factor: str) -> Found:
     """Yield a mistake for each level of `factor` that 'seen' leaves out, or that is none."""
-    seen, levels = spec.cases.seen[factor], list[str]()
-    for profile in ("core", *spec.cases.profiles):
-        found = spec.cases.levels(profile)[factor]
-        try:
-            levels += evaluate(parse(found), fixed, FUNCTIONS) if isinstance(found, str) else found
-        except (ExpressionError, Inapplicable, TypeError):
-            return
-    for level in dict.fromkeys(map(str, levels)):
+    seen, levels = spec.cases.seen[factor], _all_levels(spec, factor)
+    for level in levels:
         if level not in seen:
             yield path, f"does not say when the level '{level}' shows"
-    for level in seen:
-        yield from unknown_name((*path, level, KEY), "level", level, [str(each) for each in levels])
+    for level in seen if levels else ():
+        yield from unknown_name((*path, level, KEY), "level", level, levels)
 
 
 def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found:

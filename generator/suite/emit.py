@@ -28,8 +28,14 @@ from opcert.generator.suite.format import (
     MadeArray,
     Manifest,
     OperatorEntry,
-    RuleText,
     StoredArray,
+)
+from opcert.generator.suite.index_texts import (
+    ambiguity_texts,
+    document_text,
+    erratum_texts,
+    level_words,
+    rule_texts,
 )
 from opcert.generator.template_environment import template_environment
 
@@ -38,7 +44,9 @@ Files = Mapping[str, bytes]
 _LINE = 80
 
 
-def operator_files(spec_file: SpecFile, vectors: Sequence[Vector]) -> tuple[OperatorEntry, Files]:
+def operator_files(
+    spec_file: SpecFile, vectors: Sequence[Vector], profile: str
+) -> tuple[OperatorEntry, Files]:
     """Return one operator's entry in the manifest, and its files by path within the suite."""
     spec = spec_file.spec
     stem = f"{spec.family}/{spec.slug}"
@@ -49,12 +57,13 @@ def operator_files(spec_file: SpecFile, vectors: Sequence[Vector]) -> tuple[Oper
         format=FORMAT,
         operator=spec.operator,
         spec=spec_file.name,
+        document=document_text(spec),
         pack=f"{stem}.npz",
         feature_levels=tuple(level.name for level in spec.feature_levels),
-        rules={
-            spec.full_id(rule.id): RuleText(clause=rule.clause, text=rule.text)
-            for rule in spec.rules
-        },
+        rules=rule_texts(spec),
+        ambiguities=ambiguity_texts(spec),
+        errata=erratum_texts(spec),
+        words=level_words(spec, profile),
         cases=_indexed_cases(spec, vectors, names, packed),
     )
     entry = OperatorEntry(
@@ -142,7 +151,7 @@ def _indexed_cases(
             rule=case.rejects,
             twin=case.twin,
             ambiguity=case.ambiguity,
-            why=case.why,
+            why=f"{case.example.clause}: {case.example.text}" if case.example else "",
             rules=_told(spec, case),
             levels=case.levels,
             feature_levels=case.feature_levels,
@@ -202,11 +211,14 @@ def _stored(array: Array, layout: Layout, names: Mapping[int, str], packed: Pack
 
 def _index_text(index: Index) -> str:
     """Write the index with each case on a line of its own."""
-    head = index.model_dump(exclude={"cases"}, mode="json")
+    head = index.model_dump(exclude={"cases"}, exclude_defaults=True, mode="json")
     cases = [case.model_dump(mode="json", exclude_defaults=True) for case in index.cases]
     lines = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in cases]
     return (
-        json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
+        json.dumps(head, indent=1, ensure_ascii=False)[:-2]
+        + ',\n "cases": [\n  '
+        + ",\n  ".join(lines)
+        + "\n ]\n}\n"
     )
 
 

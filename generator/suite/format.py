@@ -10,7 +10,7 @@ from opcert.generator.arrays.calls import MOST_DIMENSIONS, MOST_ELEMENTS
 from opcert.generator.arrays.element_types import ELEMENT_TYPES
 from opcert.generator.arrays.layouts import Layout
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -61,18 +61,52 @@ class DigestedArray(Record):
     sha256: Digest
 
 
+class DocumentText(Record):
+    """The document that the cases rest on, with the digest of its text where that is recorded."""
+
+    title: str
+    version: str
+    language: str
+    sha256: Digest | None = None
+
+
 class RuleText(Record):
-    """What a rule says, in opcert's words, and where the document says it."""
+    """What a rule says, in opcert's words, and where; `errata` are those that affect it."""
 
     clause: str
     text: str
+    errata: tuple[str, ...] = ()
+
+
+class AmbiguityText(Record):
+    """What the document leaves open, with an argument for either reading: valid, or invalid.
+
+    Which of them the reference takes, a case says itself: `expects`.
+    """
+
+    clause: str
+    text: str
+    valid: str
+    invalid: str
+    errata: tuple[str, ...] = ()
+
+
+class ErratumText(Record):
+    """Where the document contradicts itself, how it is read, and what rests on the reading."""
+
+    clause: str
+    text: str
+    reading: str
+    affects: tuple[str, ...]
 
 
 class IndexedCase(Record):
     """One case: what it calls, what it expects and why it exists.
 
-    `type` and `rank` are those of the operator's first input, or of the twin's where the case
-    leaves it out. The elements of `free` inputs mean nothing to the operator but as data to move.
+    `why` is what the document says of an example. Any other case exists for its `levels`, or for
+    the change that tells it from its `twin`. `type` and `rank` are those of the operator's first
+    input, or of the twin's where the case leaves it out. The elements of `free` inputs mean nothing
+    to the operator but as data to move.
     """
 
     id: str
@@ -80,7 +114,7 @@ class IndexedCase(Record):
     rule: str | None = None
     twin: str | None = None
     ambiguity: str | None = None
-    why: str
+    why: str = ""
     rules: tuple[str, ...]
     levels: Mapping[str, str] = {}
     feature_levels: tuple[str, ...] = ()
@@ -105,14 +139,21 @@ class IndexedCase(Record):
 
 
 class Index(Record):
-    """The cases of one operator and the pack that holds their arrays."""
+    """The cases of one operator, the pack that holds their arrays, and what the cases rest on.
+
+    `words` are what a sentence calls the levels of each factor, nothing where one is not worth it.
+    """
 
     format: int
     operator: str
     spec: str
+    document: DocumentText
     pack: str
     feature_levels: tuple[str, ...] = ()
     rules: Mapping[str, RuleText]
+    ambiguities: Mapping[str, AmbiguityText] = {}
+    errata: Mapping[str, ErratumText] = {}
+    words: Mapping[str, Mapping[str, str]] = {}
     cases: tuple[IndexedCase, ...]
 
 

@@ -68,7 +68,7 @@ def _part(path: Path, profile: str, seed: int) -> Part | list[Mistake]:
         vectors = vectors_of(spec_file, cases_of(spec_file, profile, seed))
     except SpecError as error:
         return error.mistakes
-    return spec_file.spec.operator, *operator_files(spec_file, vectors)
+    return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
 
 
 def generate(

@@ -160,6 +160,9 @@ class OperatorSuite:
             if case.expects == "rejection" and not credited:
                 text = f"{case.id} must be rejected, and has no twin or no rule of the index"
                 raise contradiction(self.folder / self.entry.index, text)
+            if case.ambiguity is not None and self.ambiguity_of(case) not in self.index.ambiguities:
+                text = f"{case.id} is of an ambiguity that the index does not have"
+                raise contradiction(self.folder / self.entry.index, text)
             unknown = {*case.rules, *filter(None, [case.rule])} - self.index.rules.keys()
             if unknown:
                 text = f"{case.id} is of rules that the index does not have: {', '.join(unknown)}"
@@ -170,6 +173,16 @@ class OperatorSuite:
             for each in (*case.inputs.values(), *case.outputs, *case.other):
                 if isinstance(each, StoredArray):
                     self._array(each)
+
+    def ambiguity_of(self, case: IndexedCase) -> str | None:
+        """Return the full id of the ambiguity that a case touches."""
+        slug = case.id.partition("/")[0]
+        return f"{slug}/{case.ambiguity}" if case.ambiguity is not None else None
+
+    def errata_of(self, case: IndexedCase) -> list[str]:
+        """Return the full ids of the errata that affect what a case expects."""
+        names = {case.id, case.rule, self.ambiguity_of(case), *case.rules}
+        return [erratum for erratum, text in self.index.errata.items() if names & set(text.affects)]
 
     def array_of(self, given: StoredArray | MadeArray) -> Array:
         """Return the elements of an array in C order, read-only.

@@ -140,14 +140,12 @@ def test_a_must_reject_case_has_a_twin_and_breaks_its_rule_alone(name: str) -> N
 
 
 @each_spec
-def test_a_must_reject_case_is_a_change_of_one_or_two_arguments_away_from_its_twin(
-    name: str,
-) -> None:
+def test_a_must_reject_case_is_a_change_of_few_arguments_away_from_its_twin(name: str) -> None:
     known = by_id(cases(name))
     for case in cases(name):
         if case.rejects is not None and case.ambiguity is None:
             twin = known[case.twin or ""]
-            assert 1 <= len(differences(case.call, twin.call)) <= 2, case.id
+            assert 1 <= len(differences(case.call, twin.call)) <= 4, case.id
 
 
 @each_spec

@@ -44,7 +44,7 @@ NONE = {
     "id": "none",
     "clause": "3",
     "text": "What no rows are.",
-    "choice": "Rows.",
+    "readings": {"valid": "Rows.", "invalid": "No rows."},
     "touches": "count == 0",
     "shown_by": {},
 }
@@ -128,6 +128,15 @@ def test_a_behaviour_is_shown_when_its_condition_holds() -> None:
 def test_the_first_ambiguity_that_a_call_touches_is_its_own() -> None:
     twice = conditions(ambiguities=[NONE, {**NONE, "id": "other", "touches": "count < 3"}])
     assert [twice.ambiguity(call(count)) for count in (0, 2, 3)] == ["none", "other", None]
+
+
+def test_a_call_that_is_invalid_in_both_readings_is_not_open() -> None:
+    few = {**NONE, "touches": "count < 2"}
+    assert conditions(ambiguities=[few]).ambiguity(call(1)) == "none"
+    assert conditions(ambiguities=[few]).ambiguity(call(-1)) is None
+    assert (
+        conditions(ambiguities=[{**few, "breaks": ["not-negative"]}]).ambiguity(call(-1)) == "none"
+    )
 
 
 def test_an_ambiguity_is_not_touched_without_a_required_argument_that_it_names() -> None:

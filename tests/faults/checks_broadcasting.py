@@ -46,6 +46,11 @@ def _descents(call: Call) -> list[int]:
     return [i for i, (a, b) in enumerate(pairwise(mapping)) if a > b]
 
 
+def _aligns(call: Call) -> bool:
+    target = _target(call)[len(_target(call)) - call.data.ndim :]
+    return all(n in (1, wanted) for n, wanted in zip(call.data.shape, target, strict=True))
+
+
 def _with(call: Call, **lists: list[int]) -> Call:
     return call.given(**{name: ints(values) for name, values in lists.items()})
 
@@ -107,12 +112,6 @@ _UNCHECKED: tuple[Unchecked, ...] = (
      _with(_EXPLICIT, target_shape=[3, -1, 2])),
     ("target-not-negative", "beside-zero", "negative sizes beside a 0",
      lambda c: 0 in _target(c), broadcast_call(data(1), [0, -1])),
-    ("numpy-without-axes-mapping", "any", "an axes_mapping in mode numpy", lambda _: True,
-     _TRAILING.told(mode="numpy")),
-    ("numpy-without-axes-mapping", "default", "an axes_mapping where no mode is told",
-     lambda c: "mode" not in c.attributes, _TRAILING.without("mode")),
-    ("numpy-without-axes-mapping", "empty", "an empty axes_mapping in mode numpy",
-     lambda c: c["axes_mapping"].size == 0, broadcast_call(data(), [2], [], "numpy")),
     ("numpy-rank", "any", "data of more dimensions than the target", lambda _: True,
      broadcast_call(data(3, 2), [2])),
     ("numpy-rank", "leading-ones", "data of more dimensions where those are 1",
@@ -122,6 +121,9 @@ _UNCHECKED: tuple[Unchecked, ...] = (
      lambda c: not _target(c), broadcast_call(data(2), [])),
     ("explicit-with-axes-mapping", "any", "mode explicit without axes_mapping", lambda _: True,
      _EXPLICIT.without("axes_mapping")),
+    ("explicit-with-axes-mapping", "aligned",
+     "mode explicit without axes_mapping where data aligns as in mode numpy", _aligns,
+     _TRAILING.without("axes_mapping")),
     ("axes-mapping-rank", "scalar", "a scalar as axes_mapping",
      lambda c: c["axes_mapping"].ndim == 0, broadcast_call(data(3), [3, 2], 0)),
     ("axes-mapping-rank", "matrix", "a matrix as axes_mapping",
@@ -136,6 +138,8 @@ _UNCHECKED: tuple[Unchecked, ...] = (
      lambda c: not _mapping(c), _with(_EXPLICIT, axes_mapping=[])),
     ("axes-mapping-range", "of-rank", "an axis of the output's rank",
      lambda c: max(_mapping(c)) == len(_target(c)), _with(_EXPLICIT, axes_mapping=[0, 3])),
+    ("axes-mapping-range", "below-minus-rank", "an axis below the negated rank of the output",
+     lambda c: min(_mapping(c)) < -len(_target(c)), _with(_EXPLICIT, axes_mapping=[-4, 2])),
     ("axes-mapping-sorted", "first-pair", "a first pair that descends",
      lambda c: _descents(c) == [0], _with(_THREE, axes_mapping=[1, 0, 2])),
     ("axes-mapping-sorted", "last-pair", "a last pair that descends",

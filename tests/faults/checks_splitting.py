@@ -65,6 +65,7 @@ _UNCHECKED: tuple[Unchecked, ...] = (
     ("lengths-sum", "above", "lengths that sum to more", lambda c: _over(c) > 0, _told(2, 5)),
     ("lengths-sum", "alone", "a length alone that is not the axis'",
      lambda c: len(lengths(c)) == 1, _told(5)),
+    ("lengths-sum", "none", "no lengths at all", lambda c: not lengths(c), _told()),
     ("lengths-sum", "in-8-bits", "lengths whose sum is right in 8 bits",
      lambda c: _over(c) % 256 == 0, _told(2, 260)),
     ("lengths-sum", "in-32-bits", "lengths whose sum is right in 32 bits",

@@ -18,17 +18,17 @@ def conditions(operator: str) -> Conditions:
 
 def open_in(fault: Fault) -> set[str]:
     """Return the ambiguities that a witness touches."""
-    found = {conditions(fault.operator).ambiguity(_described(call)) for call in fault.witness}
+    found = {conditions(fault.operator).ambiguity(described(call)) for call in fault.witness}
     return {each for each in found if each is not None}
 
 
 def broken_by(fault: Fault) -> set[str]:
     """Return the requirements that the last call of a witness breaks."""
     of = conditions(fault.operator)
-    return {f"{of.spec.slug}/{rule}" for rule in of.standing(_described(fault.witness[-1])).broken}
+    return {f"{of.spec.slug}/{rule}" for rule in of.standing(described(fault.witness[-1])).broken}
 
 
-def _described(call: Call) -> calls.Call:
+def described(call: Call) -> calls.Call:
     """Return a call as conditions see it."""
     inputs = {name: _tensor(name, array) for name, array in call.inputs.items()}
     return calls.Call(inputs, call.attributes)

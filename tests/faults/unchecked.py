@@ -19,12 +19,12 @@ def accepted(write: Writer, rows: Iterable[Unchecked]) -> list[Fault]:
     ]
 
 
-def left_out(call: Call, *names: str, rule: str = "required-inputs") -> list[Unchecked]:
+def left_out(call: Call, *names: str) -> list[Unchecked]:
     """Return rows for what is required and left out of a call."""
 
     def row(name: str) -> Unchecked:
         where = lambda c: name not in {**c.inputs, **c.attributes}  # noqa: E731
-        return rule, name, f"calls without {name}", where, call.without(name)
+        return "required-inputs", name, f"calls without {name}", where, call.without(name)
 
     return [row(name) for name in names]
 

@@ -38,10 +38,12 @@ def test_any_other_name_is_told(name: str, message: str) -> None:
 
 def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:
     text = shown("gather-8/example-2")
-    assert text.startswith("gather-8/example-2, a case of openvino/Gather-8\n    Example 2: One ")
+    assert text.startswith(
+        "gather-8/example-2, a case of openvino/Gather-8\n    属性 (Attributes), "
+    )
     assert "\n    axis = i64[] 1\n    batch_dims = 1 (attribute)\n" in text
     assert "\nexpects\n    output 0 = i32[2, 3] [[1, 1, 5], [10, 6, 6]]\n" in text
-    assert "\n    gather-8/axis-scalar (Inputs, 3: axis): Axis may be a scalar.\n" in text
+    assert "\n    gather-8/axis-scalar (入力 (Inputs), 3: axis, sentence 1): Axis may be a " in text
     assert text.endswith("```python\npass\n```")
 
 
@@ -49,7 +51,7 @@ def test_a_rejection_is_shown_with_its_rule_and_its_twin() -> None:
     name = next(each for each in SUITE.cases if AXIS_BEFORE.fullmatch(each))
     twin, text = SUITE.cases[name][1].twin, shown(name)
     assert f"    one change to its twin: {twin}\n" in text
-    assert re.search(r"\n    axis: (\w+\[1?\]) \[?-?\d\]? becomes \1 \[?-?\d\]?\n", text)
+    assert re.search(r"\n    axis is (\[?)-?\d(\]?) instead of \1-?\d\2\n", text)
     assert "\nexpects rejection, for it breaks\n    gather-8/batch-dims-at-most-axis (" in text
     assert f"counts only where the valid call, {twin}, passes" in text
     assert "output" not in text
@@ -57,11 +59,39 @@ def test_a_rejection_is_shown_with_its_rule_and_its_twin() -> None:
 
 def test_what_was_left_out_and_what_is_left_open_are_said() -> None:
     left_out = next(c.id for _, c in SUITE if c.id.startswith("gather-8/required-inputs.axis-"))
-    assert " becomes left out\n" in shown(left_out)
+    assert "\n    axis is left out\n" in shown(left_out)
     left_open = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
     text = shown(left_open)
     assert "\nimplementation-defined, for gather-8/boolean-index; it decides no certificate" in text
-    assert "Whether boolean counts as an integer type. The reference: It does not;" in text
+    assert "\n    Whether boolean counts as an integer type.\n    It is valid: False and" in text
+    assert "\n    It is invalid: The document speaks of integers;" in text
+    assert "\nthe reference rejects it, for it breaks\n" in text
+    assert "\n    The reference takes it to be invalid.\n" in text
+
+
+@pytest.mark.parametrize("ambiguity", sorted({c.ambiguity for _, c in SUITE if c.ambiguity}))
+def test_the_reading_that_the_reference_takes_is_never_told_otherwise(ambiguity: str) -> None:
+    for _, case in SUITE:
+        if case.ambiguity == ambiguity:
+            text = shown(case.id)
+            rejected = case.expects == "rejection"
+            assert ("the reference rejects it" in text) == rejected
+            assert (" takes it to be invalid." in text) == rejected
+            assert (" takes it to be valid." in text) == (not rejected)
+
+
+def test_the_document_is_named_with_its_digest() -> None:
+    document = SUITE.operators["openvino/Gather-8"].index.document
+    digest = document.sha256
+    assert f"\n    by the document Gather, Gather-8, SHA-256 {digest}\n" in shown(
+        "gather-8/example-2"
+    )
+
+
+def test_errata_are_shown() -> None:
+    text = shown("gather-8/layer-example")
+    assert "\nerrata\n    (" in text
+    assert "The output has the id of an input port. Read as: It is a port of its own." in text
 
 
 def test_levels_and_feature_levels_are_shown() -> None:

@@ -84,6 +84,7 @@ def test_every_rule_example_and_factor_has_its_place(name: str) -> None:
     described = spec(name).spec
     page = parsed(pages()[page_name(described.operator)])
     ids = [*(rule.id for rule in described.rules), *(law.id for law in described.laws)]
+    ids += [*(each.id for each in described.errata)]
     ids += [*(each.id for each in described.ambiguities), *(e.id for e in described.examples)]
     wanted = set(map(described.full_id, ids))
     wanted |= {factor_id(described.slug, factor) for factor in described.cases.factors}
@@ -97,7 +98,11 @@ def test_what_a_spec_says_is_all_there(name: str) -> None:
     said = [part for rule in described.rules for part in (rule.text, rule.clause)]
     said += [part for law in described.laws for part in (law.text, law.clause)]
     said += [part for each in described.errata for part in (each.text, each.reading)]
-    said += [part for each in described.ambiguities for part in (each.text, each.choice)]
+    said += [
+        part
+        for each in described.ambiguities
+        for part in (each.text, *each.readings.__dict__.values())
+    ]
     said += [part for each in described.examples for part in (each.text, each.clause)]
     said += [each.text for each in described.arguments]
     said += [rule.holds for rule in described.rules if rule.holds]

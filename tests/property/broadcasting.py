@@ -75,13 +75,6 @@ def negative_target(draw: st.DrawFn) -> Call:
 
 
 @st.composite
-def mapping_in_numpy_mode(draw: st.DrawFn) -> Call:
-    """There is an axes_mapping, a right one even, where none should be."""
-    call = draw(NUMPY)
-    return call | {"axes_mapping": draw(drawing.vectors_of_any_type(mapping_of(call)))}
-
-
-@st.composite
 def more_data_than_target(draw: st.DrawFn) -> Call:
     """Data has more dimensions than the target, if only by leading ones."""
     call = draw(NUMPY)
@@ -139,7 +132,6 @@ BREACHES = {
     "target-type": drawing.with_changed(CALLS, "target_shape", drawing.changed_types),
     "target-rank": drawing.with_changed(CALLS, "target_shape", drawing.changed_ranks),
     "target-not-negative": negative_target(),
-    "numpy-without-axes-mapping": mapping_in_numpy_mode(),
     "numpy-rank": more_data_than_target(),
     "numpy-compatible": incompatible("numpy"),
     "explicit-with-axes-mapping": drawing.lacking(EXPLICIT, "axes_mapping"),

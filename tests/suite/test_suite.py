@@ -161,7 +161,10 @@ def test_another_format_version_is_told_before_anything_else(folder: Path, versi
         (lambda manifest: manifest.pop("seed"), "seed: is missing"),
         (lambda manifest: manifest.update(seed="0"), "expected an integer"),
         (lambda manifest: manifest.update(seed=0.5), "expected an integer"),
-        (lambda manifest: manifest.update(format=2.0), "format: found 2.0; expected an integer"),
+        (
+            lambda manifest: manifest.update(format=float(FORMAT)),
+            "format: found 3.0; expected an integer",
+        ),
         (lambda manifest: manifest.update(files=[]), "files: found []; expected a mapping"),
         (lambda manifest: manifest["files"].update({"conftest.py": "0" * 63}), "files.conftest.py"),
         (lambda manifest: manifest["files"].update({"conftest.py": None}), "files.conftest.py"),

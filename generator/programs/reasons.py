@@ -1,0 +1,176 @@
+"""A case of a suite -> in words, why it exists: its levels, or what tells it from its twin."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from opcert.generator.arrays.element_types import Array, bits_dtype
+from opcert.generator.programs.literals import is_exact
+from opcert.generator.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
+from opcert.generator.suite.operator_suite import OperatorSuite
+
+# Of up to how many elements the values of a tensor are written, and of a list that changes.
+SHOWN = 32
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one argument of the twin; None stands for an argument that is left out."""
+
+    name: str
+    before: str | None
+    after: str | None
+    words: str
+
+
+def reason_of(operator: OperatorSuite, case: IndexedCase) -> str:
+    """Return in words why a case exists: its example, its levels, or its change to the twin."""
+    if case.twin is not None:
+        return f"one change to its twin: {changes_in_words(changes_of(operator, case))}"
+    if case.why or not case.levels:
+        return case.why
+    words = operator.index.words
+    named = (words.get(f, {}).get(level, f"{f} {level}") for f, level in case.levels.items())
+    return ", ".join(filter(None, named))
+
+
+def changes_in_words(changes: Sequence[Change]) -> str:
+    """Return what tells a case from its twin as one sentence."""
+    return "; ".join(change.words for change in changes)
+
+
+def changes_of(operator: OperatorSuite, case: IndexedCase) -> tuple[Change, ...]:
+    """Return what tells a case from its twin, argument by argument."""
+    if case.twin is None:
+        return ()
+    twin = operator.cases[case.twin]
+    inputs = (
+        _input_change(operator, name, twin.inputs.get(name), case.inputs.get(name))
+        for name in dict.fromkeys([*twin.inputs, *case.inputs])
+        if twin.inputs.get(name) != case.inputs.get(name)
+    )
+    attributes = (
+        _attribute_change(name, twin.attributes, case.attributes)
+        for name in dict.fromkeys([*twin.attributes, *case.attributes])
+        if (name in twin.attributes, twin.attributes.get(name))
+        != (name in case.attributes, case.attributes.get(name))
+    )
+    return (*inputs, *attributes)
+
+
+def tensor_text(
+    operator: OperatorSuite, given: StoredArray | MadeArray | DigestedArray
+) -> tuple[str, str, str | None]:
+    """Return the type and shape of a tensor, its layout, and its values where they are few."""
+    layout = "c" if isinstance(given, DigestedArray) else given.layout
+    values = None
+    if prod(given.shape) <= SHOWN and isinstance(given, StoredArray):
+        values = _values(operator.array_of(given))
+    return f"{given.type}{list(given.shape)}", layout, values
+
+
+def _values(array: Array) -> str:
+    """Write the values of an array, and its bits where they do not give them."""
+    values = str(array.tolist())
+    if is_exact(array):
+        return values
+    bits = array.reshape(-1).view(bits_dtype(array.dtype)).tolist()
+    return f"{values}, bits {' '.join(f'0x{each:0{2 * array.itemsize}x}' for each in bits)}"
+
+
+def _whole(operator: OperatorSuite, given: StoredArray | MadeArray) -> str:
+    form, layout, values = tensor_text(operator, given)
+    return " ".join(filter(None, [form, layout if layout != "c" else "", values]))
+
+
+def _input_change(
+    operator: OperatorSuite,
+    name: str,
+    before: StoredArray | MadeArray | None,
+    after: StoredArray | MadeArray | None,
+) -> Change:
+    if before is None or after is None:
+        given = before or after
+        text = "" if given is None else _whole(operator, given)
+        words = f"{name} is left out" if after is None else f"{name} is {text} instead of left out"
+        return Change(name, text if before else None, text if after else None, words)
+    parts = [*_input_words(operator, before, after)] or ["has other elements"]
+    texts = [_whole(operator, each) for each in (before, after)]
+    if texts[0] == texts[1]:
+        texts[1] = f"{texts[1]} of other elements"
+    return Change(name, texts[0], texts[1], f"{name} {' and '.join(parts)}")
+
+
+def _input_words(
+    operator: OperatorSuite, before: StoredArray | MadeArray, after: StoredArray | MadeArray
+) -> Iterator[str]:
+    """Yield what became of an input: its type, its shape, its layout, its values."""
+    if before.type != after.type:
+        yield f"is of {after.type} instead of {before.type}"
+    if before.layout != after.layout:
+        yield f"lies in memory as {after.layout} instead of {before.layout}"
+    values = [
+        operator.array_of(each).ravel().tolist()
+        for each in (before, after)
+        if isinstance(each, StoredArray)
+    ]
+    lists = len(before.shape) == len(after.shape) == 1
+    if before.shape != after.shape and not (lists and len(values) == len((before, after))):
+        yield f"has the shape {list(after.shape)} instead of {list(before.shape)}"
+    elif (
+        len(values) == len((before, after)) and before.type == after.type and values[0] != values[1]
+    ):
+        if before.shape == ():
+            yield f"is {values[1][0]} instead of {values[0][0]}"
+        else:
+            yield _list_words(*values)
+    elif before.shape != after.shape:
+        yield f"has the shape {list(after.shape)} instead of {list(before.shape)}"
+
+
+def _attribute_change(name: str, twin: Mapping[str, Any], case: Mapping[str, Any]) -> Change:
+    before, after = (
+        json.dumps(each[name], ensure_ascii=False) if name in each else None
+        for each in (twin, case)
+    )
+    if after is None:
+        words = f"{name} is left out"
+    elif before is None:
+        words = f"{name} is {after} instead of left out"
+    else:
+        words = f"{name} {_value_words(twin[name], case[name])}"
+    return Change(name, before, after, words)
+
+
+def _value_words(before: Any, after: Any) -> str:
+    """Return what became of a plain value, by element or field where it has some."""
+    if isinstance(before, list) and isinstance(after, list):
+        return _list_words(before, after)
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        fields = (
+            f"{key} {_value_words(before[key], after[key])}"
+            for key in before
+            if before[key] != after[key]
+        )
+        return "has " + " and ".join(fields)
+    texts = [json.dumps(each, ensure_ascii=False) for each in (after, before)]
+    return f"is {texts[0]} instead of {texts[1]}"
+
+
+def _list_words(before: Sequence[Any], after: Sequence[Any]) -> str:
+    """Return what became of a list: all of it where it is short, else the elements that differ."""
+    plain = not any(isinstance(each, dict | list) for each in (*before, *after))
+    if plain and max(len(before), len(after)) <= _LISTED:
+        return f"is {list(after)} instead of {list(before)}"
+    if len(before) != len(after):
+        return f"has {len(after)} elements instead of {len(before)}"
+    places = [k for k, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
+    if len(places) > 1 and len(places) == len(before):
+        first = _value_words(before[0], after[0])
+        return f"differs in all of its {len(places)} elements; the first {first}"
+    k = places[0] if places else 0
+    more = f", and {len(places) - 1} more differ" if len(places) > 1 else ""
+    return f"has an element {k} that {_value_words(before[k], after[k])}{more}"

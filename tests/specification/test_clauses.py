@@ -1,0 +1,155 @@
+"""Every clause of the shipped specs names a place that its document has: a sentence, line or row.
+
+A clause is one place or several, parted by semicolons. A place is a path of headings and ends in a
+unit with its numbers, as in "Inputs, 3: axis, sentence 2". The headings of Japanese documents are
+given in both languages.
+"""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from opcert.generator.specification.model import Spec
+from tests.shipped import SPECS, each_spec, spec
+
+PLACE = re.compile(
+    r"(?P<path>.+), (?P<unit>sentence|line|row|layer|example)s? "
+    r"(?P<first>\d+)(?: (?P<to>to|and) (?P<last>\d+))?"
+)
+JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]+ \([A-Z][A-Za-z ]+\)")
+
+# The outline of each document: how many sentences, lines, rows or examples each place has.
+# Sentences of a list's entry are counted behind the name that it begins with.
+_BATCH_DIMS = "属性 (Attributes), batch_dims"
+_MODE = "属性 (Attributes), mode"
+_RANGE = "値の範囲 (Range of values)"
+_DETAILS = "詳細な説明 (Detailed Description)"
+OUTLINES: dict[str, dict[str, dict[str, int]]] = {
+    "VariadicSplit-1": {
+        "Short description": {"sentence": 2},
+        "Detailed Description, paragraph 1": {"sentence": 3},
+        "Detailed Description, paragraph 3": {"sentence": 2},
+        "Inputs, 1: data": {"sentence": 2},
+        "Inputs, 2: axis": {"sentence": 4},
+        "Inputs, 3: split_lengths": {"sentence": 6},
+        "Outputs": {"sentence": 3},
+        "Types, T1": {"sentence": 1},
+        "Types, T2": {"sentence": 1},
+        "Examples": {"layer": 2},
+    },
+    "DML_OPERATOR_SPLIT": {
+        "Introduction, paragraph 1": {"sentence": 1},
+        "Introduction, paragraph 2": {"sentence": 5},
+        "Introduction, pseudocode": {"line": 9},
+        "Introduction, paragraph 3": {"sentence": 1},
+        "Introduction, paragraph 4": {"sentence": 1},
+        "Syntax": {"line": 6},
+        "Members, InputTensor": {"line": 1, "sentence": 1},
+        "Members, OutputCount": {"line": 1, "sentence": 2},
+        "Members, OutputTensors": {"line": 1, "sentence": 2},
+        "Members, Axis": {"line": 1, "sentence": 3},
+        "Examples": {"example": 2},
+        "Tensor constraints": {"sentence": 1},
+        "Tensor support, DML_FEATURE_LEVEL_4_1": {"row": 2},
+    },
+    "Slice-8": {
+        "Detailed Description, paragraph 1": {"sentence": 2},
+        "Detailed Description, paragraph 2": {"sentence": 3},
+        "Detailed Description, paragraph 3": {"sentence": 2},
+        "Detailed Description, paragraph 4": {"sentence": 1},
+        "Inputs, 1: data, paragraph 1": {"sentence": 2},
+        "Inputs, 2: start, paragraph 1": {"sentence": 2},
+        "Inputs, 2: start, paragraph 2": {"sentence": 4},
+        "Inputs, 3: stop, paragraph 1": {"sentence": 1},
+        "Inputs, 3: stop, paragraph 2": {"sentence": 4},
+        "Inputs, 4: step, paragraph 1": {"sentence": 1},
+        "Inputs, 4: step, paragraph 2": {"sentence": 3},
+        "Inputs, 5: axes, paragraph 1": {"sentence": 1},
+        "Inputs, 5: axes, paragraph 2": {"sentence": 7},
+        "Inputs, closing paragraph": {"sentence": 1},
+        "Outputs, 1": {"sentence": 2},
+        "Types, T": {"sentence": 1},
+        "Types, T_IND": {"sentence": 1},
+        "Types, T_AXIS": {"sentence": 1},
+        "Examples": {"example": 12},
+    },
+    "Broadcast-1": {
+        "簡単な説明 (Short description)": {"sentence": 1},
+        f"{_DETAILS}, paragraph 1": {"sentence": 2},
+        f"{_DETAILS}, paragraph 2": {"sentence": 4},
+        f"{_DETAILS}, paragraph 3": {"sentence": 3},
+        f"{_DETAILS}, paragraph 4": {"sentence": 4},
+        f"{_MODE}, {_RANGE}, numpy": {"sentence": 4},
+        f"{_MODE}, {_RANGE}, explicit": {"sentence": 1},
+        f"{_MODE}, デフォルト値 (Default value)": {"sentence": 1},
+        "入力 (Inputs), 1: data": {"sentence": 2},
+        "入力 (Inputs), 2: target_shape": {"sentence": 2},
+        "入力 (Inputs), 3: axes_mapping": {"sentence": 5},
+        "出力 (Outputs), 1": {"sentence": 1},
+        "例 (Examples)": {"layer": 3},
+    },
+    "Gather-8": {
+        f"{_DETAILS}, paragraph 1": {"line": 2},
+        f"{_DETAILS}, paragraph 2": {"sentence": 4},
+        f"{_BATCH_DIMS}, 説明 (Description)": {"sentence": 3},
+        f"{_BATCH_DIMS}, {_RANGE}": {"sentence": 2},
+        f"{_BATCH_DIMS}, タイプ (Type)": {"sentence": 1},
+        f"{_BATCH_DIMS}, デフォルト値 (Default value)": {"sentence": 1},
+        _BATCH_DIMS: {"example": 7},
+        "入力 (Inputs), 1: data": {"sentence": 2},
+        "入力 (Inputs), 2: indices": {"sentence": 5},
+        "入力 (Inputs), 3: axis": {"sentence": 6},
+        "出力 (Outputs), 1": {"sentence": 2},
+        "タイプ (Types), T": {"sentence": 1},
+        "タイプ (Types), T_IND": {"sentence": 1},
+        "タイプ (Types), T_AXIS": {"sentence": 1},
+        "例 (Examples)": {"layer": 1},
+    },
+}
+
+
+def clauses_of(described: Spec) -> Iterator[tuple[str, str]]:
+    """Yield every clause of a spec behind the id that it is of."""
+    for part in (described.rules, described.ambiguities, described.errata):
+        yield from ((each.id, each.clause) for each in part)
+    for other in (described.laws, described.examples):
+        yield from ((each.id, each.clause) for each in other)
+
+
+@each_spec
+def test_every_clause_names_sentences_lines_or_rows_that_the_document_has(name: str) -> None:
+    unknown = []
+    for owner, clause in clauses_of(spec(name).spec):
+        for text in clause.split("; "):
+            place = PLACE.fullmatch(text)
+            there = OUTLINES[name].get(place["path"], {}) if place else {}
+            last = int(place["last"] or place["first"]) if place else 0
+            if place is None or not int(place["first"]) <= last <= there.get(place["unit"], 0):
+                unknown.append((owner, text))
+    assert not unknown
+
+
+@each_spec
+def test_a_place_in_a_japanese_document_has_its_japanese_heading(name: str) -> None:
+    described = spec(name).spec
+    japanese = [bool(JAPANESE.search(text)) for _, text in clauses_of(described)]
+    assert set(japanese) == {described.document.language == "ja"}
+
+
+@pytest.mark.parametrize(
+    "clause", ["Inputs", "Inputs, 3: axis", "Inputs, sentence", "the first paragraph", "sentence 1"]
+)
+def test_a_section_alone_is_no_place(clause: str) -> None:
+    assert PLACE.fullmatch(clause) is None
+
+
+def test_every_shipped_spec_has_an_outline() -> None:
+    assert set(OUTLINES) == set(SPECS)
+
+
+@each_spec
+def test_a_shipped_spec_records_the_digest_of_its_document(name: str) -> None:
+    digests = {each: spec(each).spec.document.sha256 for each in SPECS}
+    assert digests[name] is not None
+    assert list(digests.values()).count(digests[name]) == 1
