@@ -11,7 +11,7 @@ from opcert.generator.programs.program import InputText, WrittenCall, program
 from opcert.generator.programs.reasons import reason_of
 from opcert.generator.run.excerpts import Shown, shown
 from opcert.generator.run.outcome import ENDINGS
-from opcert.generator.suite.format import IndexedCase
+from opcert.generator.suite.format import ErratumText, IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.suite import Cases
 from opcert.generator.verdicts.causes import Cause
@@ -56,6 +56,7 @@ class CausePage:
     call: str
     expected: str
     rules: Sequence[RuleText]
+    errata: Sequence[ErratumText]
     contract: str
     detail: str
     log: str
@@ -92,6 +93,7 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
         rules=[]
         if contract
         else [RuleText(r, (t := of.index.rules[r]).text, t.clause) for r in rules],
+        errata=[] if contract else [of.index.errata[name] for name in of.errata_of(case)],
         contract=contract,
         detail="\n".join(said),
         log="\n".join(line.removeprefix("printed: ") for line in printed),
