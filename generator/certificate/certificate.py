@@ -182,9 +182,10 @@ class Certificate(Record):
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def excluded(self) -> dict[str, list[str]]:
-        """The rules and levels that claim and declaration leave out, by operator."""
+        """The rules and levels that claim and declaration leave out of the operators that ran."""
         claim = None if self.claim is None else self.claim.content
-        return Scope(None, claim, Support(self.backend.support)).exclusions
+        found = Scope(None, claim, Support(self.backend.support)).exclusions
+        return {name: found[name] for name in self.operators if name in found}
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property

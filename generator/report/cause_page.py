@@ -93,7 +93,11 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
         rules=[]
         if contract
         else [RuleText(r, (t := of.index.rules[r]).text, t.clause) for r in rules],
-        errata=[] if contract else [of.index.errata[name] for name in of.errata_of(case)],
+        errata=[
+            erratum
+            for erratum in of.index.errata.values()
+            if not contract and {case.id, *rules} & set(erratum.affects)
+        ],
         contract=contract,
         detail="\n".join(said),
         log="\n".join(line.removeprefix("printed: ") for line in printed),

@@ -92,7 +92,7 @@ class Reproduction(Record):
     shows: Shows
     calls: tuple[ReproducedCall, ...]
     kind: Kind | None
-    reduced: tuple[WrittenStep, ...] = ()
+    reduced: tuple[WrittenStep, ...]
 
 
 @dataclass(frozen=True)
@@ -175,16 +175,18 @@ class Confirmation:
             last = calls[-1:]
             if len(calls) > 1 and verdict.kind == "value" and not self._failing(operator, last):
                 # It takes the case's own earlier call to make this one go wrong.
-                return Reproduction(shows="after-others", calls=tuple(calls), kind=verdict.kind)
-            return Reproduction(shows="alone", calls=tuple(calls), kind=verdict.kind)
+                return Reproduction(
+                    shows="after-others", calls=tuple(calls), kind=verdict.kind, reduced=()
+                )
+            return Reproduction(shows="alone", calls=tuple(calls), kind=verdict.kind, reduced=())
         for candidate in self._candidates(verdict, operator, case):
             calls = self._failing(operator, candidate)
             if calls:
                 calls = self._shortened(operator, calls)
                 alone = verdict.kind in _SEEN and {call.case for call in calls} == {case.id}
                 shows: Shows = "alone" if alone else "after-others"
-                return Reproduction(shows=shows, calls=tuple(calls), kind=verdict.kind)
-        return Reproduction(shows="not-again", calls=(), kind=verdict.kind)
+                return Reproduction(shows=shows, calls=tuple(calls), kind=verdict.kind, reduced=())
+        return Reproduction(shows="not-again", calls=(), kind=verdict.kind, reduced=())
 
     def _candidates(
         self, verdict: Verdict, operator: OperatorSuite, case: IndexedCase

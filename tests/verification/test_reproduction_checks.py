@@ -63,7 +63,12 @@ def test_what_a_run_cannot_have_found_is_named(name: str) -> None:
 def test_a_run_in_this_process_confirms_nothing() -> None:
     def confirmed(data: Any) -> None:
         case = next(e["case"] for e in data["verdicts"] if e["status"] == "fail")
-        data["reproductions"][case] = {"shows": "alone", "calls": [], "kind": "value"}
+        data["reproductions"][case] = {
+            "shows": "alone",
+            "calls": [],
+            "kind": "value",
+            "reduced": [],
+        }
 
     found = flaws(changed(handed_in.certificate(), confirmed))
     assert any("of a run that confirms no failure" in each for each in found)
