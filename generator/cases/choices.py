@@ -1,7 +1,12 @@
-"""Which rows of levels are possible: tables of choices over few factors, joined to a tree."""
+"""Which rows of levels are possible: tables of choices over few factors, joined to a tree.
+
+Constraints are a network whose cliques, found by eliminating factors, form a junction tree
+(Dechter, "Constraint Processing", chapter 9): what holds in each table and between neighbours holds
+for whole rows, of which there are far too many to list.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -10,22 +15,73 @@ import numpy as np
 import numpy.typing as npt
 
 Row = tuple[int, ...]
-Integers = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
+# Levels by factor, as arrays that broadcast: one element for each choice.
+Columns = Mapping[int, Integers]
 
 # The most choices that a table may have: what they take is memory and time.
 MOST_CHOICES = 1 << 22
 
 
-@dataclass(frozen=True)
-class Constraint:
-    """What must hold between a few factors, by position; asked once for each choice of levels."""
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """Which levels a few factors may have together: a grid with an axis for each of them."""
 
     factors: tuple[int, ...]
-    allows: Callable[[Row], bool]
+    grid: Flags
+
+    def over(self, columns: Columns, _: Flags) -> Flags:
+        """Return which choices of levels are allowed."""
+        codes = codes_of([columns[factor] for factor in self.factors], self.grid.shape)
+        allowed: Flags = self.grid.ravel()[codes]
+        return allowed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """What must hold between a few factors, by position.
+
+    `allows` says which choices of levels are allowed, of those that are reached. Its `parts`, where
+    it has some, allow the same together, each of them over fewer factors: a table that grows
+    factor by factor can drop choices as early as possible.
+    """
+
+    factors: tuple[int, ...]
+    allows: Callable[[Columns, Flags], Flags]
+    parts: tuple[Mask, ...] = ()
+
+    def over(self, columns: Columns, reached: Flags) -> Flags:
+        """Return which choices of levels are allowed; those not `reached` are not asked for."""
+        if self.parts:
+            parts = [part.over(columns, reached) for part in self.parts]
+            return np.asarray(np.logical_and.reduce(parts))
+        return self.allows(columns, reached)
+
+
+def codes_of(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers:
+    """Return the position of each choice of levels in the grid of all of them."""
+    codes: Integers = np.zeros((), np.int64)
+    for column, size in zip(columns, sizes, strict=True):
+        codes = codes * size + column
+    return codes
+
+
+def distinct(codes: Integers, size: int) -> tuple[Integers, Integers]:
+    """Return a place of each of the distinct `codes`, all below `size`, and where each one is."""
+    if size > MOST_CHOICES:
+        _, places, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        return places, inverse
+    # Sorting would take longer.
+    place = np.full(size, -1)
+    place[codes] = np.arange(len(codes))
+    present = np.flatnonzero(place >= 0)
+    places = place[present]
+    place[present] = np.arange(len(present))
+    return places, place[codes]
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """A few factors, ascending, and each choice of their levels that is possible, one a line."""
 
@@ -37,37 +93,18 @@ class Table:
         column: Integers = self.choices[:, self.factors.index(factor)]
         return column
 
-    def admitting(self, constraints: Iterable[Constraint]) -> "Table":
-        """Keep the choices that those of `constraints` allow that speak of this table alone."""
-        table = self
-        for constraint in constraints:
-            if set(constraint.factors) <= set(table.factors):
-                table = replace(table, choices=table.choices[_allowed(constraint, table)])
-        return table
-
-
-def _allowed(constraint: Constraint, table: Table) -> Flags:
-    """Ask `constraint` once for each of its choices that stand in `table`."""
-    if not len(table.choices):
-        return np.zeros(0, bool)
-    columns = tuple(table.column(factor) for factor in constraint.factors)
-    sizes = [int(column.max()) + 1 for column in columns]
-    cells = np.ravel_multi_index(columns, sizes)
-    allowed = np.zeros(prod(sizes), bool)
-    allowed[cells] = True
-    distinct = np.flatnonzero(allowed)
-    asked = zip(*(each.tolist() for each in np.unravel_index(distinct, sizes)), strict=True)
-    allowed[distinct] = [constraint.allows(each) for each in asked]
-    flags: Flags = allowed[cells]
-    return flags
+    @cached_property
+    def columns(self) -> Columns:
+        """The column of each factor."""
+        return {factor: self.column(factor) for factor in self.factors}
 
 
 class Choices:
     """Every row that constraints allow, as a tree of tables.
 
-    Tables that share factors are joined in a tree such that a factor's tables hang together
-    (a junction tree): once `agreeing` has made neighbours agree, each line left in any table is
-    part of a possible row, and a row can be read off table by table.
+    Tables that share factors are joined in a tree such that a factor's tables hang together: a
+    line that agrees with one of each neighbour, and these with theirs, is part of a possible row,
+    and a row can be read off table by table.
     """
 
     def __init__(self, levels: Sequence[int], tables: Sequence[Table]) -> None:
@@ -88,55 +125,132 @@ class Choices:
             self.joints.append((-j, _shared(table, joined[-j])))
             joined.append(table)
         self.tables = joined
+        # The lines of each table that rows may have, all of them unless `breaking` something.
+        self._open = [np.ones(len(table.choices), bool) for table in joined]
         # By table and joint: which choice of the shared factors each line has.
         self.codes = [
             (self._codes(self.tables[of], shared), self._codes(table, shared))
             for table, (of, shared) in zip(self.tables, self.joints, strict=True)
         ]
-        self._lines: dict[tuple[int, int, int], Flags] = {}
+        self._by_level: dict[tuple[int, int], list[Integers]] = {}
+        self._allowed: dict[tuple[int, Constraint], Flags] = {}
 
     def _codes(self, table: Table, factors: tuple[int, ...]) -> Integers:
-        code = np.zeros(len(table.choices), np.int64)
-        for factor in factors:
-            code = code * self.levels[factor] + table.column(factor)
-        return code
+        columns = [table.columns[factor] for factor in factors]
+        codes = codes_of(columns, [self.levels[factor] for factor in factors])
+        return np.broadcast_to(codes.astype(np.int32), len(table.choices))
 
-    def admitting(self, constraints: Sequence[Constraint]) -> "Choices":
-        """Keep what `constraints` allow, each of which speaks of the factors of one table."""
-        return Choices(self.levels, [table.admitting(constraints) for table in self.tables])
+    def admitting(
+        self, constraints: Sequence[Constraint], breaking: Constraint | None = None
+    ) -> "Choices":
+        """Keep what `constraints` allow, each of which speaks of the factors of one table.
+
+        With `breaking`, only rows that it does not allow are possible.
+        """
+        kept = [self._allowing(t, constraints) for t in range(len(self.tables))]
+        tables = [
+            Table(table.factors, _lines(table.choices, flags))
+            for table, flags in zip(self.tables, kept, strict=True)
+        ]
+        choices = Choices(self.levels, tables)
+        for t, table in enumerate(choices.tables):
+            if breaking is not None and set(breaking.factors) <= set(table.factors):
+                choices._open[t] = ~breaking.over(table.columns, choices._open[t])
+        return choices
+
+    def _allowing(self, t: int, constraints: Sequence[Constraint]) -> Flags:
+        table = self.tables[t]
+        flags = np.ones(len(table.choices), bool)
+        for each in constraints:
+            if set(each.factors) <= set(table.factors):
+                key = t, each
+                if key not in self._allowed:
+                    self._allowed[key] = each.over(table.columns, np.ones_like(flags))
+                flags &= self._allowed[key]
+        return flags
+
+    @cached_property
+    def lines(self) -> list[Integers]:
+        """The lines of each table that are part of a row."""
+        lines: list[Integers] = [np.flatnonzero(each).astype(np.int32) for each in self._open]
+        for t in reversed(range(1, len(lines))):
+            of, _ = self.joints[t]
+            there, here = self.codes[t]
+            lines[of] = lines[of][_marked(here[lines[t]], there[lines[of]])]
+        for t in range(1, len(lines)):
+            of, _ = self.joints[t]
+            there, here = self.codes[t]
+            lines[t] = lines[t][_marked(there[lines[of]], here[lines[t]])]
+        return lines
+
+    def narrowed(self, wanted: Mapping[int, int]) -> list[Integers | None] | None:
+        """Return the lines of each table that agree with `wanted` levels there and further down.
+
+        `wanted` maps factors to levels. Of a table that it leaves whole there is None, and None
+        is the answer where no row has them.
+        """
+        lines = [self._with(t, wanted) for t in range(len(self.tables))]
+        for t in reversed(range(1, len(self.tables))):
+            below = lines[t]
+            if below is not None:
+                of, _ = self.joints[t]
+                there, here = self.codes[t]
+                beside = self.lines[of] if (found := lines[of]) is None else found
+                lines[of] = beside[_marked(here[below], there[beside])]
+        whole = self.lines[0] if lines[0] is None else lines[0]
+        return lines if len(whole) else None
 
     def agreeing(self, wanted: Mapping[int, int]) -> list[Integers] | None:
         """Return the lines of each table that are part of a row with the `wanted` levels.
 
         `wanted` maps factors to levels; without such a row, the answer is None.
         """
-        lines = [self._with(t, wanted) for t in range(len(self.tables))]
-        for t in reversed(range(1, len(self.tables))):
-            of, _ = self.joints[t]
-            there, here = self.codes[t]
-            lines[of] = lines[of][_marked(here[lines[t]], there, lines[of])]
-        if not len(lines[0]):
+        lines = self.narrowed(wanted)
+        if lines is None:
             return None
         for t in range(1, len(self.tables)):
             of, _ = self.joints[t]
-            there, here = self.codes[t]
-            lines[t] = lines[t][_marked(there[lines[of]], here, lines[t])]
+            above = lines[of]
+            if above is not None:
+                there, here = self.codes[t]
+                own = self.lines[t] if (found := lines[t]) is None else found
+                lines[t] = own[_marked(there[above], here[own])]
+        return [self.lines[t] if narrowed is None else narrowed for t, narrowed in enumerate(lines)]
+
+    def _with(self, t: int, wanted: Mapping[int, int]) -> Integers | None:
+        """Return the lines of a table with the wanted levels, of those that are part of a row."""
+        columns = self.tables[t].columns
+        own = [(factor, level) for factor, level in wanted.items() if factor in columns]
+        if not own:
+            return None
+        first, *others = sorted(own, key=lambda each: len(self._at(t, each[0])[each[1]]))
+        lines = self._at(t, first[0])[first[1]]
+        for factor, level in others:
+            lines = lines[columns[factor][lines] == level]
         return lines
 
-    def _with(self, t: int, wanted: Mapping[int, int]) -> Integers:
-        table = self.tables[t]
-        kept: Flags | None = None
-        for factor, level in wanted.items():
-            if factor in table.factors:
-                key = t, factor, level
-                if key not in self._lines:
-                    self._lines[key] = table.column(factor) == level
-                kept = self._lines[key] if kept is None else kept & self._lines[key]
-        return np.flatnonzero(kept) if kept is not None else self._all[t]
+    def _at(self, t: int, factor: int) -> list[Integers]:
+        """Return the lines of a table that are part of a row, by the level of `factor`."""
+        if (t, factor) not in self._by_level:
+            column = self.tables[t].columns[factor][self.lines[t]]
+            order = self.lines[t][np.argsort(column, kind="stable")]
+            ends = np.cumsum(np.bincount(column, minlength=self.levels[factor]))
+            self._by_level[t, factor] = np.split(order, ends[:-1])
+        return self._by_level[t, factor]
+
+    def below(self, t: int, code: int) -> Integers:
+        """Return the lines of a table that share the choice `code` with the table before it."""
+        codes, lines = self._by_code[t]
+        return lines[codes.searchsorted(code) : codes.searchsorted(code, "right")]
 
     @cached_property
-    def _all(self) -> list[Integers]:
-        return [np.arange(len(table.choices)) for table in self.tables]
+    def _by_code(self) -> list[tuple[Integers, Integers]]:
+        """For each table, the lines that are part of a row and their codes, in the codes' order."""
+        found = []
+        for lines, (_, here) in zip(self.lines, self.codes, strict=True):
+            order = np.argsort(here[lines], kind="stable")
+            found.append((here[lines][order], lines[order]))
+        return found
 
     @cached_property
     def pairs(self) -> dict[tuple[int, int], Flags]:
@@ -145,13 +259,26 @@ class Choices:
             (f, g): np.zeros((self.levels[f], self.levels[g]), bool)
             for f, g in combinations(range(len(self.levels)), 2)
         }
+        together: set[tuple[int, int]] = set()
+        # The smallest table of each factor.
+        home: dict[int, int] = {}
+        for t in sorted(range(len(self.tables)), key=lambda t: -len(self.lines[t])):
+            columns = self.tables[t].columns
+            home |= dict.fromkeys(columns, t)
+        for t, table in enumerate(self.tables):
+            columns = {f: table.columns[f][self.lines[t]] for f in table.factors}
+            for f, g in combinations(table.factors, 2):
+                if (f, g) not in together:
+                    together.add((f, g))
+                    codes = codes_of([columns[f], columns[g]], [self.levels[f], self.levels[g]])
+                    found[f, g].ravel()[codes] = True
         for f, size in enumerate(self.levels):
-            for level in range(size):
-                lines = self.agreeing({f: level})
-                for table, kept in zip(self.tables, lines or [], strict=lines is not None):
-                    for g in table.factors:
-                        if g > f:
-                            found[f, g][level, table.column(g)[kept]] = True
+            apart = [g for g in range(f + 1, len(self.levels)) if (f, g) not in together]
+            for level in range(size if apart else 0):
+                lines = self.agreeing({f: level}) or []
+                for g in apart if lines else []:
+                    column = self.tables[home[g]].columns[g]
+                    found[f, g][level, column[lines[home[g]]]] = True
         return found
 
 
@@ -159,9 +286,14 @@ def _shared(table: Table, other: Table) -> tuple[int, ...]:
     return tuple(sorted(set(table.factors) & set(other.factors)))
 
 
-def _marked(codes: Integers, others: Integers, lines: Integers) -> Flags:
-    """Whether the code of each of `lines` among `others` stands in `codes`."""
-    asked = others[lines]
+def _lines(choices: Integers, kept: Flags) -> Integers:
+    """Return the lines of `choices` that are `kept`; its columns lie one behind the other."""
+    lines: Integers = choices.T[:, kept].T
+    return lines
+
+
+def _marked(codes: Integers, asked: Integers) -> Flags:
+    """Whether each of the codes `asked` about is among `codes`."""
     marks = np.zeros(max(codes.max(initial=0), asked.max(initial=0)) + 1, bool)
     marks[codes] = True
     flags: Flags = marks[asked]
@@ -208,27 +340,42 @@ def _cliques(levels: Sequence[int], groups: Iterable[Sequence[int]]) -> list[tup
 def _table(
     factors: tuple[int, ...], levels: Sequence[int], constraints: Sequence[Constraint]
 ) -> Table:
-    waiting = [each for each in constraints if set(each.factors) <= set(factors)]
-    table = Table((), np.zeros((1, 0), np.int64))
-    while len(table.factors) < len(factors):
-        left = [each for each in factors if each not in table.factors]
-        factor = min(left, key=lambda each: _still_open(each, table.factors, waiting))
-        count, size = len(table.choices), levels[factor]
-        if count * size > MOST_CHOICES:
+    """Return the choices over `factors` that those of `constraints` over them alone allow.
+
+    It grows by one factor at a time, by one that decides something if there is such a factor.
+    """
+    inside = [each for each in constraints if set(each.factors) <= set(factors)]
+    # Masks come first: they cannot fail, and what they drop others are not asked of.
+    waiting: list[Mask | Constraint] = [part for each in inside for part in each.parts]
+    waiting += [each for each in inside if not each.parts]
+    # A level of 8 bits is what makes the difference between megabytes and gigabytes.
+    dtype = np.uint8 if max(levels, default=0) <= 256 else np.uint16
+    columns: dict[int, Integers] = {}
+    count = 1
+    while len(columns) < len(factors):
+        left = [each for each in factors if each not in columns]
+        factor = min(left, key=lambda each: _still_open(each, [*columns], waiting))
+        if count * levels[factor] > MOST_CHOICES:
             text = f"more than {MOST_CHOICES} choices of levels hang together by conditions"
             raise ValueError(f"{text}; expected conditions that tie fewer factors")
-        added = np.tile(np.arange(size), count)[:, None]
-        choices = np.hstack([np.repeat(table.choices, size, axis=0), added])
-        table = Table((*table.factors, factor), choices)
-        ready = [each for each in waiting if set(each.factors) <= set(table.factors)]
+        added: Integers = np.arange(levels[factor]).astype(dtype)
+        crossed = {each: column[:, None] for each, column in columns.items()}
+        crossed[factor] = added[None, :]
+        allowed = np.ones((count, len(added)), bool)
+        ready = [each for each in waiting if set(each.factors) <= crossed.keys()]
         waiting = [each for each in waiting if each not in ready]
-        table = table.admitting(ready)
-    choices = table.choices[:, np.argsort(table.factors)]
-    return Table(factors, choices[np.lexsort(choices.T[::-1])])
+        for each in ready:
+            allowed &= each.over(crossed, allowed)
+        lines, chosen = np.nonzero(allowed)
+        columns = {each: column[lines] for each, column in columns.items()}
+        columns[factor] = added[chosen]
+        count = len(lines)
+    order = np.lexsort([columns[factor] for factor in reversed(factors)])
+    return Table(factors, np.stack([columns[factor][order] for factor in factors]).T)
 
 
 def _still_open(
-    factor: int, chosen: Sequence[int], constraints: Sequence[Constraint]
+    factor: int, chosen: Sequence[int], constraints: Sequence[Mask | Constraint]
 ) -> tuple[int, int]:
     """Rank the next factor: how many are missing then for a constraint to be asked."""
     open_ones = [

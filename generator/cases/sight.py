@@ -5,7 +5,7 @@ from typing import Any
 
 from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.drawing import Level, levels_of
+from opcert.generator.cases.factors import Level, levels_of
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import (
     FUNCTIONS,

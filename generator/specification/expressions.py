@@ -256,11 +256,19 @@ def parse(text: str) -> Expression:
         if not isinstance(node, _ALLOWED):
             kind = _FORBIDDEN.get(type(node), type(node).__name__)
             raise ExpressionError(f"{kind} in {shown(text)}; expressions have none")
+    return Expression(text, tree, _free_names(tree))
+
+
+def part_of(expression: Expression, tree: ast.expr) -> Expression:
+    """Return a part of an expression by itself; messages have the whole."""
+    return Expression(expression.text, tree, _free_names(tree))
+
+
+def _free_names(tree: ast.expr) -> frozenset[str]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    free = {node.id for node in names if id(node) not in called} - bound
-    return Expression(text, tree, frozenset(free))
+    return frozenset({node.id for node in names if id(node) not in called} - bound)
 
 
 class _Steps:
