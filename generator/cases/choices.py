@@ -8,7 +8,6 @@ for whole rows, of which there are far too many to list.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 Row = tuple[int, ...]
 Integers = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.uint64]
 # Levels by factor, as arrays that broadcast: one element for each choice.
 Columns = Mapping[int, Integers]
 
@@ -255,31 +255,88 @@ class Choices:
     @cached_property
     def pairs(self) -> dict[tuple[int, int], Flags]:
         """For each two factors, ascending, which of their levels stand in a row together."""
-        found = {
-            (f, g): np.zeros((self.levels[f], self.levels[g]), bool)
-            for f, g in combinations(range(len(self.levels)), 2)
-        }
-        together: set[tuple[int, int]] = set()
-        # The smallest table of each factor.
-        home: dict[int, int] = {}
-        for t in sorted(range(len(self.tables)), key=lambda t: -len(self.lines[t])):
-            columns = self.tables[t].columns
-            home |= dict.fromkeys(columns, t)
-        for t, table in enumerate(self.tables):
-            columns = {f: table.columns[f][self.lines[t]] for f in table.factors}
-            for f, g in combinations(table.factors, 2):
-                if (f, g) not in together:
-                    together.add((f, g))
-                    codes = codes_of([columns[f], columns[g]], [self.levels[f], self.levels[g]])
-                    found[f, g].ravel()[codes] = True
+        beside = self._beside()
+        sizes = [len(lines) for lines in self.lines]
+        found = {}
         for f, size in enumerate(self.levels):
-            apart = [g for g in range(f + 1, len(self.levels)) if (f, g) not in together]
-            for level in range(size if apart else 0):
-                lines = self.agreeing({f: level}) or []
-                for g in apart if lines else []:
-                    column = self.tables[home[g]].columns[g]
-                    found[f, g][level, column[lines[home[g]]]] = True
+            home = min((n, t) for t, n in enumerate(sizes) if f in self.tables[t].columns)[1]
+            column = self.tables[home].columns[f][self.lines[home]]
+            rows = self._bits.flags(_either(beside[home], column, size))
+            for g in range(f + 1, len(self.levels)):
+                found[f, g] = rows[:, self._bits.columns[g]]
         return found
+
+    @cached_property
+    def _bits(self) -> "_LevelBits":
+        return _LevelBits(self.levels)
+
+    def _beside(self) -> list[Words]:
+        """Return for each line of each table all levels that stand in a row with it, as bits.
+
+        Messages go up the tree and down again, as those of a junction tree do that carry
+        probabilities (Lauritzen and Spiegelhalter, 1988); sums are unions here.
+        """
+        shared = [(t, of) for t, (of, _) in enumerate(self.joints)][1:]
+        beside = []
+        for table, lines in zip(self.tables, self.lines, strict=True):
+            own = np.zeros((len(lines), self._bits.width), np.uint64)
+            for factor, column in table.columns.items():
+                own |= self._bits.of[factor][column[lines]]
+            beside.append(own)
+        # What a table's factors and those further down are.
+        within = [self._bits.mask(table.factors) for table in self.tables]
+        for t, of in reversed(shared):
+            there, here = (
+                codes[self.lines[k]] for k, codes in zip((of, t), self.codes[t], strict=True)
+            )
+            beside[of] |= _either(beside[t], here, self._count(t))[there]
+            within[of] |= within[t]
+        for t, of in shared:
+            there, here = (
+                codes[self.lines[k]] for k, codes in zip((of, t), self.codes[t], strict=True)
+            )
+            # Of what lies here and further down, each line has said more itself.
+            beside[t] |= _either(beside[of] & ~within[t], there, self._count(t))[here]
+        return beside
+
+    def _count(self, t: int) -> int:
+        return prod(self.levels[factor] for factor in self.joints[t][1])
+
+
+class _LevelBits:
+    """A bit for each level of each factor, in words of 64."""
+
+    def __init__(self, levels: Sequence[int]) -> None:
+        ends = np.cumsum([0, *levels]).tolist()
+        self.columns = [slice(*ends[i : i + 2]) for i in range(len(levels))]
+        self.width = -(-ends[-1] // 64)
+        one = np.zeros((ends[-1], self.width), np.uint64)
+        places = np.arange(ends[-1])
+        one[places, places // 64] = np.uint64(1) << (places % 64).astype(np.uint64)
+        # By factor, the words that have the bit of each of its levels.
+        self.of = [one[each] for each in self.columns]
+
+    def mask(self, factors: Iterable[int]) -> Words:
+        """Return the bits of all levels of `factors`."""
+        bits = [np.bitwise_or.reduce(self.of[factor]) for factor in factors]
+        return np.asarray(np.bitwise_or.reduce(bits))
+
+    def flags(self, words: Words) -> Flags:
+        """Return the bits of each line of `words` one by one, a column for each level."""
+        bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        return np.asarray(bits.astype(bool))
+
+
+def _either(words: Words, codes: Integers, count: int) -> Words:
+    """Return the union of all lines of `words` that have one code, for each code below `count`."""
+    # NumPy sorts integers of 16 bits in linear time.
+    order = np.argsort(codes.astype(np.uint16) if count <= 1 << 16 else codes, kind="stable")
+    ordered = codes[order].astype(np.int64)
+    present = np.flatnonzero(np.diff(ordered, prepend=-1))
+    unions = np.zeros((count, words.shape[1]), np.uint64)
+    if len(present):
+        unions[ordered[present]] = np.bitwise_or.reduceat(words[order], present)
+    return unions
 
 
 def _shared(table: Table, other: Table) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ levels that it is about, and NumPy puts the literals together.
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -153,47 +153,55 @@ class _Asked:
             names[factor]: np.broadcast_to(columns[factor], asked.shape)[asked]
             for factor in self.factors
         }
+        values = [self._values(factor, chosen) for factor in self._named]
+        places, which = _distinct_choices(
+            [
+                *((ids, len(known)) for ids, known in values),
+                *((chosen[each], len(self._table.levels[each])) for each in self._levels),
+            ],
+            int(np.count_nonzero(asked)),
+        )
+        found = np.zeros(len(places), np.int64)
+        for i, place in enumerate(places.tolist()):
+            known = {
+                name: known[ids[place]]
+                for name, (ids, known) in zip(self._named, values, strict=True)
+            }
+            row = {each: int(chosen[each][place]) for each in self._levels}
+            level = self._table.level_names(row)
+            found[i] = self._ask({**self._table.fixed, **known, "level": level})
         answers = np.zeros(asked.shape, np.int64)
-        places, inverse = self._places(chosen, int(np.count_nonzero(asked)))
-        rows = ({name: int(levels[i]) for name, levels in chosen.items()} for i in places)
-        found = np.array([self._ask(self._names(row)) for row in rows], np.int64)
-        answers[asked] = found[inverse]
+        answers[asked] = found[which]
         return answers
 
-    def _places(self, chosen: Mapping[str, Integers], count: int) -> tuple[Integers, Integers]:
-        """Return a place of each distinct choice of what the expression names, and which is where.
-
-        Levels of one value come to the same.
-        """
-        codes: Integers = np.zeros(count, np.int64)
-        size = 1
-        columns = [
-            (chosen[each], self._table.sizes[self._table.position[each]]) for each in self._levels
-        ]
-        columns += [self._value_ids(factor, chosen) for factor in self._named]
-        for column, most in columns:
-            codes, size = codes * most + column, size * most
-            if size > 1 << 31:
-                places, codes = distinct(codes, size)
-                size = len(places)
-        return distinct(codes, size)
-
-    def _value_ids(self, factor: str, chosen: Mapping[str, Integers]) -> tuple[Integers, int]:
-        """Number the values that the levels of `factor` have among the others."""
+    def _values(self, factor: str, chosen: Mapping[str, Integers]) -> tuple[Integers, list[Any]]:
+        """Return the distinct values of `factor`, and which of them each choice of levels has."""
         names = [*self._table.needs[factor], factor]
-        sizes = [self._table.sizes[self._table.position[each]] for each in names]
-        places, inverse = distinct(codes_of([chosen[each] for each in names], sizes), prod(sizes))
-        ids: dict[tuple[type, object], int] = {}
+        sizes = [len(self._table.levels[each]) for each in names]
+        places, which = distinct(codes_of([chosen[each] for each in names], sizes), prod(sizes))
+        ids: dict[tuple[type, Any], int] = {}
         found = []
         for i in places:
             value = self._table.value(factor, {each: int(chosen[each][i]) for each in names})
             found.append(ids.setdefault((type(value), value), len(ids)))
-        return np.array(found, np.int64)[inverse], max(len(ids), 1)
+        return np.array(found, np.int64)[which], [value for _, value in ids]
 
-    def _names(self, row: Mapping[str, int]) -> dict[str, Any]:
-        values = {factor: self._table.value(factor, row) for factor in self._named}
-        level = self._table.level_names({each: row[each] for each in self._levels})
-        return {**self._table.fixed, **values, "level": level}
+
+def _distinct_choices(
+    columns: Sequence[tuple[Integers, int]], count: int
+) -> tuple[Integers, Integers]:
+    """Return a place of each distinct line of `columns`, and which of them each line is.
+
+    Each column comes with the number of its levels.
+    """
+    codes: Integers = np.zeros(count, np.int64)
+    size = 1
+    for column, most in columns:
+        codes, size = codes * max(most, 1) + column, size * max(most, 1)
+        if size > 1 << 31:
+            places, codes = distinct(codes, size)
+            size = len(places)
+    return distinct(codes, size)
 
 
 def _reduced(reached: Flags, shape: tuple[int, ...]) -> Flags:

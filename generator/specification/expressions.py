@@ -180,11 +180,32 @@ class Expression:
         with warnings.catch_warnings(action="ignore"):
             return compile(ast.fix_missing_locations(tree), "<spec>", "eval")
 
+    def scope(self, functions: Functions) -> dict[str, Any]:
+        """Return what the bytecode may find beside names: guards, and `functions` that it calls."""
+        scope = self._own_scope.copy()
+        if self._others:
+            scope |= {f"{name}()": functions[name] for name in self._others if name in functions}
+        if self._loops:
+            scope[_STEPS] = _Steps()
+        return scope
+
     @cached_property
-    def functions(self) -> frozenset[str]:
-        """The names of the functions that it calls."""
+    def _own_scope(self) -> dict[str, Any]:
+        own = {f"{name}()": FUNCTIONS[name] for name in self._called & FUNCTIONS.keys()}
+        return {**_GUARDS, **own}
+
+    @cached_property
+    def _others(self) -> frozenset[str]:
+        return self._called - FUNCTIONS.keys()
+
+    @cached_property
+    def _called(self) -> frozenset[str]:
         calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
         return frozenset(node.func.id for node in calls if isinstance(node.func, ast.Name))
+
+    @cached_property
+    def _loops(self) -> bool:
+        return any(isinstance(node, ast.comprehension) for node in ast.walk(self.tree))
 
     def mistakes(self, known: Mapping[str, tuple[str, ...]], functions: Functions) -> list[str]:
         """Say what the expression names that it cannot: names, their attributes, functions.
@@ -366,15 +387,11 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
         ExpressionError: it cannot be evaluated on these names.
         Inapplicable: the names do not admit it: an element is not there, a value does not fit.
     """
-    scope = _GUARDS.copy()
-    scope[_STEPS] = _Steps()
+    scope = expression.scope(functions)
     for name in expression.names:
         if name in names:
             scope[name] = names[name]
     try:
-        for name in expression.functions:
-            if name in functions:
-                scope[f"{name}()"] = functions[name]
         value = eval(expression.code, scope)  # noqa: S307 -- of a tree that is checked and guarded
     except Inapplicable:
         raise
