@@ -12,7 +12,7 @@ from opcert.generator.cases.cover import covering_array
 from opcert.generator.cases.factors import Factors
 from opcert.generator.cases.level_conditions import following, forbidding
 from opcert.generator.errors import ExpressionError
-from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse, shown
+from opcert.generator.specification.expressions import evaluate_in, parse, scope_of, shown
 from opcert.generator.specification.model import Spec
 from opcert.generator.specification.samplers import Sampler, bound
 
@@ -87,18 +87,19 @@ class InputSpace:
         """
         table = self._spec.cases
         chosen = dict(zip(self.factors, row, strict=True))
+        sampler = sampler or Sampler()
         names = {
             **self._factors.fixed,
             **{factor: self._factors.value(factor, chosen) for factor in chosen},
             "level": self._factors.level_names(chosen),
         }
-        sampler = sampler or Sampler()
-        functions = {**FUNCTIONS, **bound(sampler)}
+        scope = scope_of(names, bound(sampler))
         for name, text in table.draw.items():
             sampler.reseed(f"{seed}|{name}")
-            names[name] = evaluate(parse(text), names, functions)
+            scope[name] = evaluate_in(scope, parse(text))
+        scope = scope_of(scope, BUILDERS)
         built = {
-            name: evaluate(parse(text), names, {**FUNCTIONS, **BUILDERS})
+            name: evaluate_in(scope, parse(text))
             for name, text in {**table.inputs, **table.attributes}.items()
         }
         return self._call_of(built)

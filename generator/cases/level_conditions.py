@@ -24,12 +24,13 @@ from opcert.generator.cases.choices import (
 from opcert.generator.cases.factors import Factors
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.generator.specification.expressions import (
-    FUNCTIONS,
     Expression,
-    condition,
-    evaluate,
+    Scope,
+    evaluate_in,
+    holds_in,
     parse,
     part_of,
+    scope_of,
     shown,
 )
 
@@ -41,7 +42,7 @@ _MOST_CELLS = 1 << 20
 def forbidding(factors: Factors, text: str) -> Constraint:
     """Return the constraint that allows what the condition `text` does not forbid."""
     expression = parse(text)
-    asked = _Asked(factors, expression, lambda names: condition(expression, names))
+    asked = _Asked(factors, expression, lambda scope: holds_in(scope, expression))
     return Constraint(
         asked.factors,
         lambda columns, reached: asked.answers(columns, reached) == 0,
@@ -55,8 +56,8 @@ def following(factors: Factors, factor: str, text: str) -> Constraint:
     levels = [level.name for level in factors.levels[factor]]
     position = factors.position[factor]
 
-    def level(names: Mapping[str, Any]) -> int:
-        name = evaluate(expression, names, FUNCTIONS)
+    def level(scope: Scope) -> int:
+        name = evaluate_in(scope, expression)
         if name not in levels:
             found = f"{shown(text)} is {shown(name)}{did_you_mean(str(name), levels)}"
             raise ExpressionError(found, ("cases", "follows", factor))
@@ -98,8 +99,8 @@ def _parts(factors: Factors, expression: Expression) -> tuple[Mask, ...]:
     return tuple(masks)
 
 
-def _holds(literal: Expression) -> Callable[[Mapping[str, Any]], bool]:
-    return lambda names: condition(literal, names)
+def _holds(literal: Expression) -> Callable[[Scope], bool]:
+    return lambda scope: holds_in(scope, literal)
 
 
 def _terms(tree: ast.expr) -> list[list[ast.expr]]:
@@ -131,7 +132,7 @@ class _Asked:
     """An expression over levels, evaluated once for each of the values that choices come to."""
 
     def __init__(
-        self, factors: Factors, expression: Expression, ask: Callable[[Mapping[str, Any]], int]
+        self, factors: Factors, expression: Expression, ask: Callable[[Scope], int]
     ) -> None:
         self._table = factors
         self._ask = ask
@@ -162,14 +163,14 @@ class _Asked:
             int(np.count_nonzero(asked)),
         )
         found = np.zeros(len(places), np.int64)
+        scope = scope_of(self._table.fixed)
         for i, place in enumerate(places.tolist()):
-            known = {
-                name: known[ids[place]]
-                for name, (ids, known) in zip(self._named, values, strict=True)
-            }
-            row = {each: int(chosen[each][place]) for each in self._levels}
-            level = self._table.level_names(row)
-            found[i] = self._ask({**self._table.fixed, **known, "level": level})
+            for name, (ids, known) in zip(self._named, values, strict=True):
+                scope[name] = known[ids[place]]
+            if self._levels:
+                row = {each: int(chosen[each][place]) for each in self._levels}
+                scope["level"] = self._table.level_names(row)
+            found[i] = self._ask(scope)
         answers = np.zeros(asked.shape, np.int64)
         answers[asked] = found[which]
         return answers

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from itertools import islice
 from math import prod
 from types import CodeType
-from typing import Any
+from typing import Any, TypeAlias
 
 from opcert.generator.arrays.element_types import FLOATS, INTEGERS, fits, highest, lowest
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
@@ -180,31 +180,9 @@ class Expression:
         with warnings.catch_warnings(action="ignore"):
             return compile(ast.fix_missing_locations(tree), "<spec>", "eval")
 
-    def scope(self, functions: Functions) -> dict[str, Any]:
-        """Return what the bytecode may find beside names: guards, and `functions` that it calls."""
-        scope = self._own_scope.copy()
-        if self._others:
-            scope |= {f"{name}()": functions[name] for name in self._others if name in functions}
-        if self._loops:
-            scope[_STEPS] = _Steps()
-        return scope
-
     @cached_property
-    def _own_scope(self) -> dict[str, Any]:
-        own = {f"{name}()": FUNCTIONS[name] for name in self._called & FUNCTIONS.keys()}
-        return {**_GUARDS, **own}
-
-    @cached_property
-    def _others(self) -> frozenset[str]:
-        return self._called - FUNCTIONS.keys()
-
-    @cached_property
-    def _called(self) -> frozenset[str]:
-        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
-        return frozenset(node.func.id for node in calls if isinstance(node.func, ast.Name))
-
-    @cached_property
-    def _loops(self) -> bool:
+    def loops(self) -> bool:
+        """Whether it has a comprehension."""
         return any(isinstance(node, ast.comprehension) for node in ast.walk(self.tree))
 
     def mistakes(self, known: Mapping[str, tuple[str, ...]], functions: Functions) -> list[str]:
@@ -380,6 +358,18 @@ def _call(function: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(function, ast.Load()), [*arguments], [])
 
 
+# What the bytecode of expressions finds: guards, functions, names.
+Scope: TypeAlias = dict[str, Any]
+_OWN_SCOPE: Scope = {**_GUARDS, **{f"{name}()": each for name, each in FUNCTIONS.items()}}
+
+
+def scope_of(names: Mapping[str, Any], functions: Functions = FUNCTIONS) -> Scope:
+    """Return what expressions see that may name `names`, and call FUNCTIONS and `functions`."""
+    if functions is FUNCTIONS:
+        return {**_OWN_SCOPE, **names}
+    return {**_OWN_SCOPE, **{f"{name}()": each for name, each in functions.items()}, **names}
+
+
 def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functions) -> Any:
     """Return the value of `expression`, lists as tuples.
 
@@ -387,11 +377,14 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
         ExpressionError: it cannot be evaluated on these names.
         Inapplicable: the names do not admit it: an element is not there, a value does not fit.
     """
-    scope = expression.scope(functions)
-    for name in expression.names:
-        if name in names:
-            scope[name] = names[name]
+    return evaluate_in(scope_of(names, functions), expression)
+
+
+def evaluate_in(scope: Scope, expression: Expression) -> Any:
+    """Return the value of `expression` as `evaluate` does, where several share a scope."""
     try:
+        if expression.loops:
+            scope[_STEPS] = _Steps()
         value = eval(expression.code, scope)  # noqa: S307 -- of a tree that is checked and guarded
     except Inapplicable:
         raise
@@ -424,11 +417,16 @@ def condition(
     Raises:
         ExpressionError: it cannot be evaluated, or is neither true nor false.
     """
+    return holds_in(scope_of(names, functions), expression)
+
+
+def holds_in(scope: Scope, expression: Expression) -> bool:
+    """Return whether `expression` holds as `condition` does, where several share a scope."""
     try:
-        value = evaluate(expression, names, functions)
+        value = evaluate_in(scope, expression)
     except Inapplicable as error:
         raise ExpressionError(str(error)) from None
-    if not isinstance(value, bool):
-        text = f"{shown(expression.text)} is {shown(value)}; expected true or false"
-        raise ExpressionError(text)
-    return value
+    if value is True or value is False:
+        return value
+    text = f"{shown(expression.text)} is {shown(value)}; expected true or false"
+    raise ExpressionError(text)
