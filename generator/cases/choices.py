@@ -69,7 +69,7 @@ def codes_of(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers:
 
 def distinct(codes: Integers, size: int) -> tuple[Integers, Integers]:
     """Return a place of each of the distinct `codes`, all below `size`, and where each one is."""
-    if size > MOST_CHOICES:
+    if size > 16 * len(codes):
         _, places, inverse = np.unique(codes, return_index=True, return_inverse=True)
         return places, inverse
     # Sorting would take longer.
@@ -98,6 +98,10 @@ class Table:
         """The column of each factor."""
         return {factor: self.column(factor) for factor in self.factors}
 
+    def only(self, kept: Flags) -> "Table":
+        """Return the table with the lines that are `kept`."""
+        return self if kept.all() else Table(self.factors, self.choices.T[:, kept].T)
+
 
 class Choices:
     """Every row that constraints allow, as a tree of tables.
@@ -107,38 +111,67 @@ class Choices:
     and a row can be read off table by table.
     """
 
-    def __init__(self, levels: Sequence[int], tables: Sequence[Table]) -> None:
-        """Join `tables`; they hold every factor, of which `levels` counts the levels."""
+    def __init__(
+        self, levels: Sequence[int], tables: Sequence[Table], open_: Sequence[Flags] = ()
+    ) -> None:
+        """Join `tables`; they hold every factor, of which `levels` counts the levels.
+
+        Where `open_` says which lines of each table rows may have, they have no others.
+        """
         self.levels = levels
-        joined = [max(tables, key=lambda table: len(table.choices))]
-        left = [table for table in tables if table is not joined[0]]
+        order = [max(range(len(tables)), key=lambda t: len(tables[t].choices))]
+        left = [t for t in range(len(tables)) if t not in order]
         # For each table behind the first: its neighbour before it, and the factors they share.
         self.joints: list[tuple[int, tuple[int, ...]]] = [(0, ())]
         while left:
             # A tree that shares as many factors as can be keeps each factor's tables together.
             _, t, j = max(
-                (len(_shared(table, other)), -t, -j)
+                (len(_shared(tables[table], tables[other])), -t, -j)
                 for t, table in enumerate(left)
-                for j, other in enumerate(joined)
+                for j, other in enumerate(order)
             )
-            table = left.pop(-t)
-            self.joints.append((-j, _shared(table, joined[-j])))
-            joined.append(table)
-        self.tables = joined
-        # The lines of each table that rows may have, all of them unless `breaking` something.
-        self._open = [np.ones(len(table.choices), bool) for table in joined]
-        # By table and joint: which choice of the shared factors each line has.
-        self.codes = [
-            (self._codes(self.tables[of], shared), self._codes(table, shared))
-            for table, (of, shared) in zip(self.tables, self.joints, strict=True)
-        ]
+            joined = left.pop(-t)
+            self.joints.append((-j, _shared(tables[joined], tables[order[-j]])))
+            order.append(joined)
+        # Every choice, also those that no row has.
+        self._whole = [tables[t] for t in order]
+        self._flags: dict[tuple[int, Constraint], Flags] = {}
+        self.tables = [tables[t].only(open_[t]) if open_ else tables[t] for t in order]
+        # By table: which choice of the factors that it shares with its neighbour each line of
+        # both has.
+        self.codes = [self._codes(t) for t in range(len(self.tables))]
+        self._make_agree()
         self._by_level: dict[tuple[int, int], list[Integers]] = {}
-        self._allowed: dict[tuple[int, Constraint], Flags] = {}
 
-    def _codes(self, table: Table, factors: tuple[int, ...]) -> Integers:
-        columns = [table.columns[factor] for factor in factors]
-        codes = codes_of(columns, [self.levels[factor] for factor in factors])
-        return np.broadcast_to(codes.astype(np.int32), len(table.choices))
+    def _codes(self, t: int) -> tuple[Integers, Integers]:
+        of, shared = self.joints[t]
+        there, here = self.tables[of], self.tables[t]
+        sizes = [self.levels[factor] for factor in shared]
+        both = [
+            np.broadcast_to(codes_of([each.columns[f] for f in shared], sizes), len(each.choices))
+            for each in (there, here)
+        ]
+        places, which = distinct(np.concatenate(both), prod(sizes))
+        codes = which.astype(np.uint16 if len(places) <= 1 << 16 else np.int32)
+        return codes[: len(there.choices)], codes[len(there.choices) :]
+
+    def _make_agree(self) -> None:
+        """Drop the lines that agree with none of a neighbour, and so are part of no row.
+
+        Once up the tree and once down it is enough (Yannakakis, 1981).
+        """
+        kept = [np.ones(len(table.choices), bool) for table in self.tables]
+        for t in reversed(range(1, len(kept))):
+            of, _ = self.joints[t]
+            there, here = self.codes[t]
+            kept[of] &= _marked(here[kept[t]], there)
+        for t in range(1, len(kept)):
+            of, _ = self.joints[t]
+            there, here = self.codes[t]
+            kept[t] &= _marked(there[kept[of]], here)
+        for t, (there, here) in enumerate(self.codes):
+            self.codes[t] = there[kept[self.joints[t][0]]], here[kept[t]]
+        self.tables = [table.only(flags) for table, flags in zip(self.tables, kept, strict=True)]
 
     def admitting(
         self, constraints: Sequence[Constraint], breaking: Constraint | None = None
@@ -147,41 +180,26 @@ class Choices:
 
         With `breaking`, only rows that it does not allow are possible.
         """
-        kept = [self._allowing(t, constraints) for t in range(len(self.tables))]
-        tables = [
-            Table(table.factors, _lines(table.choices, flags))
-            for table, flags in zip(self.tables, kept, strict=True)
-        ]
-        choices = Choices(self.levels, tables)
-        for t, table in enumerate(choices.tables):
-            if breaking is not None and set(breaking.factors) <= set(table.factors):
-                choices._open[t] = ~breaking.over(table.columns, choices._open[t])
-        return choices
+        tables, open_ = [], []
+        for t, table in enumerate(self._whole):
+            kept = np.ones(len(table.choices), bool)
+            for each in constraints:
+                if set(each.factors) <= set(table.factors):
+                    kept &= self._allowed(t, each)
+            tables.append(table.only(kept))
+            if breaking is not None:
+                inside = set(breaking.factors) <= set(table.factors)
+                flags = ~self._allowed(t, breaking) if inside else np.ones_like(kept)
+                open_.append(flags[kept])
+        return Choices(self.levels, tables, open_)
 
-    def _allowing(self, t: int, constraints: Sequence[Constraint]) -> Flags:
-        table = self.tables[t]
-        flags = np.ones(len(table.choices), bool)
-        for each in constraints:
-            if set(each.factors) <= set(table.factors):
-                key = t, each
-                if key not in self._allowed:
-                    self._allowed[key] = each.over(table.columns, np.ones_like(flags))
-                flags &= self._allowed[key]
-        return flags
-
-    @cached_property
-    def lines(self) -> list[Integers]:
-        """The lines of each table that are part of a row."""
-        lines: list[Integers] = [np.flatnonzero(each).astype(np.int32) for each in self._open]
-        for t in reversed(range(1, len(lines))):
-            of, _ = self.joints[t]
-            there, here = self.codes[t]
-            lines[of] = lines[of][_marked(here[lines[t]], there[lines[of]])]
-        for t in range(1, len(lines)):
-            of, _ = self.joints[t]
-            there, here = self.codes[t]
-            lines[t] = lines[t][_marked(there[lines[of]], here[lines[t]])]
-        return lines
+    def _allowed(self, t: int, constraint: Constraint) -> Flags:
+        key = t, constraint
+        if key not in self._flags:
+            table = self._whole[t]
+            reached = np.ones(len(table.choices), bool)
+            self._flags[key] = constraint.over(table.columns, reached)
+        return self._flags[key]
 
     def narrowed(self, wanted: Mapping[int, int]) -> list[Integers | None] | None:
         """Return the lines of each table that agree with `wanted` levels there and further down.
@@ -195,112 +213,103 @@ class Choices:
             if below is not None:
                 of, _ = self.joints[t]
                 there, here = self.codes[t]
-                beside = self.lines[of] if (found := lines[of]) is None else found
-                lines[of] = beside[_marked(here[below], there[beside])]
-        whole = self.lines[0] if lines[0] is None else lines[0]
-        return lines if len(whole) else None
+                above = lines[of]
+                if above is None:
+                    lines[of] = np.flatnonzero(_marked(here[below], there))
+                else:
+                    lines[of] = above[_marked(here[below], there[above])]
+        first = lines[0]
+        return lines if len(self.tables[0].choices if first is None else first) else None
 
     def agreeing(self, wanted: Mapping[int, int]) -> list[Integers] | None:
         """Return the lines of each table that are part of a row with the `wanted` levels.
 
         `wanted` maps factors to levels; without such a row, the answer is None.
         """
-        lines = self.narrowed(wanted)
-        if lines is None:
+        narrowed = self.narrowed(wanted)
+        if narrowed is None:
             return None
+        lines = [
+            np.arange(len(table.choices)) if own is None else own
+            for table, own in zip(self.tables, narrowed, strict=True)
+        ]
         for t in range(1, len(self.tables)):
-            of, _ = self.joints[t]
-            above = lines[of]
-            if above is not None:
-                there, here = self.codes[t]
-                own = self.lines[t] if (found := lines[t]) is None else found
-                lines[t] = own[_marked(there[above], here[own])]
-        return [self.lines[t] if narrowed is None else narrowed for t, narrowed in enumerate(lines)]
+            there, here = self.codes[t]
+            lines[t] = lines[t][_marked(there[lines[self.joints[t][0]]], here[lines[t]])]
+        return lines
 
     def _with(self, t: int, wanted: Mapping[int, int]) -> Integers | None:
-        """Return the lines of a table with the wanted levels, of those that are part of a row."""
+        """Return the lines of a table with the wanted levels."""
         columns = self.tables[t].columns
-        own = [(factor, level) for factor, level in wanted.items() if factor in columns]
+        own = [(self._at(t, f)[level], f, level) for f, level in wanted.items() if f in columns]
         if not own:
             return None
-        first, *others = sorted(own, key=lambda each: len(self._at(t, each[0])[each[1]]))
-        lines = self._at(t, first[0])[first[1]]
-        for factor, level in others:
-            lines = lines[columns[factor][lines] == level]
+        lines, first, _ = min(own, key=lambda each: len(each[0]))
+        for _, factor, level in own:
+            if factor != first:
+                lines = lines[columns[factor][lines] == level]
         return lines
 
     def _at(self, t: int, factor: int) -> list[Integers]:
-        """Return the lines of a table that are part of a row, by the level of `factor`."""
+        """Return the lines of a table by the level of `factor`."""
         if (t, factor) not in self._by_level:
-            column = self.tables[t].columns[factor][self.lines[t]]
-            order = self.lines[t][np.argsort(column, kind="stable")]
+            column = self.tables[t].columns[factor]
+            order = np.argsort(column, kind="stable").astype(np.int32)
             ends = np.cumsum(np.bincount(column, minlength=self.levels[factor]))
             self._by_level[t, factor] = np.split(order, ends[:-1])
         return self._by_level[t, factor]
 
     def below(self, t: int, code: int) -> Integers:
-        """Return the lines of a table that share the choice `code` with the table before it."""
+        """Return the lines of a table that share the choice `code` with its neighbour."""
         codes, lines = self._by_code[t]
         return lines[codes.searchsorted(code) : codes.searchsorted(code, "right")]
 
     @cached_property
     def _by_code(self) -> list[tuple[Integers, Integers]]:
-        """For each table, the lines that are part of a row and their codes, in the codes' order."""
-        found = []
-        for lines, (_, here) in zip(self.lines, self.codes, strict=True):
-            order = np.argsort(here[lines], kind="stable")
-            found.append((here[lines][order], lines[order]))
+        """For each table, its lines and what they share with its neighbour, in that order."""
+        found: list[tuple[Integers, Integers]] = []
+        for _, here in self.codes:
+            order = np.argsort(here, kind="stable")
+            found.append((here[order], order))
         return found
 
     @cached_property
     def pairs(self) -> dict[tuple[int, int], Flags]:
         """For each two factors, ascending, which of their levels stand in a row together."""
-        beside = self._beside()
-        sizes = [len(lines) for lines in self.lines]
+        bits = _LevelBits(self.levels)
+        beside = self._beside(bits)
         found = {}
         for f, size in enumerate(self.levels):
-            home = min((n, t) for t, n in enumerate(sizes) if f in self.tables[t].columns)[1]
-            column = self.tables[home].columns[f][self.lines[home]]
-            rows = self._bits.flags(_either(beside[home], column, size))
+            homes = [t for t, table in enumerate(self.tables) if f in table.columns]
+            home = min(homes, key=lambda t: len(beside[t]))
+            rows = bits.flags(_unions(beside[home], self.tables[home].columns[f], size))
             for g in range(f + 1, len(self.levels)):
-                found[f, g] = rows[:, self._bits.columns[g]]
+                found[f, g] = rows[:, bits.columns[g]]
         return found
 
-    @cached_property
-    def _bits(self) -> "_LevelBits":
-        return _LevelBits(self.levels)
-
-    def _beside(self) -> list[Words]:
-        """Return for each line of each table all levels that stand in a row with it, as bits.
+    def _beside(self, bits: "_LevelBits") -> list[Words]:
+        """Return for each line of each table all levels that stand in a row with it.
 
         Messages go up the tree and down again, as those of a junction tree do that carry
-        probabilities (Lauritzen and Spiegelhalter, 1988); sums are unions here.
+        probabilities (Lauritzen and Spiegelhalter, 1988); here they are sets, and sums unions.
         """
-        shared = [(t, of) for t, (of, _) in enumerate(self.joints)][1:]
-        beside = []
-        for table, lines in zip(self.tables, self.lines, strict=True):
-            own = np.zeros((len(lines), self._bits.width), np.uint64)
-            for factor, column in table.columns.items():
-                own |= self._bits.of[factor][column[lines]]
-            beside.append(own)
+        beside = [bits.of_lines(table.columns, len(table.choices)) for table in self.tables]
         # What a table's factors and those further down are.
-        within = [self._bits.mask(table.factors) for table in self.tables]
-        for t, of in reversed(shared):
-            there, here = (
-                codes[self.lines[k]] for k, codes in zip((of, t), self.codes[t], strict=True)
-            )
-            beside[of] |= _either(beside[t], here, self._count(t))[there]
+        within = [bits.of_factors(table.factors) for table in self.tables]
+        counts = [
+            int(max(there.max(initial=0), here.max(initial=0))) + 1 for there, here in self.codes
+        ]
+        for t in reversed(range(1, len(self.tables))):
+            of, _ = self.joints[t]
+            there, here = self.codes[t]
+            beside[of] |= _unions(beside[t], here, counts[t])[there]
             within[of] |= within[t]
-        for t, of in shared:
-            there, here = (
-                codes[self.lines[k]] for k, codes in zip((of, t), self.codes[t], strict=True)
-            )
-            # Of what lies here and further down, each line has said more itself.
-            beside[t] |= _either(beside[of] & ~within[t], there, self._count(t))[here]
+        for t in range(1, len(self.tables)):
+            of, _ = self.joints[t]
+            there, here = self.codes[t]
+            # Of its own factors and those further down, a line knows more than its neighbours.
+            beside[t] |= (_unions(beside[of], there, counts[t]) & ~within[t])[here]
         return beside
-
-    def _count(self, t: int) -> int:
-        return prod(self.levels[factor] for factor in self.joints[t][1])
 
 
 class _LevelBits:
@@ -316,10 +325,19 @@ class _LevelBits:
         # By factor, the words that have the bit of each of its levels.
         self.of = [one[each] for each in self.columns]
 
-    def mask(self, factors: Iterable[int]) -> Words:
+    def of_factors(self, factors: Iterable[int]) -> Words:
         """Return the bits of all levels of `factors`."""
         bits = [np.bitwise_or.reduce(self.of[factor]) for factor in factors]
         return np.asarray(np.bitwise_or.reduce(bits))
+
+    def of_lines(self, columns: Columns, count: int) -> Words:
+        """Return for each of `count` lines the bits of the levels that it has."""
+        words = np.zeros((self.width, count), np.uint64)
+        for factor, column in columns.items():
+            for i, levels in enumerate(self.of[factor].T):
+                if levels.any():
+                    words[i] |= levels[column]
+        return words.T
 
     def flags(self, words: Words) -> Flags:
         """Return the bits of each line of `words` one by one, a column for each level."""
@@ -327,26 +345,19 @@ class _LevelBits:
         return np.asarray(bits.astype(bool))
 
 
-def _either(words: Words, codes: Integers, count: int) -> Words:
+def _unions(words: Words, codes: Integers, count: int) -> Words:
     """Return the union of all lines of `words` that have one code, for each code below `count`."""
-    # NumPy sorts integers of 16 bits in linear time.
-    order = np.argsort(codes.astype(np.uint16) if count <= 1 << 16 else codes, kind="stable")
+    order = np.argsort(codes, kind="stable")
     ordered = codes[order].astype(np.int64)
-    present = np.flatnonzero(np.diff(ordered, prepend=-1))
+    begins = np.flatnonzero(np.diff(ordered, prepend=-1))
     unions = np.zeros((count, words.shape[1]), np.uint64)
-    if len(present):
-        unions[ordered[present]] = np.bitwise_or.reduceat(words[order], present)
+    if len(begins):
+        unions[ordered[begins]] = np.bitwise_or.reduceat(words[order], begins)
     return unions
 
 
 def _shared(table: Table, other: Table) -> tuple[int, ...]:
     return tuple(sorted(set(table.factors) & set(other.factors)))
-
-
-def _lines(choices: Integers, kept: Flags) -> Integers:
-    """Return the lines of `choices` that are `kept`; its columns lie one behind the other."""
-    lines: Integers = choices.T[:, kept].T
-    return lines
 
 
 def _marked(codes: Integers, asked: Integers) -> Flags:

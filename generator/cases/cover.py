@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from opcert.generator.cases.choices import Choices, Flags, Integers, Row, codes_of
+from opcert.generator.cases.choices import Choices, Flags, Integers, Row, Table, codes_of
 
 # How many choices of a table are weighed for a row.
 _WEIGHED = 512
@@ -80,10 +80,10 @@ class _Array:
             return self.choices.pairs[group[0], group[1]]
         sizes = [self.levels[factor] for factor in group]
         possible = np.ones(sizes, bool)
-        for table, lines in zip(self.choices.tables, self.choices.lines, strict=True):
+        for table in self.choices.tables:
             if set(group) <= set(table.factors):
                 possible = np.zeros(sizes, bool)
-                columns = [table.columns[factor][lines] for factor in group]
+                columns = [table.columns[factor] for factor in group]
                 possible.ravel()[codes_of(columns, sizes)] = True
                 return possible
         for i, j in combinations(range(len(group)), 2):
@@ -140,46 +140,38 @@ class _Array:
         if narrowed is None:
             return None
         row = np.zeros(len(self.levels), np.int64)
+        chosen: list[int] = []
         for t, (table, lines) in enumerate(zip(self.choices.tables, narrowed, strict=True)):
-            _, shared = self.choices.joints[t]
-            code = int(codes_of([*row[list(shared)]], [self.levels[f] for f in shared]))
-            if lines is None:
-                kept = self.choices.below(t, code)
+            there, here = self.choices.codes[t]
+            if t == 0:
+                kept = np.arange(len(here)) if lines is None else lines
             else:
-                kept = lines[self.choices.codes[t][1][lines] == code]
-            best = self._best(table.factors, table.choices, kept, row, self.completed[t])
-            row[list(table.factors)] = best
+                code = int(there[chosen[self.choices.joints[t][0]]])
+                kept = self.choices.below(t, code) if lines is None else lines[here[lines] == code]
+            chosen.append(self._best(table, kept, row, self.completed[t]))
+            row[list(table.factors)] = table.choices[chosen[t]]
         return row
 
-    def _best(
-        self,
-        factors: tuple[int, ...],
-        choices: Integers,
-        lines: Integers,
-        row: Integers,
-        groups: Integers,
-    ) -> Integers:
+    def _best(self, table: Table, lines: Integers, row: Integers, groups: Integers) -> int:
         """Return the first of the lines that adds most tuples, of levels used least so far."""
         if len(lines) > _WEIGHED:
             # Others in each turn.
             turn = int(self.used[0].sum())
             even = np.arange(_WEIGHED) * len(lines) // _WEIGHED
             lines = lines[(even + turn) % len(lines)]
-        weighed = choices[lines]
         groups = groups[self.left[groups] > 0]
-        if len(weighed) > 1 and len(groups):
-            columns, strides = list(factors), self.strides[:, groups]
+        if len(lines) > 1 and len(groups):
+            columns, strides = list(table.factors), self.strides[:, groups]
             # What the row has of these factors already, it has from them.
             before = row.copy()
             before[columns] = 0
             begins = before @ strides + self.begins[groups]
-            cells = (weighed @ strides[columns] + begins).astype(np.int64)
+            cells = (table.choices[lines] @ strides[columns] + begins).astype(np.int64)
             gain = np.count_nonzero(self.missing[cells], axis=1)
-            weighed = weighed[gain == gain.max()]
-        if len(weighed) > 1:
-            used = np.zeros(len(weighed), np.int64)
-            for i, factor in enumerate(factors):
-                used += self.used[factor][weighed[:, i]] * self.levels[factor]
-            weighed = weighed[[int(used.argmin())]]
-        best: Integers = weighed[0]
-        return best
+            lines = lines[gain == gain.max()]
+        if len(lines) > 1:
+            used = np.zeros(len(lines), np.int64)
+            for factor, column in table.columns.items():
+                used += self.used[factor][column[lines]] * self.levels[factor]
+            lines = lines[used.argmin() :]
+        return int(lines[0])
