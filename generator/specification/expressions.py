@@ -252,8 +252,12 @@ def parse(text: str) -> Expression:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
         raise ExpressionError(f"{shown(text)} is not an expression: {reason}") from None
     for node in ast.walk(tree):
-        if not isinstance(node, _ALLOWED):
-            kind = _FORBIDDEN.get(type(node), type(node).__name__)
+        # Of what can be assigned to, comprehensions have names and tuples of names alone.
+        assigned = isinstance(node, ast.Attribute | ast.Subscript) and isinstance(
+            node.ctx, ast.Store
+        )
+        if assigned or not isinstance(node, _ALLOWED):
+            kind = _FORBIDDEN.get(ast.NamedExpr if assigned else type(node), type(node).__name__)
             raise ExpressionError(f"{kind} in {shown(text)}; expressions have none")
     return Expression(text, tree, _free_names(tree))
 
@@ -347,7 +351,10 @@ class _Guarded(ast.NodeTransformer):
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         generators = [
             ast.comprehension(
-                each.target, _call(_STEPS, self.visit(each.iter)), [*map(self.visit, each.ifs)], 0
+                each.target,
+                _call(_STEPS, self.visit(each.iter)),
+                [*map(self.visit, each.ifs)],
+                each.is_async,
             )
             for each in node.generators
         ]
@@ -371,7 +378,7 @@ def scope_of(names: Mapping[str, Any], functions: Functions = FUNCTIONS) -> Scop
 
 
 def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functions) -> Any:
-    """Return the value of `expression`, lists as tuples.
+    """Return the value of `expression`, which may call FUNCTIONS and `functions`; lists as tuples.
 
     Raises:
         ExpressionError: it cannot be evaluated on these names.
