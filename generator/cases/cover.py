@@ -11,7 +11,8 @@ from math import prod
 
 import numpy as np
 
-from opcert.generator.cases.choices import Choices, Flags, Integers, Row, Table, codes_of
+from opcert.generator.cases.choices import Choices
+from opcert.generator.cases.tables import Flags, Integers, Row, Table, codes_of
 
 # How many choices of a table are weighed for a row.
 _WEIGHED = 512

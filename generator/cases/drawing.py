@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from opcert.generator.arrays.calls import BUILDERS, Call, Tensor
-from opcert.generator.cases.choices import Choices, Constraint, Row, choices_of
+from opcert.generator.cases.choices import Choices, choices_of
 from opcert.generator.cases.cover import covering_array
 from opcert.generator.cases.factors import Factors
 from opcert.generator.cases.level_conditions import following, forbidding
+from opcert.generator.cases.tables import Constraint, Row
 from opcert.generator.errors import ExpressionError
 from opcert.generator.specification.expressions import evaluate_in, parse, scope_of, shown
 from opcert.generator.specification.model import Spec

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.cases.choices import (
+from opcert.generator.cases.factors import Factors
+from opcert.generator.cases.tables import (
     Columns,
     Constraint,
     Flags,
@@ -21,7 +22,6 @@ from opcert.generator.cases.choices import (
     codes_of,
     distinct,
 )
-from opcert.generator.cases.factors import Factors
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.generator.specification.expressions import (
     Expression,

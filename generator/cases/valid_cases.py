@@ -6,10 +6,10 @@ from typing import Any
 
 from opcert.generator.arrays.calls import Call, Tensor
 from opcert.generator.cases.case import Case, Mistakes, digest
-from opcert.generator.cases.choices import Row
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
+from opcert.generator.cases.tables import Row
 from opcert.generator.errors import ExpressionError
 from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse
 from opcert.generator.specification.model import DocumentedTensor, Spec
