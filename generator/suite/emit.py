@@ -1,7 +1,8 @@
 """Vectors -> the files of a suite: packs, indexes, pytest files, manifest."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -47,7 +48,12 @@ def operator_files(spec_file: SpecFile, vectors: Iterable[Vector]) -> tuple[Oper
     stem = f"{spec.family}/{spec.slug}"
     tests = f"{spec.family}/test_{spec.slug.replace('-', '_')}.py"
     arrays = _Arrays()
-    cases = _indexed_cases(spec, vectors, arrays)
+    lines: list[str] = []
+    counts: Counter[str] = Counter()
+    for case in _indexed_cases(spec, vectors, arrays):
+        lines.append(_line(case))
+        counts[case.expects] += 1
+        counts["ambiguous"] += case.ambiguity is not None
     index = Index(
         format=FORMAT,
         operator=spec.operator,
@@ -58,7 +64,7 @@ def operator_files(spec_file: SpecFile, vectors: Iterable[Vector]) -> tuple[Oper
             spec.full_id(rule.id): RuleText(clause=rule.clause, text=rule.text)
             for rule in spec.rules
         },
-        cases=cases,
+        cases=(),
     )
     entry = OperatorEntry(
         spec=spec_file.name,
@@ -67,12 +73,12 @@ def operator_files(spec_file: SpecFile, vectors: Iterable[Vector]) -> tuple[Oper
         index=f"{stem}.json",
         pack=f"{stem}.npz",
         tests=tests,
-        cases=len(cases),
-        rejections=sum(case.expects == "rejection" for case in cases),
-        implementation_defined=sum(case.ambiguity is not None for case in cases),
+        cases=len(lines),
+        rejections=counts["rejection"],
+        implementation_defined=counts["ambiguous"],
     )
     written = {
-        entry.index: _index_text(index).encode(),
+        entry.index: _index_text(index, lines).encode(),
         entry.pack: arrays.writer.pack().data,
         entry.tests: _render("test_operator.py.j2", spec_file=spec_file, spec=spec).encode(),
     }
@@ -111,7 +117,7 @@ class _Arrays:
         """Return where the elements of `array` are stored: under `name` unless they were before."""
         element_type = name_of(array.dtype)
         dtype = stored_dtype(element_type)
-        key = dtype, array.shape, array.tobytes()
+        key = dtype, array.shape, sha256(array.tobytes()).digest()
         if key not in self._names:
             self._names[key] = name
             self.writer.add(name, array.view(dtype) if array.dtype != dtype else array)
@@ -122,27 +128,27 @@ class _Arrays:
         )
 
 
-def _indexed_cases(
-    spec: Spec, vectors: Iterable[Vector], arrays: _Arrays
-) -> tuple[IndexedCase, ...]:
-    indexed: dict[str, IndexedCase] = {}
+def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> Iterator[IndexedCase]:
+    # By case, the type and rank of its leading input.
+    leads: dict[str | None, tuple[str, int]] = {}
+    behaviours = frozenset(spec.full_ids(*spec.behaviours))
     for vector in vectors:
         case, tensors = vector.case, vector.case.call.inputs
         stem = digest(case.id)
-        twin = indexed.get(case.twin or "")
         leading = tensors.get(spec.leading.name)
-        indexed[case.id] = IndexedCase(
+        leads[case.id] = (leading.type, leading.rank) if leading else leads.get(case.twin, ("", 0))
+        yield IndexedCase(
             id=case.id,
             expects="outputs" if case.rejects is None else "rejection",
             rule=case.rejects,
             twin=case.twin,
             ambiguity=case.ambiguity,
             why=case.why,
-            rules=_told(spec, case),
+            rules=_told(behaviours, case),
             levels=case.levels,
             feature_levels=case.feature_levels,
-            type=leading.type if leading else twin.type if twin else "",
-            rank=leading.rank if leading else twin.rank if twin else 0,
+            type=leads[case.id][0],
+            rank=leads[case.id][1],
             free=tuple(name for name, tensor in tensors.items() if tensor.values is None),
             example=case.example is not None,
             attributes=case.call.attributes,
@@ -153,13 +159,13 @@ def _indexed_cases(
             outputs=_outputs(f"{stem}/output", vector.outputs, arrays),
             other=_outputs(f"{stem}/other", vector.other, arrays),
         )
-    return tuple(indexed.values())
+        # Its arrays may be large, and the next vector's are about to be made.
+        del vector
 
 
-def _told(spec: Spec, case: Case) -> tuple[str, ...]:
+def _told(behaviours: Collection[str], case: Case) -> tuple[str, ...]:
     """Return the rules that a case tells of: the one it breaks, or the behaviours it shows."""
-    shown = set(map(spec.full_id, spec.behaviours))
-    return tuple(rule for rule in case.rules if case.rejects or rule in shown)
+    return tuple(rule for rule in case.rules if case.rejects or rule in behaviours)
 
 
 def _input(tensor: Tensor, name: str, array: Array, arrays: _Arrays) -> StoredArray | MadeArray:
@@ -190,14 +196,15 @@ def _outputs(
     )
 
 
-def _index_text(index: Index) -> str:
-    """Write the index with each case on a line of its own."""
-    head = index.model_dump(exclude={"cases"}, mode="json")
-    cases = [case.model_dump(mode="json", exclude_defaults=True) for case in index.cases]
-    lines = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in cases]
-    return (
-        json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
-    )
+def _line(case: IndexedCase) -> str:
+    written = case.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+
+
+def _index_text(index: Index, lines: Sequence[str]) -> str:
+    """Write an index with `lines` for its cases."""
+    head = json.dumps(index.model_dump(exclude={"cases"}, mode="json"), indent=1)[:-2]
+    return head + ',\n "cases": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
 
 
 @cache
