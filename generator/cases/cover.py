@@ -10,6 +10,7 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from opcert.generator.cases.choices import Choices
 from opcert.generator.cases.tables import Flags, Integers, Row, Table, codes_of
@@ -18,6 +19,8 @@ from opcert.generator.cases.tables import Flags, Integers, Row, Table, codes_of
 _WEIGHED = 512
 # How many rows are looked up at a time.
 _BATCH = 1024
+# A product of matrices of more steps is one that OpenBLAS gives to threads, which then spin.
+_SINGLE = 1 << 18
 
 
 def covering_array(
@@ -121,7 +124,7 @@ class _Array:
 
     def add(self, rows: Integers) -> None:
         """Take what stands in `rows` off what is missing."""
-        cells = (rows @ self.strides).astype(np.int64) + self.begins
+        cells = _product(rows, self.strides) + self.begins
         # The rows may share tuples.
         covered = np.unique(cells[self.missing[cells]])
         self.missing[covered] = False
@@ -166,8 +169,8 @@ class _Array:
             # What the row has of these factors already, it has from them.
             before = row.copy()
             before[columns] = 0
-            begins = before @ strides + self.begins[groups]
-            cells = (table.choices[lines] @ strides[columns] + begins).astype(np.int64)
+            begins = _product(before[None, :], strides) + self.begins[groups]
+            cells = _product(table.choices[lines], strides[columns]) + begins
             gain = np.count_nonzero(self.missing[cells], axis=1)
             lines = lines[gain == gain.max()]
         if len(lines) > 1:
@@ -176,3 +179,10 @@ class _Array:
                 used += self.used[factor][column[lines]] * self.levels[factor]
             lines = lines[used.argmin() :]
         return int(lines[0])
+
+
+def _product(levels: Integers, strides: npt.NDArray[np.float64]) -> Integers:
+    """Return the cells, past the beginnings of their parts, of some lines of levels."""
+    step = max(1, _SINGLE // max(strides.size, 1))
+    products = [levels[i : i + step] @ strides for i in range(0, len(levels), step)]
+    return np.concatenate(products).astype(np.int64)
