@@ -26,20 +26,36 @@ class Pack:
     offsets: Mapping[str, int]
 
 
+class PackWriter:
+    """Writes arrays to a pack one by one, each of a type that npy has."""
+
+    def __init__(self) -> None:
+        self._buffer = io.BytesIO()
+        self._archive = zipfile.ZipFile(self._buffer, "w", zipfile.ZIP_STORED)
+        self.offsets: dict[str, int] = {}
+
+    def add(self, name: str, array: Array) -> None:
+        """Write `array` behind the others."""
+        member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+        member.create_system = _UNIX
+        member.external_attr = 0o644 << 16
+        header = _npy_header(array.dtype.str, array.shape)
+        path = member.filename.encode()
+        self.offsets[name] = self._buffer.tell() + _LOCAL_HEADER + len(path) + len(header)
+        self._archive.writestr(member, header + array.tobytes())
+
+    def pack(self) -> Pack:
+        """Return the pack; nothing can be added any more."""
+        self._archive.close()
+        return Pack(self._buffer.getvalue(), self.offsets)
+
+
 def pack(arrays: Mapping[str, Array]) -> Pack:
     """Write `arrays`, each of a type that npy has, in C order and little-endian."""
-    buffer = io.BytesIO()
-    offsets: dict[str, int] = {}
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in arrays.items():
-            member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
-            member.create_system = _UNIX
-            member.external_attr = 0o644 << 16
-            header = _npy_header(array.dtype.str, array.shape)
-            path = member.filename.encode()
-            offsets[name] = buffer.tell() + _LOCAL_HEADER + len(path) + len(header)
-            archive.writestr(member, header + array.tobytes())
-    return Pack(buffer.getvalue(), offsets)
+    writer = PackWriter()
+    for name, array in arrays.items():
+        writer.add(name, array)
+    return writer.pack()
 
 
 @lru_cache(maxsize=4096)

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from opcert.generator.arrays.calls import BUILDERS, CHANGES, Call
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.errors import Inapplicable
-from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse
+from opcert.generator.specification.expressions import evaluate_in, parse, scope_of
 
 Change = Mapping[str, str]
+_FUNCTIONS = {**BUILDERS, **CHANGES}
 
 
 def after(conditions: Conditions, valid: Call, change: Change) -> Call | None:
@@ -16,14 +17,15 @@ def after(conditions: Conditions, valid: Call, change: Change) -> Call | None:
     Raises:
         ExpressionError: the change cannot be evaluated.
     """
-    names, defaults = conditions.names(valid), conditions.spec.defaults
+    defaults = conditions.spec.defaults
+    scope = scope_of(conditions.names(valid), _FUNCTIONS)
     call = valid
     for target, text in change.items():
         expression = parse(text)
-        if any(names[each] is None for each in expression.names & defaults.keys()):
+        if any(scope[each] is None for each in expression.names & defaults.keys()):
             return None
         try:
-            value = evaluate(expression, names, {**FUNCTIONS, **BUILDERS, **CHANGES})
+            value = evaluate_in(scope, expression)
         except Inapplicable:
             return None
         call = call.changed(target, value, tuple(defaults))

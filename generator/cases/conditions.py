@@ -1,6 +1,6 @@
 """What a call keeps, breaks and touches, by the conditions of its spec."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,13 +8,14 @@ from typing import Any
 from opcert.generator.arrays.calls import Call, Tensor
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import (
-    FUNCTIONS,
-    condition,
-    evaluate,
+    Scope,
+    evaluate_in,
+    holds_in,
     parse,
+    scope_of,
     shown,
 )
-from opcert.generator.specification.model import Rule, Spec
+from opcert.generator.specification.model import Spec
 from opcert.generator.specification.yaml_source import SpecPath
 
 _MOST_OUTPUTS = 1000
@@ -32,6 +33,30 @@ class Standing:
     broken: tuple[str, ...]
 
 
+class _Condition:
+    """A condition of a spec: where it stands, and which required arguments it is about."""
+
+    def __init__(self, spec: Spec, text: str, *place: str | int) -> None:
+        # Most conditions of rules have nothing to ask.
+        self._expression = None if text == "True" else parse(text)
+        self._place: SpecPath = place
+        required = {each.name for each in spec.arguments if each.required}
+        self.about = required & parse(text).names
+
+    def holds(self, scope: Scope) -> bool:
+        """Return whether it holds.
+
+        Raises:
+            ExpressionError: it cannot be evaluated, or is neither true nor false.
+        """
+        if self._expression is None:
+            return True
+        try:
+            return holds_in(scope, self._expression)
+        except ExpressionError as error:
+            raise ExpressionError(str(error), self._place) from None
+
+
 @dataclass(frozen=True)
 class Conditions:
     """The conditions of one spec, asked of calls."""
@@ -41,6 +66,24 @@ class Conditions:
     @cached_property
     def _fixed(self) -> dict[str, Any]:
         return {**self.spec.fixed_names, **self.spec.defaults}
+
+    @cached_property
+    def _rules(self) -> dict[str, tuple[_Condition, _Condition]]:
+        """By id, when a rule speaks of a call, and what holds then."""
+        return {
+            rule.id: (
+                _Condition(self.spec, rule.when, "rules", i, "when"),
+                _Condition(self.spec, rule.holds or "True", "rules", i, "holds"),
+            )
+            for i, rule in enumerate(self.spec.rules)
+        }
+
+    @cached_property
+    def _ambiguities(self) -> dict[str, _Condition]:
+        return {
+            each.id: _Condition(self.spec, each.touches, "ambiguities", i, "touches")
+            for i, each in enumerate(self.spec.ambiguities)
+        }
 
     @cached_property
     def _required(self) -> frozenset[str]:
@@ -58,41 +101,27 @@ class Conditions:
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        names = self.names(call)
+        scope = scope_of(self.names(call))
+        absent = {name for name in self._required if scope[name] is None}
         kept: list[str] = []
         broken: list[str] = []
         moot: set[str] = set()
-        for i, rule in self._rules("requirement"):
+        for name, rule in self.spec.requirements.items():
+            when, holds = self._rules[name]
             if not moot.isdisjoint(rule.given):
-                moot.add(rule.id)
-            elif self._speaks(i, rule, names):
-                holds = _condition(rule.holds or "True", names, ("rules", i, "holds"))
-                (kept if holds else broken).append(rule.id)
-                if not holds:
-                    moot.add(rule.id)
+                moot.add(name)
+            elif absent.isdisjoint(when.about | holds.about) and when.holds(scope):
+                if holds.holds(scope):
+                    kept.append(name)
+                else:
+                    broken.append(name)
+                    moot.add(name)
         return Standing(tuple(kept), tuple(broken))
-
-    def _rules(self, kind: str) -> Iterator[tuple[int, Rule]]:
-        return ((i, rule) for i, rule in enumerate(self.spec.rules) if rule.kind == kind)
-
-    def _speaks(self, i: int, rule: Rule, names: Mapping[str, Any]) -> bool:
-        if not self._has(names, rule.when, rule.holds or "True"):
-            return False
-        return _condition(rule.when, names, ("rules", i, "when"))
-
-    def _has(self, names: Mapping[str, Any], *texts: str) -> bool:
-        """Whether every required argument that one of the expressions names is there."""
-        about = frozenset[str]().union(*(parse(text).names for text in texts))
-        return all(names[each] is not None for each in about & self._required)
 
     def behaviours(self, call: Call) -> tuple[str, ...]:
         """Return the behaviours that a valid `call` shows."""
-        names = self.names(call)
-        return tuple(
-            rule.id
-            for i, rule in self._rules("behaviour")
-            if _condition(rule.when, names, ("rules", i, "when"))
-        )
+        scope = scope_of(self.names(call))
+        return tuple(name for name in self.spec.behaviours if self._rules[name][0].holds(scope))
 
     def ambiguity(self, call: Call) -> str | None:
         """Return the first ambiguity that decides what `call` has to give.
@@ -100,12 +129,13 @@ class Conditions:
         One that the call touches decides nothing where the call is invalid in both readings, since
         it breaks a requirement that does not rest on the ambiguity.
         """
-        names = self.names(call)
-        for i, each in enumerate(self.spec.ambiguities):
-            place = ("ambiguities", i, "touches")
+        scope = scope_of(self.names(call))
+        absent = {name for name in self._required if scope[name] is None}
+        for each in self.spec.ambiguities:
+            touches = self._ambiguities[each.id]
             if (
-                self._has(names, each.touches)
-                and _condition(each.touches, names, place)
+                absent.isdisjoint(touches.about)
+                and touches.holds(scope)
                 and set(self.standing(call).broken) <= set(each.breaks)
             ):
                 return each.id
@@ -117,59 +147,51 @@ class Conditions:
         Raises:
             ExpressionError: a count is no number, a shape no shape, or neither can be evaluated.
         """
-        names = self.names(call)
+        scope = scope_of(self.names(call))
         types = {
-            each.type: names[each.name].type for each in reversed(self.spec.inputs) if each.required
+            each.type: scope[each.name].type for each in reversed(self.spec.inputs) if each.required
         }
-        return [
-            Tensor(types[output.type], _shape(output.shape, {**names, "i": i}, k))
-            for k, output in enumerate(self.spec.outputs)
-            for i in range(_count(output.count, names, k))
-        ]
+        declared: list[Tensor] = []
+        for k, output in enumerate(self.spec.outputs):
+            for i in range(_count(output.count, scope, k)):
+                scope["i"] = i
+                declared.append(Tensor(types[output.type], _shape(output.shape, scope, k)))
+            scope.pop("i", None)
+        return declared
 
     def contradicted(
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]
     ) -> list[str]:
         """Return the behaviours among `rules`, by full id, that `outputs` contradict."""
-        names = {**self.names(call), "outputs": tuple(outputs)}
+        scope = scope_of({**self.names(call), "outputs": tuple(outputs)})
         return [
-            rule.id
-            for i, rule in self._rules("behaviour")
+            name
+            for name, rule in self.spec.behaviours.items()
             if rule.holds is not None
-            and self.spec.full_id(rule.id) in rules
-            and not _condition(rule.holds, names, ("rules", i, "holds"))
+            and self.spec.full_id(name) in rules
+            and not self._rules[name][1].holds(scope)
         ]
 
 
-def _condition(text: str, names: Mapping[str, Any], place: SpecPath) -> bool:
-    # Most conditions of the kind have nothing to ask.
-    if text == "True":
-        return True
-    try:
-        return condition(parse(text), names)
-    except ExpressionError as error:
-        raise ExpressionError(str(error), place) from None
-
-
-def _shape(text: str, names: Mapping[str, Any], output: int) -> tuple[int, ...]:
+def _shape(text: str, scope: Scope, output: int) -> tuple[int, ...]:
     place = ("outputs", output, "shape")
-    shape = _value(text, names, place)
+    shape = _value(text, scope, place)
     if not isinstance(shape, tuple) or not all(isinstance(each, int) for each in shape):
         raise ExpressionError(f"{shown(text)} is {shown(shape)}; expected a shape", place)
     return shape
 
 
-def _count(text: str, names: Mapping[str, Any], output: int) -> int:
+def _count(text: str, scope: Scope, output: int) -> int:
     place = ("outputs", output, "count")
-    count = _value(text, names, place)
+    count = _value(text, scope, place)
     if not isinstance(count, int) or not 0 <= count <= _MOST_OUTPUTS:
         expected = f"a number of outputs, {_MOST_OUTPUTS} at most"
         raise ExpressionError(f"{shown(text)} is {shown(count)}; expected {expected}", place)
     return count
 
 
-def _value(text: str, names: Mapping[str, Any], place: SpecPath) -> Any:
+def _value(text: str, scope: Scope, place: SpecPath) -> Any:
     try:
-        return evaluate(parse(text), names, FUNCTIONS)
+        return evaluate_in(scope, parse(text))
     except (ExpressionError, Inapplicable) as error:
         raise ExpressionError(str(error), place) from None

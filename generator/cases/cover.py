@@ -1,15 +1,26 @@
-"""Covering arrays: rows of levels in which every possible t-tuple of levels stands somewhere."""
+"""Covering arrays: rows of levels in which every possible t-tuple of levels stands somewhere.
+
+Greedy, a row at a time, as AETG does (Cohen et al., "The AETG system", 1997), but deterministic:
+each row has the first tuple that is missing, and is completed table by table with the possible
+choice that adds most tuples.
+"""
 
 from collections.abc import Sequence
 from itertools import combinations
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
-from opcert.generator.cases.choices import Choices, Flags, Integers, Row
+from opcert.generator.cases.choices import Choices
+from opcert.generator.cases.tables import Flags, Integers, Row, Table, codes_of
 
 # How many choices of a table are weighed for a row.
 _WEIGHED = 512
+# How many rows are looked up at a time.
+_BATCH = 1024
+# A product of matrices of more steps is one that OpenBLAS gives to threads, which then spin.
+_SINGLE = 1 << 18
 
 
 def covering_array(
@@ -25,14 +36,14 @@ def covering_array(
     """
     array = _Array(choices, t, together)
     grown = list(rows)
-    for row in rows:
-        array.add(np.array(row))
+    for begin in range(0, len(rows), _BATCH):
+        array.add(np.array(rows[begin : begin + _BATCH]))
     while (cell := array.first_missing()) is not None:
         added = array.row_with(cell)
         if added is None:
-            array.missing[cell] = False
+            array.drop(cell)
         else:
-            array.add(added)
+            array.add(added[None, :])
             grown.append(tuple(added.tolist()))
     return grown
 
@@ -46,15 +57,20 @@ class _Array:
         groups = {*combinations(range(len(self.levels)), min(t, len(self.levels))), *together}
         # The largest parts first: they decide how many rows there are, the others ride along.
         self.groups = sorted(groups, key=lambda group: (-self._size(group), group))
-        self.begins = np.cumsum([0, *map(self._size, self.groups)])
-        # A row's cell in the part of each group is its product with these, past its beginning.
-        self.strides = np.zeros((len(self.levels), len(self.groups)), np.int64)
+        ends = np.cumsum([0, *map(self._size, self.groups)])
+        self.begins = ends[:-1]
+        # A row's cell in the part of each group is its product with these, past its beginning:
+        # in floats, exact here, since NumPy multiplies matrices of integers slowly.
+        self.strides = np.zeros((len(self.levels), len(self.groups)))
         for g, group in enumerate(self.groups):
             stride = 1
             for factor in reversed(group):
                 self.strides[factor, g] = stride
                 stride *= self.levels[factor]
-        self.missing = np.concatenate([self._possible(group).ravel() for group in self.groups])
+        possible = [self._possible(group).ravel() for group in self.groups]
+        self.missing = np.concatenate(possible)
+        # How much of each part is missing: most are complete long before the last row.
+        self.left = np.array([np.count_nonzero(each) for each in possible])
         self.used = [np.zeros(size, np.int64) for size in self.levels]
         self.next = 0
         self.completed = self._completed()
@@ -64,13 +80,16 @@ class _Array:
 
     def _possible(self, group: Sequence[int]) -> Flags:
         """Return which choices of levels may stand in a row, as far as tables and pairs tell."""
-        possible = np.zeros([self.levels[factor] for factor in group], bool)
+        if len(group) == 2:
+            return self.choices.pairs[group[0], group[1]]
+        sizes = [self.levels[factor] for factor in group]
+        possible = np.ones(sizes, bool)
         for table in self.choices.tables:
             if set(group) <= set(table.factors):
-                possible[tuple(table.column(factor) for factor in group)] = True
-                break
-        else:
-            possible[...] = True
+                possible = np.zeros(sizes, bool)
+                columns = [table.columns[factor] for factor in group]
+                possible.ravel()[codes_of(columns, sizes)] = True
+                return possible
         for i, j in combinations(range(len(group)), 2):
             shape = [self.levels[f] if k in (i, j) else 1 for k, f in enumerate(group)]
             possible &= self.choices.pairs[group[i], group[j]].reshape(shape)
@@ -80,7 +99,7 @@ class _Array:
         """Return the groups that are complete with each table, taken in the order of the tree."""
         seen: set[int] = set()
         before = np.zeros(len(self.groups), bool)
-        completed = []
+        completed: list[Integers] = []
         for table in self.choices.tables:
             seen |= set(table.factors)
             now = np.array([seen.issuperset(group) for group in self.groups], bool)
@@ -95,45 +114,75 @@ class _Array:
                 return self.next
         return None
 
-    def add(self, row: Integers) -> None:
-        self.missing[row @ self.strides + self.begins[:-1]] = False
-        for factor, level in enumerate(row):
-            self.used[factor][level] += 1
+    def drop(self, cell: int) -> None:
+        """Take a tuple that no row has off what is missing."""
+        self.missing[cell] = False
+        self.left[self._group_of(cell)] -= 1
+
+    def _group_of(self, cell: int) -> int:
+        return int(np.searchsorted(self.begins, cell, "right")) - 1
+
+    def add(self, rows: Integers) -> None:
+        """Take what stands in `rows` off what is missing."""
+        cells = _product(rows, self.strides) + self.begins
+        # The rows may share tuples.
+        covered = np.unique(cells[self.missing[cells]])
+        self.missing[covered] = False
+        self.left -= np.bincount(
+            np.searchsorted(self.begins, covered, "right") - 1, minlength=len(self.left)
+        )
+        for factor, levels in enumerate(rows.T):
+            self.used[factor] += np.bincount(levels, minlength=self.levels[factor])
 
     def row_with(self, cell: int) -> Integers | None:
         """Return a row with the tuple of `cell`, if there is one: in each table what adds most."""
-        g = int(np.searchsorted(self.begins, cell, "right")) - 1
+        g = self._group_of(cell)
         group = self.groups[g]
         shape = [self.levels[factor] for factor in group]
         wanted = dict(zip(group, np.unravel_index(cell - self.begins[g], shape), strict=True))
-        lines = self.choices.agreeing({factor: int(level) for factor, level in wanted.items()})
-        if lines is None:
+        narrowed = self.choices.narrowed({factor: int(i) for factor, i in wanted.items()})
+        if narrowed is None:
             return None
         row = np.zeros(len(self.levels), np.int64)
-        for t, table in enumerate(self.choices.tables):
-            _, shared = self.choices.joints[t]
-            kept = table.choices[lines[t]]
-            for factor in shared:
-                kept = kept[kept[:, table.factors.index(factor)] == row[factor]]
-            row[list(table.factors)] = self._best(table.factors, kept, row, self.completed[t])
+        chosen: list[int] = []
+        for t, (table, lines) in enumerate(zip(self.choices.tables, narrowed, strict=True)):
+            there, here = self.choices.codes[t]
+            if t == 0:
+                kept = np.arange(len(here)) if lines is None else lines
+            else:
+                code = int(there[chosen[self.choices.joints[t][0]]])
+                kept = self.choices.below(t, code) if lines is None else lines[here[lines] == code]
+            chosen.append(self._best(table, kept, row, self.completed[t]))
+            row[list(table.factors)] = table.choices[chosen[t]]
         return row
 
-    def _best(
-        self, factors: tuple[int, ...], choices: Integers, row: Integers, groups: Integers
-    ) -> Integers:
-        if len(choices) > _WEIGHED:
+    def _best(self, table: Table, lines: Integers, row: Integers, groups: Integers) -> int:
+        """Return the first of the lines that adds most tuples, of levels used least so far."""
+        if len(lines) > _WEIGHED:
             # Others in each turn.
             turn = int(self.used[0].sum())
-            even = np.arange(_WEIGHED) * len(choices) // _WEIGHED
-            choices = choices[(even + turn) % len(choices)]
-        columns, strides = list(factors), self.strides[:, groups]
-        # What the row has of these factors already, it has from them.
-        before = row.copy()
-        before[columns] = 0
-        cells = choices @ strides[columns] + (before @ strides + self.begins[:-1][groups])
-        gain = self.missing[cells].sum(axis=1)
-        used = np.zeros(len(choices), np.int64)
-        for i, factor in enumerate(factors):
-            used += self.used[factor][choices[:, i]] * self.levels[factor]
-        best: Integers = choices[np.lexsort((used, -gain))[0]]
-        return best
+            even = np.arange(_WEIGHED) * len(lines) // _WEIGHED
+            lines = lines[(even + turn) % len(lines)]
+        groups = groups[self.left[groups] > 0]
+        if len(lines) > 1 and len(groups):
+            columns, strides = list(table.factors), self.strides[:, groups]
+            # What the row has of these factors already, it has from them.
+            before = row.copy()
+            before[columns] = 0
+            begins = _product(before[None, :], strides) + self.begins[groups]
+            cells = _product(table.choices[lines], strides[columns]) + begins
+            gain = np.count_nonzero(self.missing[cells], axis=1)
+            lines = lines[gain == gain.max()]
+        if len(lines) > 1:
+            used = np.zeros(len(lines), np.int64)
+            for factor, column in table.columns.items():
+                used += self.used[factor][column[lines]] * self.levels[factor]
+            lines = lines[used.argmin() :]
+        return int(lines[0])
+
+
+def _product(levels: Integers, strides: npt.NDArray[np.float64]) -> Integers:
+    """Return the cells, past the beginnings of their parts, of some lines of levels."""
+    step = max(1, _SINGLE // max(strides.size, 1))
+    products = [levels[i : i + step] @ strides for i in range(0, len(levels), step)]
+    return np.concatenate(products).astype(np.int64)

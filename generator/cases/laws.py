@@ -1,6 +1,6 @@
 """The laws of a spec: outputs held against inputs, and against the outputs of further calls."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -127,7 +127,7 @@ def _at(place: SpecPath) -> Iterator[None]:
         raise ExpressionError(str(error), getattr(error, "place", ()) or place) from None
 
 
-def prove_laws(spec_file: SpecFile, vectors: Sequence[Vector], references: References) -> None:
+def prove_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: References) -> None:
     """Hold the goldens of a spec against its laws.
 
     Raises:

@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcert.generator.cases.choices import Choices, Integers, Row
+from opcert.generator.cases.choices import Choices
+from opcert.generator.cases.tables import Integers, Row
 
 # Draws an integer from 0 to below its argument.
 Below: TypeAlias = Callable[[int], int]

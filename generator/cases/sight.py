@@ -5,13 +5,15 @@ from typing import Any
 
 from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.drawing import Level, levels_of
+from opcert.generator.cases.factors import Level, levels_of
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import (
     FUNCTIONS,
-    condition,
     evaluate,
+    evaluate_in,
+    holds_in,
     parse,
+    scope_of,
 )
 from opcert.generator.specification.model import Spec
 from opcert.generator.specification.yaml_source import SpecPath
@@ -28,6 +30,13 @@ class Sights:
             factor: {level.name: level for level in levels_of(levels, self.fixed)}
             for factor, levels in spec.cases.levels(profile).items()
         }
+        # By the text of a level's value, the factors that it builds on.
+        self.needs = {
+            level.value.text: tuple(level.value.names & self.levels.keys())
+            for levels in self.levels.values()
+            for level in levels.values()
+        }
+        self._values: dict[str, Any] = {}
         # The factors whose levels can be told from a call.
         self.factors = [factor for factor in self.levels if factor in spec.cases.seen]
 
@@ -54,19 +63,35 @@ class Sights:
         Raises:
             ExpressionError: a level cannot be told.
         """
-        missing = [
-            [factor for factor in self.factors if not sight.shows(factor, levels[factor])]
-            for sight in self.of(call)
-        ]
-        return min(missing, key=len, default=self.factors)
+        best = self.factors
+        for sight in self.of(call):
+            missing = [factor for factor in self.factors if not sight.shows(factor, levels[factor])]
+            if not missing:
+                return []
+            if len(missing) < len(best) or best is self.factors:
+                best = missing
+        return best
+
+    def value(self, level: Level, known: Mapping[str, Any]) -> Any:
+        """Return the value of `level`, given the values of the factors that it builds on.
+
+        Raises:
+            ExpressionError, Inapplicable: it has none.
+        """
+        if known:
+            return evaluate(level.value, {**self.fixed, **known}, FUNCTIONS)
+        text = level.value.text
+        if text not in self._values:
+            self._values[text] = evaluate(level.value, self.fixed, FUNCTIONS)
+        return self._values[text]
 
 
 class Sight:
     """What shows of each factor from one place of a call."""
 
-    def __init__(self, sights: Sights, names: dict[str, Any]) -> None:
+    def __init__(self, sights: Sights, names: Mapping[str, Any]) -> None:
         self._sights = sights
-        self._names = names
+        self._scope = scope_of(names)
         self._values: dict[str, Any] = {}
         for name, seen in sights.spec.cases.seen.items():
             if isinstance(seen, str):
@@ -74,12 +99,12 @@ class Sight:
                 if name in sights.levels:
                     self._values[name] = value
                 else:
-                    names[name] = value
+                    self._scope[name] = value
 
     def _evaluated(self, name: str, text: str) -> Any:
         """Return a value, or None where the call does not have it."""
         try:
-            return evaluate(parse(text), self._names, FUNCTIONS)
+            return evaluate_in(self._scope, parse(text))
         except Inapplicable:
             return None
         except ExpressionError as error:
@@ -103,16 +128,15 @@ class Sight:
                 found == wanted or (isinstance(found, tuple) and wanted in found)
             )
         try:
-            return condition(parse(seen[level]), self._names)
+            return holds_in(self._scope, parse(seen[level]))
         except ExpressionError as error:
             raise ExpressionError(str(error), ("cases", "seen", factor, level)) from None
 
     def _wanted(self, level: Level) -> Any:
         """Return the value of `level`, given what shows of the factors that it builds on."""
-        needed = level.value.names & self._sights.levels.keys()
         try:
-            known = {factor: self._value(factor) for factor in needed}
-            return evaluate(level.value, {**self._sights.fixed, **known}, FUNCTIONS)
+            needed = self._sights.needs[level.value.text]
+            return self._sights.value(level, {factor: self._value(factor) for factor in needed})
         except (ExpressionError, Inapplicable):
             return None
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from opcert.generator.arrays.calls import Call, Tensor
 from opcert.generator.cases.case import Case, Mistakes, digest
-from opcert.generator.cases.choices import Row
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
+from opcert.generator.cases.tables import Row
 from opcert.generator.errors import ExpressionError
 from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse
 from opcert.generator.specification.model import DocumentedTensor, Spec
@@ -42,26 +42,27 @@ class ValidCases:
 
     def drawn(self, t: int) -> Iterator[Case]:
         """Yield the calls that the factors draw."""
-        rows: list[Row] = []
+        rows: list[tuple[Row, bool]] = []
         with self._mistakes.noting(("cases", "factors")):
             space = InputSpace(self._spec, self._profile)
-            rows = space.rows(t)
-        for row in rows:
+            covering = space.rows(t)
+            rows = [*zip(covering, space.are_masked(covering), strict=True)]
+        for row, is_masked in rows:
             levels = space.level_names(row)
             pairs = [f"{factor}={level}" for factor, level in levels.items()]
             name = "-".join(["valid", *[*levels.values()][:2], digest(" ".join(sorted(pairs)))])
             with self._mistakes.noting(("cases", "draw"), f", drawn for {', '.join(pairs)}"):
-                call = self._showing(space, row, f"{self._seed}|{self._spec.full_id(name)}")
+                seed = f"{self._seed}|{self._spec.full_id(name)}"
+                call = self._showing(space, row, seed, is_masked)
                 yield self._valid(name, call, ("cases", "draw"), levels=levels)
 
-    def _showing(self, space: InputSpace, row: Row, seed: str) -> Call:
+    def _showing(self, space: InputSpace, row: Row, seed: str, masked: bool) -> Call:
         """Draw the call of `row`, again and again until each of its levels shows in it.
 
-        Unless the row is masked, one is sought for a while whose output tells, too.
+        Unless the row is `masked`, one is sought for a while whose output tells, too.
         """
         unseen: list[str] = []
         silent: Call | None = None
-        masked = space.is_masked(row)
         for attempt in range(DRAWS):
             if silent is not None and attempt > TELLING:
                 break

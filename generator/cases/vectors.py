@@ -1,6 +1,6 @@
 """Case -> vector: a case with its arrays, the golden outputs made and proved by the reference."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opcert.generator.arrays.calls import Call, Tensor
@@ -34,17 +34,34 @@ def vectors_of(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
     Raises:
         SpecError: with each case for which the reference contradicts the spec.
     """
+    return list(vectors_in_turn(spec_file, cases))
+
+
+def vectors_in_turn(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vector]:
+    """Make the vector of each case as `vectors_of` does, and hold the twins alone meanwhile.
+
+    Raises:
+        SpecError: behind the last one, with each case for which the reference contradicts the spec.
+    """
     prover = _Prover(spec_file)
-    vectors: dict[str, Vector] = {}
+    # The last case that leans on each twin.
+    last = {case.twin: i for i, case in enumerate(cases)}
+    twins: dict[str, Vector] = {}
     mistakes: dict[object, SpecError] = {}
-    for case in cases:
+    for i, case in enumerate(cases):
         try:
-            vectors[case.id] = prover.vector(case, vectors.get(case.twin or ""))
+            vector = prover.vector(case, twins.get(case.twin or ""))
         except SpecError as error:
             mistakes.setdefault(case.place, error)
+        else:
+            if last.get(case.id, 0) > i:
+                twins[case.id] = vector
+            yield vector
+            del vector
+        if case.twin is not None and last[case.twin] == i:
+            twins.pop(case.twin, None)
     if mistakes:
         raise SpecError([each for error in mistakes.values() for each in error.mistakes])
-    return list(vectors.values())
 
 
 class _Prover:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.generator.cases.drawing import levels_of
+from opcert.generator.cases.factors import levels_of
 from opcert.generator.errors import OpcertError
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.model import (

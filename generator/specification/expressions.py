@@ -1,14 +1,15 @@
-"""The expressions that specs use: Python's syntax, a safe evaluator, parsed once and checked."""
+"""The expressions that specs use: Python's syntax, checked node by node, compiled to bytecode."""
 
 import ast
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sized
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from itertools import islice
 from math import prod
-from typing import Any
-
-from simpleeval import DEFAULT_OPERATORS, EvalWithCompoundTypes
+from types import CodeType
+from typing import Any, TypeAlias
 
 from opcert.generator.arrays.element_types import FLOATS, INTEGERS, fits, highest, lowest
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
@@ -20,9 +21,13 @@ TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "alike
 # Extents past a vector register (with a tail), past a tile, past 16 bits.
 LONG, WIDE, HUGE = 11, 521, 65539
 
-# What keeps a slip in a spec from taking all memory or all day.
+# What keeps a slip in a spec from taking all memory or all day: the most integers of a range, bits
+# of a power, elements of a sum, a repetition or a product, and steps of all comprehensions.
 _LONGEST_RANGE = 10**6
 _MOST_BITS = 4096
+_MOST_ELEMENTS = 10**5
+_MOST_STEPS = 10**4
+_FEW = 32
 # How much of an expression or of a value a message shows.
 _SHOWN = 100
 
@@ -40,6 +45,36 @@ def bounded_power(base: int, exponent: int) -> int | float:
     if int(abs(base)).bit_length() * exponent > _MOST_BITS:
         raise ValueError("a power of more than 4,096 bits")
     return base**exponent  # type: ignore[no-any-return]
+
+
+def bounded_product(one: Any, other: Any) -> Any:
+    """Return `one * other`; a sequence repeated to a hundred thousand elements at most."""
+    for sequence, times in ((one, other), (other, one)):
+        if hasattr(sequence, "__len__") and times * len(sequence) > _MOST_ELEMENTS:
+            raise ValueError(f"a repetition to more than {_MOST_ELEMENTS} elements")
+    return one * other
+
+
+def bounded_sum(one: Any, other: Any) -> Any:
+    """Return `one + other`; two sequences of a hundred thousand elements together at most."""
+    if hasattr(one, "__len__") and len(one) + len(other) > _MOST_ELEMENTS:
+        raise ValueError(f"a sum of more than {_MOST_ELEMENTS} elements")
+    return one + other
+
+
+def remainder(number: int, divisor: int) -> int:
+    """Return `number % divisor`; `%` of a text would be able to fill one of any length."""
+    if isinstance(number, str | bytes):
+        raise ValueError("a remainder of a text")
+    return number % divisor
+
+
+def bounded_prod(values: Iterable[int]) -> int:
+    """Return the product of `values`, which are few or of about 4,096 bits together at most."""
+    factors = tuple(values)
+    if len(factors) > _FEW and sum(int(each).bit_length() for each in factors) > _MOST_BITS:
+        raise ValueError("a product of more than 4,096 bits")
+    return prod(factors)
 
 
 def wrap(axis: int, rank: int) -> int:
@@ -106,10 +141,11 @@ def replace(items: list[Any], position: int, item: Any) -> tuple[Any, ...]:
 # What every expression may call.
 FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
-    **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip, prod)},
+    **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip)},
     **{f.__name__: f for f in (wrap, broadcasts, python_slice, within, kinds, insert, replace)},
     **{f.__name__: f for f in (fits, lowest, highest)},
     "range": bounded_range,
+    "prod": bounded_prod,
 }
 CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
 
@@ -136,6 +172,18 @@ class Expression:
     text: str
     tree: ast.expr
     names: frozenset[str]
+
+    @cached_property
+    def code(self) -> CodeType:
+        """The bytecode, which finds functions and guards by names that no expression can have."""
+        tree = ast.Expression(_Guarded(self.names).visit(deepcopy(self.tree)))
+        with warnings.catch_warnings(action="ignore"):
+            return compile(ast.fix_missing_locations(tree), "<spec>", "eval")
+
+    @cached_property
+    def loops(self) -> bool:
+        """Whether it has a comprehension."""
+        return any(isinstance(node, ast.comprehension) for node in ast.walk(self.tree))
 
     def mistakes(self, known: Mapping[str, tuple[str, ...]], functions: Functions) -> list[str]:
         """Say what the expression names that it cannot: names, their attributes, functions.
@@ -204,42 +252,147 @@ def parse(text: str) -> Expression:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
         raise ExpressionError(f"{shown(text)} is not an expression: {reason}") from None
     for node in ast.walk(tree):
-        if not isinstance(node, _ALLOWED):
-            kind = _FORBIDDEN.get(type(node), type(node).__name__)
+        # Of what can be assigned to, comprehensions have names and tuples of names alone.
+        assigned = isinstance(node, ast.Attribute | ast.Subscript) and isinstance(
+            node.ctx, ast.Store
+        )
+        if assigned or not isinstance(node, _ALLOWED):
+            kind = _FORBIDDEN.get(ast.NamedExpr if assigned else type(node), type(node).__name__)
             raise ExpressionError(f"{kind} in {shown(text)}; expressions have none")
+    return Expression(text, tree, _free_names(tree))
+
+
+def part_of(expression: Expression, tree: ast.expr) -> Expression:
+    """Return a part of an expression by itself; messages have the whole."""
+    return Expression(expression.text, tree, _free_names(tree))
+
+
+def _free_names(tree: ast.expr) -> frozenset[str]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    free = {node.id for node in names if id(node) not in called} - bound
-    return Expression(text, tree, frozenset(free))
+    return frozenset({node.id for node in names if id(node) not in called} - bound)
 
 
-# What needs no look, nor do its elements: names and functions are ours, and hold plain values.
-_PLAIN = frozenset((bool, int, float, str, tuple, list, type(None)))
+class _Steps:
+    """Counts what the comprehensions of one evaluation go through."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+
+    def __call__(self, items: Iterable[Any]) -> Collection[Any]:
+        """Return `items`, which a comprehension is to go through.
+
+        Raises:
+            ValueError: there are too many.
+        """
+        if not isinstance(items, Sized):
+            items = tuple(islice(items, self._left + 1))
+        self._left -= len(items)
+        if self._left < 0:
+            raise ValueError(f"comprehensions of more than {_MOST_STEPS} steps")
+        return items  # type: ignore[return-value]
 
 
-class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]
-    """Looks at no value of a plain type, as nearly all are."""
-
-    def _check_disallowed_items(self, item: object) -> None:
-        if type(item) not in _PLAIN:
-            super()._check_disallowed_items(item)
+def _refused(attribute: str) -> None:
+    raise ValueError(f"there is no attribute '{attribute}'")
 
 
-_evaluator = _Evaluator(operators={**DEFAULT_OPERATORS, ast.Pow: bounded_power})
+# What operators come to that could take all memory. No expression can name these functions, nor
+# replace one by a name of its own: what stands for a call is no identifier.
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: bounded_sum,
+    ast.Mult: bounded_product,
+    ast.Mod: remainder,
+    ast.Pow: bounded_power,
+}
+_STEPS, _REFUSED = "steps()", "refused()"
+_GUARDS: dict[str, Any] = {
+    "__builtins__": {},
+    _REFUSED: _refused,
+    **{f"operator {node.__name__}()": guard for node, guard in _OPERATORS.items()},
+}
+
+
+class _Guarded(ast.NodeTransformer):
+    """Turns a checked tree into one that Python itself can evaluate.
+
+    Functions get names that no spec can give to anything else; operators, comprehensions and
+    attributes that could do harm become calls of functions that refuse to.
+    """
+
+    def __init__(self, free: frozenset[str]) -> None:
+        self._free = free
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if not isinstance(node.func, ast.Name):
+            return _call(_REFUSED, ast.Constant(getattr(node.func, "attr", "()")))
+        return _call(f"{node.func.id}()", *map(self.visit, node.args))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        left, right = self.visit(node.left), self.visit(node.right)
+        if type(node.op) in _OPERATORS:
+            return _call(f"operator {type(node.op).__name__}()", left, right)
+        return ast.BinOp(left, node.op, right)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        # A factor's level is the one thing whose attributes have names of the spec's own.
+        of_level = isinstance(node.value, ast.Name) and node.value.id == "level"
+        if node.attr in TENSOR_ATTRIBUTES or (
+            of_level and "level" in self._free and not node.attr.startswith("_")
+        ):
+            return ast.Attribute(self.visit(node.value), node.attr, ast.Load())
+        return _call(_REFUSED, ast.Constant(node.attr))
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        # A generator would outlive the evaluation, and the count of its steps.
+        return self.visit_ListComp(ast.ListComp(node.elt, node.generators))
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        generators = [
+            ast.comprehension(
+                each.target,
+                _call(_STEPS, self.visit(each.iter)),
+                [*map(self.visit, each.ifs)],
+                each.is_async,
+            )
+            for each in node.generators
+        ]
+        return ast.ListComp(self.visit(node.elt), generators)
+
+
+def _call(function: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(function, ast.Load()), [*arguments], [])
+
+
+# What the bytecode of expressions finds: guards, functions, names.
+Scope: TypeAlias = dict[str, Any]
+_OWN_SCOPE: Scope = {**_GUARDS, **{f"{name}()": each for name, each in FUNCTIONS.items()}}
+
+
+def scope_of(names: Mapping[str, Any], functions: Functions = FUNCTIONS) -> Scope:
+    """Return what expressions see that may name `names`, and call FUNCTIONS and `functions`."""
+    if functions is FUNCTIONS:
+        return {**_OWN_SCOPE, **names}
+    return {**_OWN_SCOPE, **{f"{name}()": each for name, each in functions.items()}, **names}
 
 
 def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functions) -> Any:
-    """Return the value of `expression`, lists as tuples.
+    """Return the value of `expression`, which may call FUNCTIONS and `functions`; lists as tuples.
 
     Raises:
         ExpressionError: it cannot be evaluated on these names.
         Inapplicable: the names do not admit it: an element is not there, a value does not fit.
     """
-    _evaluator.names = names
-    _evaluator.functions = functions
+    return evaluate_in(scope_of(names, functions), expression)
+
+
+def evaluate_in(scope: Scope, expression: Expression) -> Any:
+    """Return the value of `expression` as `evaluate` does, where several share a scope."""
     try:
-        value = _evaluator.eval(expression.text, previously_parsed=expression.tree)
+        if expression.loops:
+            scope[_STEPS] = _Steps()
+        value = eval(expression.code, scope)  # noqa: S307 -- of a tree that is checked and guarded
     except Inapplicable:
         raise
     except IndexError:
@@ -271,11 +424,16 @@ def condition(
     Raises:
         ExpressionError: it cannot be evaluated, or is neither true nor false.
     """
+    return holds_in(scope_of(names, functions), expression)
+
+
+def holds_in(scope: Scope, expression: Expression) -> bool:
+    """Return whether `expression` holds as `condition` does, where several share a scope."""
     try:
-        value = evaluate(expression, names, functions)
+        value = evaluate_in(scope, expression)
     except Inapplicable as error:
         raise ExpressionError(str(error)) from None
-    if not isinstance(value, bool):
-        text = f"{shown(expression.text)} is {shown(value)}; expected true or false"
-        raise ExpressionError(text)
-    return value
+    if value is True or value is False:
+        return value
+    text = f"{shown(expression.text)} is {shown(value)}; expected true or false"
+    raise ExpressionError(text)

@@ -1,7 +1,8 @@
 """Vectors -> the files of a suite: packs, indexes, pytest files, manifest."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -13,7 +14,7 @@ from jinja2 import Environment
 from opcert.generator.arrays.calls import Tensor
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
 from opcert.generator.arrays.layouts import Layout
-from opcert.generator.arrays.packs import Pack, pack
+from opcert.generator.arrays.packs import PackWriter
 from opcert.generator.arrays.patterns import STORED, recipe_of
 from opcert.generator.cases.case import Case, digest
 from opcert.generator.cases.vectors import Vector
@@ -45,14 +46,22 @@ _LINE = 80
 
 
 def operator_files(
-    spec_file: SpecFile, vectors: Sequence[Vector], profile: str
+    spec_file: SpecFile, vectors: Iterable[Vector], profile: str
 ) -> tuple[OperatorEntry, Files]:
-    """Return one operator's entry in the manifest, and its files by path within the suite."""
+    """Return one operator's entry in the manifest, and its files by path within the suite.
+
+    Of `vectors`, one at a time is needed.
+    """
     spec = spec_file.spec
     stem = f"{spec.family}/{spec.slug}"
     tests = f"{spec.family}/test_{spec.slug.replace('-', '_')}.py"
-    names, arrays = _named_arrays(vectors)
-    packed = pack(arrays)
+    arrays = _Arrays()
+    lines: list[str] = []
+    counts: Counter[str] = Counter()
+    for case in _indexed_cases(spec, vectors, arrays):
+        lines.append(_line(case))
+        counts[case.expects] += 1
+        counts["ambiguous"] += case.ambiguity is not None
     index = Index(
         format=FORMAT,
         operator=spec.operator,
@@ -64,7 +73,7 @@ def operator_files(
         ambiguities=ambiguity_texts(spec),
         errata=erratum_texts(spec),
         words=level_words(spec, profile),
-        cases=_indexed_cases(spec, vectors, names, packed),
+        cases=(),
     )
     entry = OperatorEntry(
         spec=spec_file.name,
@@ -73,13 +82,13 @@ def operator_files(
         index=f"{stem}.json",
         pack=f"{stem}.npz",
         tests=tests,
-        cases=len(vectors),
-        rejections=sum(vector.case.rejects is not None for vector in vectors),
-        implementation_defined=sum(vector.case.ambiguity is not None for vector in vectors),
+        cases=len(lines),
+        rejections=counts["rejection"],
+        implementation_defined=counts["ambiguous"],
     )
     written = {
-        entry.index: _index_text(index).encode(),
-        entry.pack: packed.data,
+        entry.index: _index_text(index, lines).encode(),
+        entry.pack: arrays.writer.pack().data,
         entry.tests: _render("test_operator.py.j2", spec_file=spec_file, spec=spec).encode(),
     }
     return entry, written
@@ -106,82 +115,72 @@ def suite_files(
     return {**written, MANIFEST: text.encode()}
 
 
-def _named_arrays(vectors: Sequence[Vector]) -> tuple[dict[int, str], dict[str, Array]]:
-    """Name each array after the id of the first case that has one with its elements.
+class _Arrays:
+    """The arrays of a pack, each named after the first case that has one with its elements."""
 
-    Arrays of the same elements are stored once.
-    """
-    names: dict[int, str] = {}
-    arrays: dict[str, Array] = {}
-    first: dict[tuple[object, ...], str] = {}
-    for vector in vectors:
-        case = digest(vector.case.id)
-        tensors = vector.case.call.inputs
-        given = {
-            f"{case}/{name}": array
-            for name, array in vector.inputs.items()
-            if recipe_of(tensors[name]) is None
-        }
-        parts = [
-            *given.items(),
-            *((f"{case}/output.{i}", array) for i, array in enumerate(vector.outputs)),
-            *((f"{case}/other.{i}", array) for i, array in enumerate(vector.other)),
-        ]
-        for name, array in parts:
-            if id(array) not in names and (array.nbytes <= STORED or name in given):
-                stored = stored_dtype(name_of(array.dtype))
-                key = stored, array.shape, array.tobytes()
-                names[id(array)] = first.setdefault(key, name)
-                if names[id(array)] == name:
-                    arrays[name] = array.view(stored) if array.dtype != stored else array
-    return names, arrays
+    def __init__(self) -> None:
+        self.writer = PackWriter()
+        self._names: dict[tuple[object, ...], str] = {}
+
+    def stored(self, name: str, array: Array, layout: Layout) -> StoredArray:
+        """Return where the elements of `array` are stored: under `name` unless they were before."""
+        element_type = name_of(array.dtype)
+        dtype = stored_dtype(element_type)
+        key = dtype, array.shape, sha256(array.tobytes()).digest()
+        if key not in self._names:
+            self._names[key] = name
+            self.writer.add(name, array.view(dtype) if array.dtype != dtype else array)
+        name = self._names[key]
+        offset = self.writer.offsets[name]
+        return StoredArray(
+            array=name, type=element_type, shape=array.shape, offset=offset, layout=layout
+        )
 
 
-def _indexed_cases(
-    spec: Spec, vectors: Sequence[Vector], names: Mapping[int, str], packed: Pack
-) -> tuple[IndexedCase, ...]:
-    indexed: dict[str, IndexedCase] = {}
+def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> Iterator[IndexedCase]:
+    # By case, the type and rank of its leading input.
+    leads: dict[str | None, tuple[str, int]] = {}
+    behaviours = frozenset(spec.full_ids(*spec.behaviours))
     for vector in vectors:
         case, tensors = vector.case, vector.case.call.inputs
-        twin = indexed.get(case.twin or "")
+        stem = digest(case.id)
         leading = tensors.get(spec.leading.name)
-        indexed[case.id] = IndexedCase(
+        leads[case.id] = (leading.type, leading.rank) if leading else leads.get(case.twin, ("", 0))
+        yield IndexedCase(
             id=case.id,
             expects="outputs" if case.rejects is None else "rejection",
             rule=case.rejects,
             twin=case.twin,
             ambiguity=case.ambiguity,
             why=f"{case.example.clause}: {case.example.text}" if case.example else "",
-            rules=_told(spec, case),
+            rules=_told(behaviours, case),
             levels=case.levels,
             feature_levels=case.feature_levels,
-            type=leading.type if leading else twin.type if twin else "",
-            rank=leading.rank if leading else twin.rank if twin else 0,
+            type=leads[case.id][0],
+            rank=leads[case.id][1],
             free=tuple(name for name, tensor in tensors.items() if tensor.values is None),
             example=case.example is not None,
             attributes=case.call.attributes,
             inputs={
-                name: _input(tensors[name], array, names, packed)
+                name: _input(tensors[name], f"{stem}/{name}", array, arrays)
                 for name, array in vector.inputs.items()
             },
-            outputs=tuple(_output(array, names, packed) for array in vector.outputs),
-            other=tuple(_output(array, names, packed) for array in vector.other),
+            outputs=_outputs(f"{stem}/output", vector.outputs, arrays),
+            other=_outputs(f"{stem}/other", vector.other, arrays),
         )
-    return tuple(indexed.values())
+        # Its arrays may be large, and the next vector's are about to be made.
+        del vector
 
 
-def _told(spec: Spec, case: Case) -> tuple[str, ...]:
+def _told(behaviours: Collection[str], case: Case) -> tuple[str, ...]:
     """Return the rules that a case tells of: the one it breaks, or the behaviours it shows."""
-    shown = set(map(spec.full_id, spec.behaviours))
-    return tuple(rule for rule in case.rules if case.rejects or rule in shown)
+    return tuple(rule for rule in case.rules if case.rejects or rule in behaviours)
 
 
-def _input(
-    tensor: Tensor, array: Array, names: Mapping[int, str], packed: Pack
-) -> StoredArray | MadeArray:
+def _input(tensor: Tensor, name: str, array: Array, arrays: _Arrays) -> StoredArray | MadeArray:
     seed = recipe_of(tensor)
     if seed is None:
-        return _stored(array, tensor.layout, names, packed)
+        return arrays.stored(name, array, tensor.layout)
     return MadeArray(
         type=tensor.type,
         shape=array.shape,
@@ -191,35 +190,31 @@ def _input(
     )
 
 
-def _output(array: Array, names: Mapping[int, str], packed: Pack) -> StoredArray | DigestedArray:
-    if id(array) in names:
-        return _stored(array, "c", names, packed)
-    digest = sha256(array.tobytes()).hexdigest()
-    return DigestedArray(type=name_of(array.dtype), shape=array.shape, sha256=digest)
-
-
-def _stored(array: Array, layout: Layout, names: Mapping[int, str], packed: Pack) -> StoredArray:
-    name = names[id(array)]
-    return StoredArray(
-        array=name,
-        type=name_of(array.dtype),
-        shape=array.shape,
-        offset=packed.offsets[name],
-        layout=layout,
+def _outputs(
+    name: str, outputs: Sequence[Array], arrays: _Arrays
+) -> tuple[StoredArray | DigestedArray, ...]:
+    return tuple(
+        arrays.stored(f"{name}.{i}", array, "c")
+        if array.nbytes <= STORED
+        else DigestedArray(
+            type=name_of(array.dtype),
+            shape=array.shape,
+            sha256=sha256(array.tobytes()).hexdigest(),
+        )
+        for i, array in enumerate(outputs)
     )
 
 
-def _index_text(index: Index) -> str:
-    """Write the index with each case on a line of its own."""
+def _line(case: IndexedCase) -> str:
+    written = case.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+
+
+def _index_text(index: Index, lines: Sequence[str]) -> str:
+    """Write an index with `lines` for its cases."""
     head = index.model_dump(exclude={"cases"}, exclude_defaults=True, mode="json")
-    cases = [case.model_dump(mode="json", exclude_defaults=True) for case in index.cases]
-    lines = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in cases]
-    return (
-        json.dumps(head, indent=1, ensure_ascii=False)[:-2]
-        + ',\n "cases": [\n  '
-        + ",\n  ".join(lines)
-        + "\n ]\n}\n"
-    )
+    text = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
+    return text + ',\n "cases": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
 
 
 @cache

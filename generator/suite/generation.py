@@ -7,7 +7,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from opcert.generator.cases.cases import STRENGTH, cases_of
-from opcert.generator.cases.vectors import vectors_of
+from opcert.generator.cases.vectors import vectors_in_turn
 from opcert.generator.errors import Mistake, OpcertError, SpecError
 from opcert.generator.specification.files import SpecFile, read_spec, specs_in
 from opcert.generator.suite.emit import Files, operator_files, suite_files
@@ -65,10 +65,10 @@ def _part(path: Path, profile: str, seed: int) -> Part | list[Mistake]:
     """Return one operator's part, or the mistakes in its spec."""
     try:
         spec_file = read_spec(path)
-        vectors = vectors_of(spec_file, cases_of(spec_file, profile, seed))
+        vectors = vectors_in_turn(spec_file, cases_of(spec_file, profile, seed))
+        return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
     except SpecError as error:
         return error.mistakes
-    return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
 
 
 def generate(

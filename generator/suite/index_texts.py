@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from opcert.generator.cases.drawing import levels_of
+from opcert.generator.cases.factors import levels_of
 from opcert.generator.specification.model import Spec
 from opcert.generator.suite.format import AmbiguityText, DocumentText, ErratumText, RuleText
 

@@ -10,7 +10,7 @@ from opcert.generator.cases.case import Case
 from opcert.generator.cases.cases import cases_of
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.laws import prove_laws
-from opcert.generator.cases.vectors import vectors_of
+from opcert.generator.cases.vectors import vectors_in_turn
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.specification.expressions import integer, parse, shown
 from opcert.generator.specification.files import SpecFile, read_specs
@@ -45,7 +45,7 @@ def check_specs(paths: Sequence[Path]) -> list[RuleCounts]:
     for spec_file in specs:
         try:
             cases = cases_of(spec_file, "core", seed=0)
-            prove_laws(spec_file, vectors_of(spec_file, cases), references)
+            prove_laws(spec_file, vectors_in_turn(spec_file, cases), references)
         except SpecError as error:
             mistakes += error.mistakes
             continue

@@ -41,7 +41,7 @@ def generation() -> Row:
 
     seconds, least = measured(lambda: suite_of(specs), floor)
     what = "reference, and np.savez of the same arrays"
-    return Row("generation, a case", seconds / cases, what, least / cases, 2)
+    return Row("generation, a case", seconds / cases, what, least / cases, 8)
 
 
 def _packed(suite: Suite) -> Iterator[tuple[list[Recorded], dict[str, Array]]]:

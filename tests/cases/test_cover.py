@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.cases.choices import Choices, Constraint, Row, choices_of
+from opcert.generator.cases.choices import Choices, choices_of
 from opcert.generator.cases.cover import covering_array
+from opcert.generator.cases.tables import Constraint, Row
+from tests.asked_constraints import constraint
 
 Tuple = tuple[tuple[int, int], ...]
 
@@ -27,7 +29,7 @@ class Forbidden:
         return tuple(row[factor] for factor in self.factors) in self.choices
 
     def constraint(self) -> Constraint:
-        return Constraint(self.factors, lambda chosen: chosen not in self.choices)
+        return constraint(self.factors, lambda chosen: chosen not in self.choices)
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ def test_a_conflict_that_shows_only_through_a_third_factor_is_found_impossible()
 
 
 def test_too_many_choices_that_hang_together_are_told() -> None:
-    every = Constraint(tuple(range(12)), lambda _: True)
+    every = constraint(tuple(range(12)), lambda _: True)
     with pytest.raises(ValueError, match="expected conditions that tie fewer factors"):
         choices_of([4] * 12, [every])
 

@@ -3,10 +3,12 @@
 from itertools import product
 from random import Random
 
-from opcert.generator.cases.choices import Constraint, Row, choices_of
+from opcert.generator.cases.choices import choices_of
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.rows import PossibleRows
+from opcert.generator.cases.tables import Constraint, Row
 from opcert.generator.specification.files import specs_in
+from tests.asked_constraints import constraint
 
 
 def rows_of(levels: list[int], *constraints: Constraint) -> PossibleRows:
@@ -14,8 +16,8 @@ def rows_of(levels: list[int], *constraints: Constraint) -> PossibleRows:
 
 
 def test_every_row_that_can_be_is_within_reach_and_no_other() -> None:
-    apart = Constraint((0, 2), lambda row: row[0] != row[1])
-    rising = Constraint((1, 2), lambda row: row[0] <= row[1])
+    apart = constraint((0, 2), lambda row: row[0] != row[1])
+    rising = constraint((1, 2), lambda row: row[0] <= row[1])
     rows = rows_of([3, 2, 3, 2], apart, rising)
     random = Random(0)
     read = {rows.read(random.randrange) for _ in range(500)}
@@ -25,7 +27,7 @@ def test_every_row_that_can_be_is_within_reach_and_no_other() -> None:
 
 def test_the_least_draws_read_the_first_levels() -> None:
     assert rows_of([3, 2, 4]).read(lambda _: 0) == (0, 0, 0)
-    apart = Constraint((0, 2), lambda row: row[0] != row[1])
+    apart = constraint((0, 2), lambda row: row[0] != row[1])
     assert rows_of([3, 2, 4], apart).read(lambda _: 0) == (0, 0, 1)
 
 
@@ -36,13 +38,13 @@ def test_a_draw_is_among_as_many_levels_as_can_still_be() -> None:
         asked.append(n)
         return 0
 
-    only = Constraint((0, 1), lambda row: row == (1, 1))
+    only = constraint((0, 1), lambda row: row == (1, 1))
     assert rows_of([3, 2], only).read(first) == (1, 1)
     assert asked == [1, 1]
 
 
 def test_where_no_row_can_be_there_is_none() -> None:
-    assert not rows_of([2, 2], Constraint((0, 1), lambda _: False))
+    assert not rows_of([2, 2], constraint((0, 1), lambda _: False))
     assert rows_of([2, 2])
 
 

@@ -1,6 +1,9 @@
 """Expressions: Python's syntax, what they may name, and no way to hang or crash the generator."""
 
+import ast
+import builtins
 import warnings
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,12 +18,15 @@ from opcert.generator.specification.expressions import (
     broadcasts,
     condition,
     evaluate,
+    evaluate_in,
     insert,
     integer,
     kinds,
     parse,
+    part_of,
     python_slice,
     replace,
+    scope_of,
     wrap,
 )
 
@@ -287,3 +293,84 @@ def test_kinds_are_those_that_dims_could_have_drawn(
     extents: tuple[int, ...], expected: set[str]
 ) -> None:
     assert set(kinds(extents, 0)) == expected
+
+
+# What Python evaluates, and an expression of a spec must not.
+HOSTILE = [
+    *["().__class__.__base__.__subclasses__()", "data.__init__.__globals__", "[].append(1)"],
+    *["(n for n in data.shape).gi_frame.f_globals", "[n.gi_frame for n in [(1 for m in [1])]]"],
+    *["[level.gi_frame for level in [(1 for m in [1])]]", "level.__class__", "level._x"],
+    *["__import__('os')", "__builtins__['eval']('1')", "__builtins__.eval", "globals()", "vars()"],
+    *["open('x')", "eval('1')", "exec('1')", "compile('1', '', 'eval')", "type(data)", "dir()"],
+    *["getattr(data, '__class__')", "setattr(data, 'rank', 1)", "map(axis, data.shape)"],
+    *["'{0.__class__}'.format(data)", "'%1000000000d' % 1", "b'%1000000000d' % 1", "max.__self__"],
+    *["(lambda: 1)()", "[lambda: 1][0]()", "(max)(1, 2)(3)", "max(1, key=abs)", "max(**{})"],
+    *["f'{data}'", "(n := 1)", "[n := 1 for m in [1]]", "(yield 1)", "(await axis)"],
+    *["{n for n in [1]}", "{n: n for n in [1]}", "1 << 99999", "1 / 2", "1 @ 2", "~1"],
+    *["1 & 2", "1 | 2", "1 ^ 2", "8 >> 1", "steps()", "refused()", "bounded_power(9, 9)"],
+    *["[1 for data.shape in [2]]", "[1 for level.n in [2]]", "[1 for n, mode[0] in [(1, 2)]]"],
+    *["[n async for n in data.shape]", "data.shape = 1", "del data", "import os"],
+    *[
+        "[1 for a in range(999) for b in range(999)]",
+        "[[1 for b in range(999)] for a in range(99)]",
+    ],
+    *["list(range(10**6)) + list(range(10**6))", "list(range(10**5)) * 2", "2 * ('a' * 99999)"],
+    *["prod(range(1, 10**6))", "2**4097", "(-2)**4097", "[2**4000][0]**9", "len(range(10**7))"],
+    *["sum(n for n in range(10**5))", "all(True for n in zip(range(10**6)))"],
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_no_hostile_expression_is_evaluated(text: str) -> None:
+    names = {**NAMES, "level": SimpleNamespace(n="one")}
+    with pytest.raises(ExpressionError):
+        evaluate(parse(text), names, FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", sorted(vars(builtins).keys() - FUNCTIONS.keys()))
+def test_no_builtin_is_within_reach(name: str) -> None:
+    for text in (name, f"{name}()", f"[n for n in [1] if {name}(n)]", f"data.{name}_"):
+        if name in ("None", "True", "False", "__debug__") and text == name:
+            continue
+        with pytest.raises(ExpressionError):
+            value_of(text)
+
+
+@pytest.mark.parametrize("name", sorted({name for name in dir(DATA) if name.startswith("_")}))
+def test_no_attribute_of_pythons_own_is_within_reach(name: str) -> None:
+    with pytest.raises(ExpressionError, match=f"there is no attribute '{name}'"):
+        value_of(f"data.{name}")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *[("level.n", "one"), ("[level.n for m in [1]]", ("one",)), ("sum([1, 2]) % 2", 1)],
+        *[("2**2048 > 1", True), ("len('a' * 100000)", 100000), ("len(range(10**6))", 10**6)],
+        *[("sum(n for n in range(10**4))", 49995000), ("prod([2, 3, 7])", 42), ("prod([])", 1)],
+    ],
+)
+def test_what_keeps_within_bounds_is_evaluated(text: str, value: object) -> None:
+    names = {**NAMES, "level": SimpleNamespace(n="one")}
+    assert evaluate(parse(text), names, FUNCTIONS) == value
+
+
+def test_a_name_does_not_hide_a_function_nor_a_guard() -> None:
+    names = {"max": 5, "steps": 6, "sum": 7}
+    assert evaluate(parse("max(max, sum) + steps"), names, FUNCTIONS) == 13
+    assert evaluate(parse("[max for max in [1, 2]]"), names, FUNCTIONS) == (1, 2)
+
+
+def test_the_steps_of_one_evaluation_do_not_count_for_the_next() -> None:
+    text = "[n for n in range(9999)]"
+    scope = scope_of(NAMES)
+    assert len(evaluate_in(scope, parse(text))) == len(evaluate_in(scope, parse(text))) == 9999
+
+
+def test_a_part_of_an_expression_has_the_names_of_its_own_and_the_text_of_the_whole() -> None:
+    whole = parse("axis < 0 and mode is None")
+    assert isinstance(whole.tree, ast.BoolOp)
+    part = part_of(whole, whole.tree.values[0])
+    assert part.text == whole.text
+    assert part.names == {"axis"}
+    assert condition(part, NAMES) is True

@@ -1,0 +1,223 @@
+"""Conditions over the levels of factors -> constraints, as masks over grids of levels.
+
+A condition that forbids splits at `or` into terms, each of which forbids by itself and speaks of
+fewer factors; a term is a conjunction of literals, each evaluated once for each choice of the
+levels that it is about, and NumPy puts the literals together.
+"""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from opcert.generator.cases.factors import Factors
+from opcert.generator.cases.tables import (
+    Columns,
+    Constraint,
+    Flags,
+    Integers,
+    Mask,
+    codes_of,
+    distinct,
+)
+from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
+from opcert.generator.specification.expressions import (
+    Expression,
+    Scope,
+    evaluate_in,
+    holds_in,
+    parse,
+    part_of,
+    scope_of,
+    shown,
+)
+
+# A condition of more terms, or a term over more choices of levels, is asked as it is.
+_MOST_TERMS = 64
+_MOST_CELLS = 1 << 20
+
+
+def forbidding(factors: Factors, text: str) -> Constraint:
+    """Return the constraint that allows what the condition `text` does not forbid."""
+    expression = parse(text)
+    asked = _Asked(factors, expression, lambda scope: holds_in(scope, expression))
+    return Constraint(
+        asked.factors,
+        lambda columns, reached: asked.answers(columns, reached) == 0,
+        _parts(factors, expression),
+    )
+
+
+def following(factors: Factors, factor: str, text: str) -> Constraint:
+    """Return the constraint that allows of `factor` the level alone that `text` names."""
+    expression = parse(text)
+    levels = [level.name for level in factors.levels[factor]]
+    position = factors.position[factor]
+
+    def level(scope: Scope) -> int:
+        name = evaluate_in(scope, expression)
+        if name not in levels:
+            found = f"{shown(text)} is {shown(name)}{did_you_mean(str(name), levels)}"
+            raise ExpressionError(found, ("cases", "follows", factor))
+        return levels.index(name)
+
+    asked = _Asked(factors, expression, level)
+    return Constraint(
+        (*asked.factors, position),
+        lambda columns, reached: asked.answers(columns, reached) == columns[position],
+    )
+
+
+def _parts(factors: Factors, expression: Expression) -> tuple[Mask, ...]:
+    """Return masks that together allow what `expression` does not forbid, one for each term.
+
+    There are none where a term cannot be evaluated on all levels: it is then to be asked of those
+    choices alone that other constraints leave.
+    """
+    terms = _terms(expression.tree)
+    if len(terms) > _MOST_TERMS:
+        return ()
+    masks = []
+    for term in terms:
+        literals = [part_of(expression, literal) for literal in term]
+        asked = [_Asked(factors, literal, _holds(literal)) for literal in literals]
+        about = sorted({factor for each in asked for factor in each.factors})
+        sizes = [factors.sizes[factor] for factor in about]
+        if prod(sizes) > _MOST_CELLS:
+            return ()
+        forbidden = np.ones(sizes, bool)
+        columns = dict(zip(about, np.ix_(*map(np.arange, sizes)), strict=True))
+        for each in asked:
+            try:
+                # As Python would, a literal is evaluated where those before it hold.
+                forbidden &= each.answers(columns, forbidden) > 0
+            except (ExpressionError, Inapplicable):
+                return ()
+        masks.append(Mask(tuple(about), ~forbidden))
+    return tuple(masks)
+
+
+def _holds(literal: Expression) -> Callable[[Scope], bool]:
+    return lambda scope: holds_in(scope, literal)
+
+
+def _terms(tree: ast.expr) -> list[list[ast.expr]]:
+    """Return the disjunctive normal form of a condition: terms of literals, in their order.
+
+    Of a condition of very many terms, it returns some more than `_MOST_TERMS`.
+    """
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        inner = tree.operand
+        if isinstance(inner, ast.BoolOp):
+            # De Morgan
+            negated: list[ast.expr] = [ast.UnaryOp(ast.Not(), each) for each in inner.values]
+            other = ast.Or() if isinstance(inner.op, ast.And) else ast.And()
+            return _terms(ast.BoolOp(other, negated))
+        if isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not):
+            return _terms(inner.operand)
+    if not isinstance(tree, ast.BoolOp):
+        return [[tree]]
+    if isinstance(tree.op, ast.Or):
+        return [term for each in tree.values for term in _terms(each)]
+    terms: list[list[ast.expr]] = [[]]
+    for each in tree.values:
+        if len(terms) <= _MOST_TERMS:
+            terms = [[*term, *more] for term in terms for more in _terms(each)]
+    return terms
+
+
+class _Asked:
+    """An expression over levels, evaluated once for each of the values that choices come to."""
+
+    def __init__(
+        self, factors: Factors, expression: Expression, ask: Callable[[Scope], int]
+    ) -> None:
+        self._table = factors
+        self._ask = ask
+        self._levels = factors.ordered(level_uses(expression))
+        self._named = factors.ordered(expression.names & factors.levels.keys())
+        about = {*factors.behind(expression), *self._levels}
+        self.factors = tuple(factors.position[each] for each in factors.ordered(about))
+
+    def answers(self, columns: Columns, reached: Flags) -> Integers:
+        """Return what the expression gives for each choice of levels, 0 where not `reached`.
+
+        Raises:
+            ExpressionError, Inapplicable: it cannot be evaluated on one of them.
+        """
+        shape = np.broadcast_shapes(*(columns[factor].shape for factor in self.factors))
+        asked = _reduced(reached, shape)
+        names = [*self._table.levels]
+        chosen = {
+            names[factor]: np.broadcast_to(columns[factor], asked.shape)[asked]
+            for factor in self.factors
+        }
+        values = [self._values(factor, chosen) for factor in self._named]
+        places, which = _distinct_choices(
+            [
+                *((ids, len(known)) for ids, known in values),
+                *((chosen[each], len(self._table.levels[each])) for each in self._levels),
+            ],
+            int(np.count_nonzero(asked)),
+        )
+        found = np.zeros(len(places), np.int64)
+        scope = scope_of(self._table.fixed)
+        for i, place in enumerate(places.tolist()):
+            for name, (ids, known) in zip(self._named, values, strict=True):
+                scope[name] = known[ids[place]]
+            if self._levels:
+                row = {each: int(chosen[each][place]) for each in self._levels}
+                scope["level"] = self._table.level_names(row)
+            found[i] = self._ask(scope)
+        answers = np.zeros(asked.shape, np.int64)
+        answers[asked] = found[which]
+        return answers
+
+    def _values(self, factor: str, chosen: Mapping[str, Integers]) -> tuple[Integers, list[Any]]:
+        """Return the distinct values of `factor`, and which of them each choice of levels has."""
+        names = [*self._table.needs[factor], factor]
+        sizes = [len(self._table.levels[each]) for each in names]
+        places, which = distinct(codes_of([chosen[each] for each in names], sizes), prod(sizes))
+        ids: dict[tuple[type, Any], int] = {}
+        found = []
+        for i in places:
+            value = self._table.value(factor, {each: int(chosen[each][i]) for each in names})
+            found.append(ids.setdefault((type(value), value), len(ids)))
+        return np.array(found, np.int64)[which], [value for _, value in ids]
+
+
+def _distinct_choices(
+    columns: Sequence[tuple[Integers, int]], count: int
+) -> tuple[Integers, Integers]:
+    """Return a place of each distinct line of `columns`, and which of them each line is.
+
+    Each column comes with the number of its levels.
+    """
+    codes: Integers = np.zeros(count, np.int64)
+    size = 1
+    for column, most in columns:
+        codes, size = codes * max(most, 1) + column, size * max(most, 1)
+        if size > 1 << 31:
+            places, codes = distinct(codes, size)
+            size = len(places)
+    return distinct(codes, size)
+
+
+def _reduced(reached: Flags, shape: tuple[int, ...]) -> Flags:
+    """Return where in an array of `shape`, which broadcasts, something `reached` lies."""
+    shape = (1,) * (reached.ndim - len(shape)) + shape
+    axes = tuple(i for i, extent in enumerate(shape) if extent < reached.shape[i])
+    return np.asarray(reached.any(axis=axes, keepdims=True))
+
+
+def level_uses(expression: Expression) -> frozenset[str]:
+    """Return the factors whose level, not whose value, `expression` asks for."""
+    return frozenset(
+        node.attr
+        for node in ast.walk(expression.tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "level"
+    )
