@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -202,8 +202,10 @@ def _structural(start: Candidate) -> Iterator[Edit]:
             parts = {extent - number for number in numbers if 0 < number < extent}
             for shorter in sorted({1, 2, 3, extent // 2, extent - 1, *parts} - {0}):
                 if shorter < extent:
-                    for end in (False, True):
-                        yield partial(_cut, name=name, axis=axis, extent=shorter, end=end)
+                    for end, follow in product((False, True), (True, False)):
+                        yield partial(
+                            _cut, name=name, axis=axis, extent=shorter, end=end, follow=follow
+                        )
     for name, layout in start.layouts.items():
         if layout != "c":
             yield partial(_in_c_order, name=name)
@@ -264,29 +266,33 @@ def _without_dimension(candidate: Candidate, names: Sequence[str], axis: int) ->
     return replace(candidate, inputs=inputs, attributes=attributes)
 
 
-def _cut(candidate: Candidate, name: str, axis: int, extent: int, end: bool) -> Candidate:
-    """Keep the first or the last part of a dimension; numbers that name its extent follow."""
+def _cut(
+    candidate: Candidate, name: str, axis: int, extent: int, end: bool, follow: bool
+) -> Candidate:
+    """Keep the first or the last part of a dimension; with `follow`, numbers that name its extent.
+
+    Those are the elements of other inputs, and the extents of that dimension in records.
+    """
     array = candidate.inputs[name]
-    before = array.shape[axis]
+    before, rank = array.shape[axis], array.ndim
     kept = range(before - extent, before) if end else range(extent)
-    inputs = dict(candidate.inputs)
+    inputs = {**candidate.inputs, name: array.take(kept, axis)}
+    if not follow:
+        return replace(candidate, inputs=inputs)
     for other, each in candidate.inputs.items():
-        if other == name:
-            inputs[other] = each.take(kept, axis)
-        elif other not in candidate.free and each.dtype.kind in "iu" and each.size:
+        if other not in candidate.free and each.dtype.kind in "iu" and each.size:
             inputs[other] = np.where(each == before, each.dtype.type(extent), each)
 
-    def follow(value: Any) -> Any:
+    def cut(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: follow(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [follow(each) for each in value]
-        return extent if value == before and not isinstance(value, bool) else value
+            return {key: cut(each) for key, each in value.items()}
+        if not isinstance(value, list):
+            return value
+        if len(value) == rank and value[axis] == before:
+            return [*value[:axis], extent, *value[axis + 1 :]]
+        return [cut(each) for each in value]
 
-    attributes = {
-        key: follow(value) if isinstance(value, list) else value
-        for key, value in candidate.attributes.items()
-    }
+    attributes = {key: cut(value) for key, value in candidate.attributes.items()}
     return replace(candidate, inputs=inputs, attributes=attributes)
 
 

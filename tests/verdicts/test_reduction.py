@@ -16,7 +16,7 @@ from tests.faults.finding import core_suite, found
 NAMES = [
     "variadic-split-1/rank-7-rejected",
     "variadic-split-1/accepts-axis-range-above",
-    "dml-split/first-axis",
+    "dml-split/tail-16",
     "dml-split/accepts-output-sizes-sum-in-8-bits",
     "slice-8/start-clamped-to-zero-backwards",
     "broadcast-1/f16-as-f32",
@@ -56,7 +56,7 @@ def test_a_smaller_call_fails_in_the_same_way_and_is_of_the_same_sort(name: str)
 def test_a_call_of_rank_7_that_fails_for_its_rank_keeps_it() -> None:
     _, (step,), _ = reduced("broadcast-1/rank-7-rejected")
     assert max(each.ndim for each in step.inputs.values()) == 7
-    assert sum(each.size for each in step.inputs.values()) <= 20
+    assert sum(each.size for each in step.inputs.values()) <= 60
 
 
 def test_small_is_what_is_read_at_a_glance() -> None:
