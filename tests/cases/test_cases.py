@@ -233,8 +233,8 @@ def test_a_way_of_breaking_a_rule_more_leaves_every_case_as_it_was(tmp_path: Pat
 
 
 def test_a_change_that_breaks_nothing_alone_is_a_mistake(tmp_path: Path) -> None:
-    text = mistakes_with(tmp_path, 'minus-one: {Axis: "-1"}', 'minus-one: {Axis: "0"}')
-    assert "'axis-range.minus-one' applies to no call" in text
+    text = mistakes_with(tmp_path, 'axis-minus-two: {Axis: "-2"}', 'axis-minus-two: {Axis: "0"}')
+    assert "'uint-range.axis-minus-two' applies to no call" in text
 
 
 def test_a_draw_that_breaks_a_rule_is_a_mistake_that_names_rule_and_levels(tmp_path: Path) -> None:
@@ -251,14 +251,14 @@ def test_an_example_that_breaks_a_rule_is_a_mistake(tmp_path: Path) -> None:
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / SMALLEST.name
     text = SMALLEST.read_text(encoding="utf-8")
-    for old, new in ((MOST, 'most: {Axis: "0"}'), ('"-1"}', '"0"}')):
+    for old, new in ((MOST, 'most: {Axis: "0"}'), ('{Axis: "-2"}', '{Axis: "0"}')):
         text = text.replace(old, new, 1)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SpecError) as caught:
         cases_of(read_spec(path), "core", 0)
     assert len(caught.value.mistakes) == 2
     lines = [text.splitlines()[each.line - 1].strip() for each in caught.value.mistakes]
-    assert [line.partition(":")[0] for line in lines] == ["minus-one", "most"]
+    assert [line.partition(":")[0] for line in lines] == ["axis-minus-two", "most"]
 
 
 def test_a_feature_level_is_one_whose_table_has_the_rank_and_type() -> None:
