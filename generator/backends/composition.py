@@ -76,6 +76,9 @@ def region(
     rank: int, start: Array, stop: Array, step: Array, axes: Array | None
 ) -> tuple[slice, ...]:
     """Return for each dimension the slice of it that is asked for, as it was given."""
+    if not rank:
+        # A scalar that is indexed by nothing is right for a library.
+        raise ValueError("data of rank 0; expected one dimension or more")
     listed = range(start.size) if axes is None else numbers(axes)
     slices: dict[int, slice] = {}
     for axis, *ends in zip(listed, *map(numbers, (start, stop, step)), strict=True):
