@@ -95,8 +95,11 @@ class Conditions:
         omitted = tuple(name for name in self.spec.defaults if name not in given)
         return {**self._fixed, **given, "omitted": omitted}
 
-    def standing(self, call: Call) -> Standing:
+    def standing(self, call: Call, presumed: Collection[str] = ()) -> Standing:
         """Ask every requirement of `call`.
+
+        A requirement is asked whose prerequisites hold. Those of `presumed` count as holding even
+        where they are broken; what then cannot be evaluated has no answer.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
@@ -110,11 +113,17 @@ class Conditions:
             when, holds = self._rules[name]
             if not moot.isdisjoint(rule.given):
                 moot.add(name)
-            elif absent.isdisjoint(when.about | holds.about) and when.holds(scope):
-                if holds.holds(scope):
-                    kept.append(name)
-                else:
-                    broken.append(name)
+            elif absent.isdisjoint(when.about | holds.about):
+                try:
+                    if not when.holds(scope):
+                        continue
+                    is_kept = holds.holds(scope)
+                except ExpressionError:
+                    if presumed:
+                        continue
+                    raise
+                (kept if is_kept else broken).append(name)
+                if not is_kept and name not in presumed:
                     moot.add(name)
         return Standing(tuple(kept), tuple(broken))
 
@@ -126,20 +135,21 @@ class Conditions:
     def ambiguity(self, call: Call) -> str | None:
         """Return the first ambiguity that decides what `call` has to give.
 
-        One that the call touches decides nothing where the call is invalid in both readings, since
-        it breaks a requirement that does not rest on the ambiguity.
+        Those that the call touches decide nothing where it is invalid however they are read: where
+        it breaks a requirement that rests on none of them, also once theirs are presumed to hold.
         """
         scope = scope_of(self.names(call))
         absent = {name for name in self._required if scope[name] is None}
-        for each in self.spec.ambiguities:
-            touches = self._ambiguities[each.id]
-            if (
-                absent.isdisjoint(touches.about)
-                and touches.holds(scope)
-                and set(self.standing(call).broken) <= set(each.breaks)
-            ):
-                return each.id
-        return None
+        touched = [
+            ambiguity
+            for ambiguity in self.spec.ambiguities
+            if absent.isdisjoint((touches := self._ambiguities[ambiguity.id]).about)
+            and touches.holds(scope)
+        ]
+        if not touched:
+            return None
+        breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
+        return touched[0].id if breaks.issuperset(self.standing(call, breaks).broken) else None
 
     def outputs(self, call: Call) -> list[Tensor]:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.

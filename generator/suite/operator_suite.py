@@ -69,11 +69,11 @@ class OperatorSuite:
         """Return the call in one line: types, shapes and short values of inputs, attributes."""
         parts = []
         for name, given in case.inputs.items():
-            brief = name not in case.free and prod(given.shape) <= _BRIEF
+            brief = name not in case.free and 0 < prod(given.shape) <= _BRIEF
             values = f" {self.array_of(given).tolist()}" if brief else ""
             layout = f" {given.layout}" if given.layout != "c" else ""
             parts.append(f"{name}={given.type}{list(given.shape)}{layout}{values}")
-        return ", ".join([*parts, *(f"{name}={each}" for name, each in case.attributes.items())])
+        return ", ".join([*parts, *(f"{name}={each!r}" for name, each in case.attributes.items())])
 
     def outputs(self, case: IndexedCase) -> list[Array]:
         """Return the golden outputs, read-only.

@@ -181,3 +181,33 @@ def test_a_behaviour_that_is_not_shown_is_not_contradicted() -> None:
 def test_a_condition_that_does_not_come_to_a_bool_is_a_mistake(holds: str) -> None:
     with pytest.raises(ExpressionError, match=r"expected true or false|not there|cannot be"):
         conditions(rules=[{**NOT_NEGATIVE, "holds": holds}]).standing(call())
+
+
+# Whether a negative count may count from the end; the rule that forbids it is given first.
+FROM_END = {**NONE, "id": "from-end", "touches": "count < 0", "breaks": ["not-negative"]}
+FITS = {**ENOUGH, "id": "fits", "holds": "-count <= data.shape[0]"}
+
+
+def test_a_call_is_open_where_it_is_valid_in_one_reading() -> None:
+    spec = conditions(rules=[NOT_NEGATIVE, FITS], ambiguities=[FROM_END])
+    assert spec.ambiguity(call(-4)) == "from-end"
+
+
+def test_a_call_that_is_invalid_in_both_readings_is_not_open() -> None:
+    # It breaks a rule that is moot in the reading that rejects it anyway.
+    spec = conditions(rules=[NOT_NEGATIVE, FITS], ambiguities=[FROM_END])
+    assert spec.ambiguity(call(-5)) is None
+    assert spec.standing(call(-5)).broken == ("not-negative",)
+
+
+def test_a_call_that_breaks_what_two_ambiguities_leave_open_is_open() -> None:
+    of_masks = {**NONE, "id": "masks", "touches": "mask is not None", "breaks": ["mask-rank"]}
+    spec = conditions(rules=[NOT_NEGATIVE, WITH_MASK], ambiguities=[FROM_END, of_masks])
+    assert spec.ambiguity(call(-1, mask=Tensor("i8", ()))) == "from-end"
+    assert spec.ambiguity(call(1, mask=Tensor("i8", ()))) == "masks"
+
+
+def test_what_cannot_be_asked_under_a_presumption_has_no_answer() -> None:
+    at = {**FITS, "id": "at", "holds": "data.shape[count] > 0"}
+    spec = conditions(rules=[NOT_NEGATIVE, at], ambiguities=[FROM_END])
+    assert spec.standing(call(-9), ["not-negative"]).broken == ("not-negative",)
