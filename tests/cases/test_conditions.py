@@ -193,7 +193,7 @@ def test_a_call_is_open_where_it_is_valid_in_one_reading() -> None:
     assert spec.ambiguity(call(-4)) == "from-end"
 
 
-def test_a_call_that_is_invalid_in_both_readings_is_not_open() -> None:
+def test_a_call_that_breaks_a_moot_rule_as_well_is_not_open() -> None:
     # It breaks a rule that is moot in the reading that rejects it anyway.
     spec = conditions(rules=[NOT_NEGATIVE, FITS], ambiguities=[FROM_END])
     assert spec.ambiguity(call(-5)) is None
