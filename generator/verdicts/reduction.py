@@ -250,7 +250,8 @@ def _in_c_order(candidate: Candidate, name: str) -> Candidate:
 def _without_dimension(candidate: Candidate, names: Sequence[str], axis: int) -> Candidate:
     """Take a dimension from arrays, and its extent from records that list extents."""
     inputs = {
-        name: array.take(0, axis) if name in names and axis < array.ndim else array
+        # Of one dimension, NumPy takes a scalar.
+        name: np.asarray(array.take(0, axis)) if name in names and axis < array.ndim else array
         for name, array in candidate.inputs.items()
     }
     whole = len(names) == len(candidate.inputs)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from opcert.generator import Certificate, certify
-from opcert.generator.arrays.element_types import Array
+from opcert.generator.arrays.element_types import TYPE_SETS, Array
 from opcert.generator.certificate.claim_draft import draft_claim
 from opcert.generator.errors import SpecError
 from opcert.generator.report.terminal import answer
@@ -106,14 +106,32 @@ def test_a_declined_call_stops_a_run_that_stops_at_the_first_failure(claim: Path
     assert certificate.counts["fail"] == 1
 
 
-def test_a_changed_call_is_in_scope_with_the_valid_one_beside_it(claim: Path) -> None:
-    certificate = claiming(claim, f"operators:\n  {PARTS}: {{types: [f32], index_types: [i32]}}\n")
+INSIDE = [name for name in TYPE_SETS["any"] if name != "boolean"]
+SOME_TYPES = f"operators:\n  {PARTS}:\n    types: {INSIDE}\n    index_types: [i32, i64]\n"
+
+
+def test_a_negative_case_is_in_scope_with_its_baseline(claim: Path) -> None:
+    certificate = claiming(claim, SOME_TYPES)
     status = {v.case: v.status for v in certificate.verdicts}
     cases = core_suite().operators[PARTS].index.cases
-    twins = {case.id: case.twin for case in cases if case.twin is not None}
+    twins = {case.id: case.twin for case in cases if case.twin and case.expects == "rejection"}
     inside = {case for case in status if status[case] != "out-of-claim"}
     assert any(twin in inside for twin in twins.values())
     assert all((case in inside) == (twin in inside) for case, twin in twins.items())
+
+
+def test_a_valid_neighbour_is_in_scope_by_itself(claim: Path) -> None:
+    certificate = claiming(claim, SOME_TYPES)
+    status = {v.case: v.status for v in certificate.verdicts}
+    cases = core_suite().operators[PARTS].index.cases
+    neighbours = [case for case in cases if case.twin and case.expects == "outputs"]
+    inside = [case for case in neighbours if status[case.id] != "out-of-claim"]
+    assert {case.id for case in inside} == {
+        case.id
+        for case in neighbours
+        if case.type != "boolean" and case.index_types <= {"i32", "i64"}
+    }
+    assert any(status[case.twin] == "out-of-claim" for case in inside if case.twin)
 
 
 def test_a_changed_call_whose_own_type_is_outside_may_be_declined(claim: Path) -> None:
