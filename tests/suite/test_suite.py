@@ -47,6 +47,7 @@ def test_a_suite_knows_its_digest_and_the_specs_it_was_made_from(folder: Path) -
         "profile": "core",
         "seed": 0,
         "digest": sha256((folder / MANIFEST).read_bytes()).hexdigest(),
+        "cases": len(suite.cases),
         "specs": {OPERATOR: suite.manifest.operators[OPERATOR].spec_sha256},
     }
 
