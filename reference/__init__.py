@@ -4,6 +4,6 @@ Each function takes its operator's inputs as arrays under their documented names
 attributes as keywords, and returns a list of fresh arrays that share no memory with the inputs.
 """
 
-from opcert.reference.rules import RuleBroken
+from opcert.reference.rules import RuleBroken, require, unchecked
 
-__all__ = ["RuleBroken"]
+__all__ = ["RuleBroken", "require", "unchecked"]
