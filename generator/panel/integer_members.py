@@ -16,7 +16,6 @@ from opcert.generator.panel.member import (
     array_like,
     changing,
     changing_checked,
-    integers_in,
     rejecting,
     spoiling,
     whole,
@@ -99,11 +98,9 @@ def integer_members(signature: Signature) -> Iterator[Member]:
 
 
 def _misread(name: str, misread: Callable[[int], int], call: ArrayCall) -> ArrayCall:
-    value = call.argument(name)
-    if value is None:
+    if all(misread(number) == number for number in call.integers(name)):
         return call
-    changed = with_integers(value, misread)
-    return call if changed is value else call.replaced(name, changed)
+    return call.replaced(name, with_integers(call.argument(name), misread))
 
 
 def _overlooked(
@@ -135,7 +132,7 @@ def _sorted(name: str, call: ArrayCall) -> ArrayCall:
 
 def _special_values(name: str) -> Iterator[Member]:
     """Yield members that are wrong, or reject, where an argument has a value of some kind."""
-    kinds: tuple[tuple[str, str, Callable[[list[int]], bool]], ...] = (
+    kinds: tuple[tuple[str, str, Callable[[Sequence[int]], bool]], ...] = (
         ("zero", "has a 0", lambda numbers: 0 in numbers),
         ("minus-one", "has a -1", lambda numbers: -1 in numbers),
         ("negative", "has a negative value", lambda numbers: min(numbers, default=0) < 0),
@@ -160,9 +157,8 @@ def _whatever_results(
     return lambda call, _: where(call)
 
 
-def _has(name: str, has: Callable[[list[int]], bool], call: ArrayCall) -> bool:
-    value = call.argument(name)
-    return value is not None and has(integers_in(value))
+def _has(name: str, has: Callable[[Sequence[int]], bool], call: ArrayCall) -> bool:
+    return call.argument(name) is not None and has(call.integers(name))
 
 
 def _read_as(one: str, other: str) -> Change:
@@ -185,7 +181,7 @@ def wrong_at_ends(
 
     def at(end: int, call: ArrayCall, _: Outputs) -> bool:
         limits = ends(call)
-        return limits is not None and limits[end] in integers_in(call.argument(name))
+        return limits is not None and limits[end] in call.integers(name)
 
     for end, text in enumerate(("least", "greatest")):
         yield spoiling(

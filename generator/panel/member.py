@@ -16,10 +16,17 @@ class ArrayCall:
 
     inputs: Mapping[str, Array]
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    _integers: dict[str, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def argument(self, name: str) -> Any:
         """Return an input or an attribute, or None where the call omits it."""
         return self.inputs.get(name, self.attributes.get(name))
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """Return every integer in an argument; most members ask for them, of the same calls."""
+        if name not in self._integers:
+            self._integers[name] = tuple(integers_in(self.argument(name)))
+        return self._integers[name]
 
     def replaced(self, name: str, value: Any) -> "ArrayCall":
         """Return the call with another value of an argument that it gives."""
@@ -166,20 +173,13 @@ def integers_in(value: Any) -> list[int]:
 
 
 def with_integers(value: Any, change: Callable[[int], int]) -> Any:
-    """Return an argument with every integer in it changed; the same object where none differs."""
-    before = integers_in(value)
-    if all(change(number) == number for number in before):
-        return value
-    return _with_integers(value, change)
-
-
-def _with_integers(value: Any, change: Callable[[int], int]) -> Any:
+    """Return an argument with every integer in it changed."""
     if isinstance(value, np.ndarray):
         return array_like(value, [change(number) for number in value.ravel().tolist()])
     if isinstance(value, list):
-        return [_with_integers(each, change) for each in value]
+        return [with_integers(each, change) for each in value]
     if isinstance(value, dict):
-        return {key: _with_integers(each, change) for key, each in value.items()}
+        return {key: with_integers(each, change) for key, each in value.items()}
     return change(value) if whole(value) else value
 
 

@@ -54,7 +54,8 @@ def warnings_of(
     yield from _unbroken_declarations(spec_file, names)
     for i, count in enumerate(counts):
         if count.kind == "behaviour" and 0 < count.positive < _FEW:
-            text = f"only {count.positive} valid cases show '{spec.rules[i].id}'"
+            found = f"found {count.positive}, expected {_FEW} or more"
+            text = f"few valid cases show '{spec.rules[i].id}': {found}"
             yield spec_file.mistake(("rules", i, "id"), text)
     stated = any(output.values is not None for each in spec.examples for output in each.outputs)
     if not stated and not spec.laws:
