@@ -23,15 +23,25 @@ def docs(
     specs: SpecsOption = None,
     operator: OperatorOption = "*",
     suite: SuiteOption = None,
+    strength: Annotated[
+        bool, typer.Option("--strength", help="Say which generic faults the suite finds.")
+    ] = False,
 ) -> None:
     """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
     from opcert.generator.certificate.file import refuse_suite
     from opcert.generator.pages.site import pages_of, write_pages
+    from opcert.generator.panel import strength_of
     from opcert.generator.specification.files import specs_in
     from opcert.generator.suite.suite import Suite
 
     refuse_suite(out.resolve(), suite)
-    pages = pages_of(specs_in(specs, operator), Suite(suite, specs))
+    opened, spec_files = Suite(suite, specs), specs_in(specs, operator)
+    strengths = {
+        each.spec.operator: strength_of(each, opened.operators[each.spec.operator])
+        for each in spec_files
+        if strength and each.spec.operator in opened.operators
+    }
+    pages = pages_of(spec_files, opened, strengths)
     write_pages(out, pages)
     say(f"wrote {out / 'index.html'}, and a page for each operator")
 

@@ -24,15 +24,24 @@ def check(
         list[Path] | None, typer.Argument(help="Spec files; by default those of opcert.")
     ] = None,
     specs: SpecsOption = None,
+    strength: Annotated[
+        bool, typer.Option(help="Run the panel of generic wrong backends, which takes longest.")
+    ] = True,
 ) -> None:
-    """Check specs: every mistake with its place, then how many cases stand behind each rule."""
-    from opcert.generator.commands.tables import show_counts
+    """Check specs: mistakes, warnings, cases behind each rule, generic faults that they find."""
+    from opcert.generator.commands.tables import show_counts, show_strength
+    from opcert.generator.panel import strength_of
     from opcert.generator.report.terminal import console
     from opcert.generator.specification.references import spec_paths
     from opcert.generator.suite.spec_check import check_specs
 
-    counts = check_specs(files or spec_paths(specs))
-    show_counts(counts, console())
+    checked = check_specs(files or spec_paths(specs))
+    for each in checked:
+        for warning in each.warnings:
+            say(f"warning: {warning}", err=True)
+    show_counts([counts for each in checked for counts in each.counts], console())
+    for each in checked if strength else ():
+        show_strength(strength_of(each.spec_file, each.operator), console())
 
 
 @reports_errors

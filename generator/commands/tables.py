@@ -7,10 +7,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from opcert.generator.panel import Strength
 from opcert.generator.report.terminal import cell, print_line
 from opcert.generator.run.backend_list import Listed
 from opcert.generator.suite.coverage import Coverage
-from opcert.generator.suite.spec_check import RuleCounts
+from opcert.generator.suite.spec_warnings import RuleCounts
 
 
 def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
@@ -23,6 +24,15 @@ def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
         table.add_row(cell(each.rule), each.kind, str(each.positive), negative)
     console.print(table)
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
+
+
+def show_strength(strength: Strength, console: Console) -> None:
+    """Print how many generic faults the cases of an operator find, and name the others."""
+    found = f"{strength.found} of {strength.applying}"
+    print_line(console, f"{strength.operator}: generic faults found: {found}")
+    for each in strength.missed:
+        print_line(console, f"  not found: {each.text} ({each.name})")
+        print_line(console, f"    it differs in {each.witness:.300}")
 
 
 def show_backends(backends: Iterable[Listed], operators: Sequence[str], console: Console) -> None:

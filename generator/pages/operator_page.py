@@ -9,6 +9,7 @@ import numpy as np
 
 from opcert.generator.cases.factors import levels_of
 from opcert.generator.errors import OpcertError
+from opcert.generator.panel import Strength
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.model import (
     Ambiguity,
@@ -105,7 +106,7 @@ class OperatorPage:
     """Everything that a reader needs to dispute a verdict on one operator.
 
     `cases` has the number of cases that expect outputs, expect rejection and are left open; it is
-    None where the suite does not have the operator.
+    None where the suite does not have the operator. `strength` says which generic faults they find.
     """
 
     spec: Spec
@@ -115,6 +116,7 @@ class OperatorPage:
     ambiguities: tuple[AmbiguityEntry, ...]
     factors: tuple[FactorEntry, ...]
     examples: tuple[ExampleEntry, ...]
+    strength: Strength | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -135,7 +137,9 @@ class OperatorPage:
         return tuple(each for each in self.rules if each.rule.kind == "behaviour")
 
 
-def operator_page(spec_file: SpecFile, suite: Suite) -> OperatorPage:
+def operator_page(
+    spec_file: SpecFile, suite: Suite, strength: Strength | None = None
+) -> OperatorPage:
     """Return what the page of a spec's operator shows, with its cases in `suite`.
 
     Raises:
@@ -159,6 +163,7 @@ def operator_page(spec_file: SpecFile, suite: Suite) -> OperatorPage:
         ambiguities=_ambiguities(spec, operator, ids),
         factors=tuple(_factor(spec, name) for name in spec.cases.factors),
         examples=tuple(_example(spec, each) for each in spec.examples),
+        strength=strength,
     )
 
 

@@ -4,7 +4,7 @@ The element of a rule has the rule's full id as its own id, and so have examples
 ambiguities; that of a factor is SLUG/factor/NAME.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment
 
 from opcert.generator.pages.operator_page import operator_page
+from opcert.generator.panel import Strength
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.suite.emit import Files
 from opcert.generator.suite.suite import Suite
@@ -27,13 +28,19 @@ def page_name(operator: str) -> str:
     return f"{operator.replace('/', '-')}.html"
 
 
-def pages_of(spec_files: Iterable[SpecFile], suite: Suite) -> Files:
+def pages_of(
+    spec_files: Iterable[SpecFile], suite: Suite, strengths: Mapping[str, Strength] | None = None
+) -> Files:
     """Return the page of each operator, and the index of them, by file name.
+
+    `strengths` are those of operators whose pages are to state them.
 
     Raises:
         OpcertError: the suite was generated from another text of a spec.
     """
-    pages = [operator_page(each, suite) for each in spec_files]
+    pages = [
+        operator_page(each, suite, (strengths or {}).get(each.spec.operator)) for each in spec_files
+    ]
     files = {
         page_name(page.spec.operator): rendered("operator.html.jinja", page=page, suite=suite)
         for page in pages

@@ -1,62 +1,98 @@
-"""Specs -> what their cases exercise; a rule, type or boundary without a case is a mistake."""
+"""Specs -> what their cases exercise; a rule, type or boundary without a case is a mistake.
+
+What may be right and is likely to be forgotten is a warning.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.case import Case
 from opcert.generator.cases.cases import cases_of
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.laws import prove_laws
-from opcert.generator.cases.vectors import vectors_in_turn
+from opcert.generator.cases.vectors import Vector, vectors_of
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.generator.specification.expressions import integer, parse, shown
 from opcert.generator.specification.files import SpecFile, read_specs
 from opcert.generator.specification.model import Ends
 from opcert.generator.specification.references import references_in
 from opcert.generator.specification.yaml_source import SpecPath
+from opcert.generator.suite.emit import operator_files
+from opcert.generator.suite.format import Index
+from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.generator.suite.spec_warnings import RuleCounts, warnings_of
 
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 
 
 @dataclass(frozen=True)
-class RuleCounts:
-    """How many cases stand behind one rule: calls that keep or show it, calls that break it."""
+class CheckedSpec:
+    """A spec without mistakes: its cases with their arrays, their counts by rule, and warnings."""
 
-    rule: str
-    kind: str
-    positive: int
-    negative: int
+    spec_file: SpecFile
+    operator: OperatorSuite
+    counts: Sequence[RuleCounts]
+    warnings: Sequence[Mistake]
 
 
-def check_specs(paths: Sequence[Path]) -> list[RuleCounts]:
+def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
     """Check specs whole: as files, as draws, against the reference, and for what they exercise.
 
     Raises:
         SpecError: with the mistakes of all of them.
     """
     mistakes: list[Mistake] = []
-    counts: list[RuleCounts] = []
+    checked: list[CheckedSpec] = []
     specs = read_specs(paths)
     references = {each.spec.operator: each.reference for each in specs}
     references = {**references_in(None), **references} if _names_others(specs) else references
     for spec_file in specs:
         try:
             cases = cases_of(spec_file, "core", seed=0)
-            prove_laws(spec_file, vectors_in_turn(spec_file, cases), references)
+            vectors = vectors_of(spec_file, cases)
+            prove_laws(spec_file, vectors, references)
+            operator = _operator_suite(spec_file, vectors)
         except SpecError as error:
             mistakes += error.mistakes
             continue
         deciding = [case for case in cases if case.ambiguity is None]
         counted = _rule_counts(spec_file, deciding)
-        counts += counted
+        mistakes += _aliasing(spec_file, vectors)
         mistakes += _unexercised_rules(spec_file, counted)
         mistakes += _unreached(spec_file, [case for case in deciding if case.rejects is None])
+        warnings = sorted({*warnings_of(spec_file, deciding, counted)})
+        checked.append(CheckedSpec(spec_file, operator, counted, warnings))
     if mistakes:
         raise SpecError(mistakes)
-    return counts
+    return checked
+
+
+def _operator_suite(spec_file: SpecFile, vectors: Sequence[Vector]) -> OperatorSuite:
+    """Return the cases as a suite has them, without a folder."""
+    entry, files = operator_files(spec_file, vectors, "core")
+    index = Index.model_validate_json(files[entry.index])
+    return OperatorSuite(entry, index, files[entry.pack], Path(entry.spec).parent)
+
+
+def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Iterator[Mistake]:
+    """Yield a mistake where an output of the reference shares memory with one of its inputs."""
+    for vector in vectors:
+        if vector.case.rejects is not None:
+            continue
+        inputs = {name: array.copy() for name, array in vector.inputs.items()}
+        outputs = spec_file.reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
+        for name, array in inputs.items():
+            # Arrays of their own overlap only where one is a view of the other.
+            if any(np.may_share_memory(array, output) for output in outputs):
+                text = f"the reference returns a view of its input '{name}'"
+                yield spec_file.mistake(("reference",), f"{text}; expected arrays of its own")
+                return
 
 
 def _names_others(specs: Sequence[SpecFile]) -> bool:

@@ -7,6 +7,8 @@ import pytest
 
 from opcert.generator.errors import OpcertError
 from opcert.generator.pages.operator_page import OperatorPage, operator_page
+from opcert.generator.pages.site import page_name, pages_of
+from opcert.generator.panel.strength import Missed, Strength
 from opcert.generator.specification.files import read_spec, specs_in
 from tests.faults.finding import core_suite
 from tests.shipped import SPECS, each_spec, spec
@@ -79,3 +81,14 @@ def test_a_suite_of_another_text_of_the_spec_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("Axis may be a scalar.", "It may be a scalar."))
     with pytest.raises(OpcertError, match=r"generated from another text of .*Gather-8\.yaml"):
         operator_page(read_spec(path), SUITE)
+
+
+def test_a_page_has_the_strength_that_it_is_given() -> None:
+    strength = Strength("a/B-1", 8, (Missed("x-cut", "x is <cut>", "x=<1>"),))
+    name = "VariadicSplit-1"
+    assert page_of(name).strength is None
+    assert operator_page(spec(name), SUITE, strength).strength is strength
+    operator = spec(name).spec.operator
+    shown = pages_of([spec(name)], SUITE, {operator: strength})[page_name(operator)].decode()
+    assert "Generic faults found: 8 of 9." in shown
+    assert "x is &lt;cut&gt;" in shown

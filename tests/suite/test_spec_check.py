@@ -8,7 +8,8 @@ from rich.console import Console
 
 from opcert.generator.commands.tables import show_counts
 from opcert.generator.errors import SpecError
-from opcert.generator.suite.spec_check import RuleCounts, check_specs
+from opcert.generator.suite.spec_check import check_specs
+from opcert.generator.suite.spec_warnings import RuleCounts
 from tests.command_line import opcert
 from tests.shipped import SPECS
 from tests.small_spec import spec
@@ -21,14 +22,15 @@ def texts(path: Path) -> list[str]:
 
 
 def test_a_right_spec_gives_the_cases_behind_each_rule(tmp_path: Path) -> None:
-    assert check_specs([spec(tmp_path)]) == [
+    (checked,) = check_specs([spec(tmp_path)])
+    assert checked.counts == [
         RuleCounts("take-1/count-range", "requirement", 9, 8),
         RuleCounts("take-1/first-rows", "behaviour", 18, 0),
     ]
 
 
 def test_a_shipped_spec_is_right() -> None:
-    result = opcert("check", str(SPECS["DML_OPERATOR_SPLIT"]))
+    result = opcert("check", "--no-strength", str(SPECS["DML_OPERATOR_SPLIT"]))
     assert result.exit_code == 0, result.stderr
     assert "rules, each exercised" in result.stdout
 
@@ -104,3 +106,55 @@ def test_a_condition_that_fails_is_told_once_where_it_stands(
         check_specs([path])
     line = 1 + path.read_text().splitlines().index(f"    holds: {condition}")
     assert [each.line for each in caught.value.mistakes] == [line]
+
+
+def warnings(path: Path) -> list[str]:
+    (checked,) = check_specs([path])
+    return [each.text for each in checked.warnings]
+
+
+def test_what_no_negative_case_breaks_is_a_warning(tmp_path: Path) -> None:
+    assert set(warnings(spec(tmp_path))) == {
+        "no negative case has 'data' of a type outside T",
+        "no negative case has 'data' of a rank below '1'",
+        "no negative case has 'data' of a rank above '2'",
+        "no negative case omits the required 'data'",
+        "no negative case omits the required 'count'",
+    }
+
+
+def test_an_end_of_a_range_that_no_negative_case_exceeds_is_a_warning(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("      below: {count: -1}\n", ""))
+    assert "no negative case has 'count' below '0'" in warnings(path)
+
+
+def test_a_behaviour_with_few_cases_is_a_warning(tmp_path: Path) -> None:
+    rare = """  - id: rare
+    kind: behaviour
+    clause: Outputs
+    text: All of three bytes.
+    when: count == 2 and data.shape == (3,)
+examples:
+"""
+    path = spec(tmp_path, ("examples:\n", rare))
+    assert "few valid cases show 'rare': found 2, expected 3 or more" in warnings(path)
+
+
+def test_values_that_nothing_can_check_are_a_warning(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("- {type: i8, shape: [2], values: [1, 2]}", "- {type: i8, shape: [2]}"))
+    assert any("nothing can show" in text for text in warnings(path))
+
+
+def test_warnings_leave_the_exit_code(tmp_path: Path) -> None:
+    path = spec(tmp_path)
+    result = opcert("check", "--no-strength", str(path))
+    assert result.exit_code == 0
+    assert f"warning: {path}:" in result.stderr
+
+
+def test_a_reference_that_returns_views_is_refused(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("take.py:take", "views.py:take"))
+    source = (tmp_path / "take.py").read_text()
+    (tmp_path / "views.py").write_text(source.replace("[data[:count].copy()]", "[data[:count]]"))
+    text = "the reference returns a view of its input 'data'; expected arrays of its own"
+    assert texts(path) == [text]

@@ -1,0 +1,107 @@
+"""Cases of a spec -> warnings: what its author is likely to have forgotten."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from opcert.generator.arrays.calls import Tensor
+from opcert.generator.arrays.element_types import TYPE_SETS
+from opcert.generator.cases.case import Case
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.errors import ExpressionError, Inapplicable, Mistake
+from opcert.generator.specification.expressions import integer, parse, shown
+from opcert.generator.specification.files import SpecFile
+from opcert.generator.specification.model import Ends
+
+# How few valid calls that show a behaviour are few.
+_FEW = 3
+
+
+@dataclass(frozen=True)
+class RuleCounts:
+    """How many cases stand behind one rule: calls that keep or show it, calls that break it."""
+
+    rule: str
+    kind: str
+    positive: int
+    negative: int
+
+
+def warnings_of(
+    spec_file: SpecFile, cases: Sequence[Case], counts: Sequence[RuleCounts]
+) -> Iterator[Mistake]:
+    """Yield what `cases`, those that decide something, seem to lack.
+
+    Only the author knows whether the document makes a call beyond a declaration invalid.
+    """
+    spec = spec_file.spec
+    negative = [case for case in cases if case.rejects is not None]
+    names = [Conditions(spec).names(case.call) for case in negative]
+    for i, argument in enumerate(spec.inputs):
+        given = [
+            case.call.inputs[argument.name]
+            for case in negative
+            if argument.name in case.call.inputs
+        ]
+        types = set(spec.type_sets[argument.type])
+        if not types.issuperset(TYPE_SETS["any"]) and all(each.type in types for each in given):
+            text = f"no negative case has '{argument.name}' of a type outside {argument.type}"
+            yield spec_file.mistake(("inputs", i, "type"), text)
+        for beyond in _never_beyond(names, argument.name, argument.rank, ranks=True):
+            text = f"no negative case has '{argument.name}' of a rank {beyond}"
+            yield spec_file.mistake(("inputs", i, "rank"), text)
+    yield from _unbroken_declarations(spec_file, names)
+    for i, count in enumerate(counts):
+        if count.kind == "behaviour" and 0 < count.positive < _FEW:
+            found = f"found {count.positive}, expected {_FEW} or more"
+            text = f"few valid cases show '{spec.rules[i].id}': {found}"
+            yield spec_file.mistake(("rules", i, "id"), text)
+    stated = any(output.values is not None for each in spec.examples for output in each.outputs)
+    if not stated and not spec.laws:
+        text = "no example states values of outputs, and no law speaks of them"
+        yield spec_file.mistake(
+            ("reference",), f"{text}: nothing can show that the reference computes wrong values"
+        )
+
+
+def _unbroken_declarations(
+    spec_file: SpecFile, names: Sequence[dict[str, Any]]
+) -> Iterator[Mistake]:
+    """Yield each range, and each required argument, that no negative case breaks."""
+    spec = spec_file.spec
+    for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, each in enumerate(arguments):
+            for beyond in _never_beyond(names, each.name, each.range, ranks=False):
+                text = f"no negative case has '{each.name}' {beyond}"
+                yield spec_file.mistake((part, i, "range"), text)
+            if each.required and all(each.name not in found["omitted"] for found in names):
+                text = f"no negative case omits the required '{each.name}'"
+                yield spec_file.mistake((part, i, "required"), text)
+
+
+def _never_beyond(
+    calls: Sequence[dict[str, Any]], name: str, ends: Ends | None, *, ranks: bool
+) -> Iterator[str]:
+    """Yield beyond which ends of a rank or range the calls never have an argument."""
+    if ends is None:
+        return
+    below = above = False
+    for names in calls:
+        value = names[name]
+        if value is None:
+            continue
+        # Where another argument is missing or of another form, an end may have no meaning.
+        with suppress(ExpressionError, Inapplicable, TypeError):
+            if isinstance(value, Tensor):
+                found: Sequence[Any] = (value.rank,) if ranks else value.values or ()
+            else:
+                found = (value,)
+            least, most = (integer(parse(end), names) for end in ends)
+            below = below or any(number < least for number in found)
+            above = above or any(number > most for number in found)
+    # There is nothing below rank 0.
+    if not below and not (ranks and ends[0] == "0"):
+        yield f"below {shown(ends[0])}"
+    if not above:
+        yield f"above {shown(ends[1])}"

@@ -1,0 +1,101 @@
+"""The strength of a suite: planted holes are named, and nothing counts that makes no difference."""
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from opcert.generator.panel import Strength, strength_of
+from opcert.generator.panel.fresh_calls import fresh_calls
+from opcert.generator.panel.strength import Panel
+from opcert.generator.suite.spec_check import CheckedSpec, check_specs
+from tests.command_line import opcert
+from tests.small_spec import spec
+
+WITHOUT_BELOW = ("      below: {count: -1}\n", "")
+
+
+@cache
+def checked(*changes: tuple[str, str]) -> CheckedSpec:
+    with TemporaryDirectory() as folder:
+        return check_specs([spec(Path(folder), *changes)])[0]
+
+
+@cache
+def strength(*changes: tuple[str, str]) -> Strength:
+    found = checked(*changes)
+    return strength_of(found.spec_file, found.operator)
+
+
+def missed(*changes: tuple[str, str]) -> set[str]:
+    return {each.name for each in strength(*changes).missed}
+
+
+def test_a_missing_negative_case_is_a_hole() -> None:
+    hole = {"count-at-least-zero", "count-without-sign"}
+    assert not hole & missed()
+    assert hole <= missed(WITHOUT_BELOW)
+
+
+def test_a_requirement_is_found_unchecked_by_its_negative_cases_alone() -> None:
+    found = checked()
+    panel = Panel(found.spec_file, found.operator)
+    unchecked = next(each for each in panel.members() if each.name == "count-range-unchecked")
+    assert panel.finds(unchecked)
+    panel._deciding = [case for case in panel._deciding if case.rule is None]
+    assert not panel.finds(unchecked)
+    assert panel.witness(unchecked) is not None
+
+
+def test_data_that_no_case_has_is_a_hole_with_a_call_that_shows_it() -> None:
+    (beyond,) = (each for each in strength().missed if each.name == "extents-beyond-255")
+    assert beyond.text == "results are wrong where data has an extent above 255"
+    assert beyond.witness.startswith("data=")
+
+
+def test_what_makes_no_difference_does_not_count() -> None:
+    found = checked()
+    panel = Panel(found.spec_file, found.operator)
+    # A count is no list, and the operator has one output.
+    idle = {"outputs-order", "outputs-first-repeated", "count-wrong-for-several"}
+    members = {each.name: each for each in panel.members()}
+    assert idle <= members.keys()
+    assert all(panel.witness(members[name]) is None for name in idle)
+    assert idle.isdisjoint(missed())
+    assert strength().applying < len(members)
+
+
+def test_what_is_not_missed_is_found() -> None:
+    assert strength().applying == strength().found + len(strength().missed)
+    assert strength().found > 50
+
+
+def test_fresh_calls_are_valid_or_break_one_requirement() -> None:
+    found = checked()
+    panel = Panel(found.spec_file, found.operator)
+    fresh = [*fresh_calls(panel._conditions, panel._reference, [*panel._valid.values()])]
+    broken = {getattr(each.result, "rule", None) for each in fresh}
+    assert broken == {None, "take-1/count-range"}
+    for each in fresh:
+        count, data = each.call.attributes["count"], each.call.inputs["data"]
+        assert isinstance(each.result, list) == (0 <= count <= len(data))
+
+
+def test_the_strength_is_the_same_each_time() -> None:
+    found = checked()
+    assert strength_of(found.spec_file, found.operator) == strength()
+
+
+def test_check_names_the_faults_that_no_case_finds(tmp_path: Path) -> None:
+    result = opcert("check", spec(tmp_path, WITHOUT_BELOW))
+    assert result.exit_code == 0, result.stderr
+    weak = strength(WITHOUT_BELOW)
+    lines = result.stdout.splitlines()
+    assert f"example/Take-1: generic faults found: {weak.found} of {weak.applying}" in lines
+    text = "count is raised to 0 where it is negative before it is checked (count-at-least-zero)"
+    assert f"  not found: {text}" in lines
+
+
+def test_check_leaves_the_panel_out_where_asked(tmp_path: Path) -> None:
+    result = opcert("check", "--no-strength", spec(tmp_path))
+    assert result.exit_code == 0
+    assert "generic faults" not in result.stdout
