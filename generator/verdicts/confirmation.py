@@ -161,8 +161,9 @@ class Confirmation:
             found.verdicts[verdict.case] = replace(verdict, detail=text)
             return
         others = len(reproduction.calls) - 1
-        shows = f"fails after {others} other calls" if others > 0 else "was not seen again"
-        found.verdicts[verdict.case] = _of_state(verdict, f"it {shows}")
+        calls = f"{others} other call{'s' * (others > 1)}"
+        text = f"it fails after {calls}" if others > 0 else "it was not seen again"
+        found.verdicts[verdict.case] = _of_state(verdict, text)
 
     def _reproduction(self, verdict: Verdict) -> Reproduction:
         operator, case = self._suite.cases[verdict.case]
