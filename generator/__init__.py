@@ -6,10 +6,11 @@ cases          spec -> cases -> vectors: calls drawn, changed, and proved by the
 backends       what is certified: the contract, the lookup, one file for each runtime
 suite          vectors -> suite: packs, indexes, pytest files, manifest; and back; coverage
 programs       calls -> a Python program that makes them
-pages          spec, suite -> HTML for each operator; a case told
 run            call x backend -> outcome: supported, rehearsed, compared
 isolation      the same in a process of its own: workers, drivers, configurations
 verdicts       vector, outcome -> verdict: scope, waivers, causes, confirmation
+panel          spec x suite -> how many generic wrong backends the suite finds
+pages          spec, suite -> HTML for each operator; a case explained
 exploration    spec x backend -> findings: fresh calls beyond the suite
 certificate    verdicts -> certificate: a whole run, or the rest of one; file, folder, signature
 report         certificate -> terminal, HTML, JUnit XML, side by side
