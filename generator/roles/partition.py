@@ -24,7 +24,7 @@ from opcert.generator.roles.samplers import Sampler
 
 # How many parts: up to and past a vector, and past what a runtime may have in a fixed array.
 COUNTS = {
-    **{"two": 2, "one": 1, "three": 3, "four": 4, "five": 5, "eight": 8, "nine": 9},
+    **{"two": 2, "one": 1, "three": 3, "four": 4, "six": 6, "eight": 8, "nine": 9},
     **{"past_16": 17, "past_32": 33},
 }
 MANY_COUNTS = {"past_64": 65, "past_256": 257, "two": 2}
