@@ -1,6 +1,6 @@
 """One spec's table of factors: rows of levels, and the call that a row draws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -36,17 +36,17 @@ class InputSpace:
         chosen = zip(self.factors.items(), row, strict=True)
         return {factor: levels[i].name for (factor, levels), i in chosen}
 
-    def rows(self, t: int) -> list[Row]:
-        """Cover every possible t-tuple of levels, and what the spec wants together.
+    def rows(self, t: int, discriminates: Callable[[Row], bool] = lambda _: True) -> list[Row]:
+        """Cover every possible t-tuple of levels, and the full combinations.
 
-        First where the output can tell. Then what only one masked condition admits, one condition
-        after the other, so that they do not hide each other; what is left comes last.
+        First with rows whose call discriminates. Then what only one masking condition admits, one
+        condition after the other, so that they do not hide each other; what is left comes last.
         """
         choices, telling = self.choices()
         wanted = self.full_combinations()
         position = self._factors.position
         together = [tuple(sorted(map(position.__getitem__, group))) for group in wanted]
-        rows = covering_array(telling, t, [], together)
+        rows = covering_array(telling, t, [], together, discriminates)
         masks = self._masks
         for admitted in masks:
             # Whatever else it admits, the rows that tell have already.

@@ -46,7 +46,6 @@ def table_mistakes(spec: Spec) -> Found:
                 yield (*here, level, KEY), f"the factor '{factor}' has the level '{level}' already"
     factors = [*roles, *table.factors]
     yield from _factor_names(spec)
-    yield from expression_mistakes(("cases", "tells"), table.tells, call_names(spec), FUNCTIONS)
     known["level"] = tuple(factors)
     for key in ("unless", "masked"):
         for i, text in enumerate(getattr(table, key)):
