@@ -49,9 +49,15 @@ def _exact(number: Any) -> Any:
     return number if -_FAR < number < _FAR else np.array(number, object)
 
 
+def _array_of(result: Any) -> Array:
+    """Return the result of an operation, which of arrays of rank 0 is no array."""
+    exact = object if type(result) is int else None
+    return result if isinstance(result, np.ndarray) else np.array(result, exact)
+
+
 def _by_element(operation: Callable[[Any, Any], Any]) -> Any:
     def method(self: "Numbers", other: object) -> "Numbers":
-        return Numbers(np.asarray(operation(self.array, _exact(other))))
+        return Numbers(operation(self.array, _exact(other)))
 
     return method
 
@@ -63,8 +69,11 @@ def _reflected(operation: Callable[[Any, Any], Any]) -> Any:
 class Numbers:
     """An integer or a truth value for each element of an output."""
 
-    def __init__(self, array: Array) -> None:
-        self._array = array
+    def __init__(self, numbers: Any) -> None:
+        self._array = _array_of(numbers)
+
+    def __repr__(self) -> str:
+        return "a number"
 
     @property
     def array(self) -> Array:
@@ -115,7 +124,8 @@ class Elements(Numbers):
             raise ValueError("elements of several inputs have no number to compute with")
         # Whatever stands at a place out of bounds is not chosen, or is told as a mistake.
         within = self.places >= 0
-        return np.where(within, self.tensor.numbers[(self.places - self.tensor.first) * within], 0)
+        stated = _array_of(self.tensor.numbers[(self.places - self.tensor.first) * within])
+        return np.where(within, stated, 0)
 
 
 @dataclass(frozen=True)
@@ -153,7 +163,7 @@ class Indexed(Tensor):
                 within = within & (number >= 0) & (number < extent)
             place = place * extent + number
         if within is not True:
-            place = np.where(within, place, OUTSIDE - self.first)
+            place = np.where(within, _array_of(place), OUTSIDE - self.first)
         return Elements(np.asarray(place + self.first, np.int64), self)
 
 
