@@ -182,15 +182,19 @@ def _compare(
     index = tuple(each[p] for each, p in zip(coordinates, position, strict=True))
     place = int(np.broadcast_to(places, bits.shape)[position])
     if place == OUTSIDE:
-        text = f"the formula gives an element out of bounds at {list(index)}"
-        raise ExpressionError(text)
-    found = f"the reference {_shown(output[index])}"
+        raise ExpressionError(f"the formula gives an element out of bounds at {list(index)}")
+    source = _source(place, tensors, inputs)
+    text = f"the formula gives {source}, the reference {_shown(output[index])}"
+    raise ExpressionError(f"at {list(index)} {text}")
+
+
+def _source(place: int, tensors: Mapping[str, Indexed], inputs: Mapping[str, Array]) -> str:
+    """Say which element of which input has a place."""
     if place == ZERO:
-        raise ExpressionError(f"at {list(index)} the formula gives 0, {found}")
+        return "0"
     tensor = next(each for each in tensors.values() if 0 <= place - each.first < each.size)
-    source = tuple(int(each) for each in np.unravel_index(place - tensor.first, tensor.shape))
-    element = f"{tensor.name}{list(source)} = {_shown(inputs[tensor.name][source])}"
-    raise ExpressionError(f"at {list(index)} the formula gives {element}, {found}")
+    index = tuple(int(each) for each in np.unravel_index(place - tensor.first, tensor.shape))
+    return f"{tensor.name}{list(index)} = {_shown(inputs[tensor.name][index])}"
 
 
 def _shown(element: Any) -> str:
