@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from opcert.generator.arrays.calls import BUILDERS, CHANGES
+from opcert.generator.roles.samplers import SAMPLERS
 from opcert.generator.run.support import support_of
 from opcert.generator.specification.expressions import FUNCTIONS
 from opcert.generator.specification.law_functions import ARRAYS
-from opcert.generator.specification.samplers import SAMPLERS
 from tests.faults.finding import core_suite
 
 ROOT = Path(__file__).parent.parent

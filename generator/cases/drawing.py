@@ -1,21 +1,26 @@
 """One spec's table of factors: rows of levels, and the call that a row draws."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from opcert.generator.arrays.calls import BUILDERS, Call, Tensor
 from opcert.generator.cases.choices import Choices, choices_of
 from opcert.generator.cases.cover import covering_array
-from opcert.generator.cases.factors import Factors
-from opcert.generator.cases.level_conditions import following, forbidding
+from opcert.generator.cases.factors import Factors, RowChoice
+from opcert.generator.cases.level_conditions import (
+    following,
+    following_of_role,
+    forbidding,
+    forbidding_of_role,
+)
 from opcert.generator.cases.tables import Constraint, Row
 from opcert.generator.errors import ExpressionError
+from opcert.generator.roles.factors import Scene
+from opcert.generator.roles.samplers import Chance, Sampler, bound
 from opcert.generator.specification.expressions import evaluate_in, parse, scope_of, shown
 from opcert.generator.specification.model import Spec
-from opcert.generator.specification.samplers import Sampler, bound
 
 
 class InputSpace:
@@ -38,7 +43,7 @@ class InputSpace:
         after the other, so that they do not hide each other; what is left comes last.
         """
         choices, telling = self.choices()
-        wanted = self._spec.cases.together
+        wanted = self.full_combinations()
         position = self._factors.position
         together = [tuple(sorted(map(position.__getitem__, group))) for group in wanted]
         rows = covering_array(telling, t, [], together)
@@ -50,16 +55,25 @@ class InputSpace:
             rows = covering_array(alone, t, rows, together)
         return covering_array(choices, t, rows, together)
 
+    def full_combinations(self) -> list[tuple[str, ...]]:
+        """Return the factors of which every combination is covered: those of roles and the spec."""
+        groups = [group for role in self._spec.roles for group in role.full_combinations()]
+        return [*groups, *self._spec.cases.together]
+
     def choices(self) -> tuple[Choices, Choices]:
         """Return every row that can be, and those of them whose output can tell.
 
         Raises:
             ExpressionError: too many factors hang together by conditions.
         """
-        table = self._spec.cases
+        table, factors, roles = self._spec.cases, self._factors, self._spec.roles
+        forbidden = (each for role in roles for each in role.constraints())
+        derived = (each for role in roles for each in role.derived())
         possible = [
-            *(forbidding(self._factors, text) for text in table.unless),
-            *(following(self._factors, *each) for each in table.follows.items()),
+            *(forbidding_of_role(factors, each) for each in forbidden),
+            *(following_of_role(factors, each) for each in derived),
+            *(forbidding(factors, text) for text in table.unless),
+            *(following(factors, *each) for each in table.follows.items()),
         ]
         try:
             choices = choices_of(self._factors.sizes, possible, ties=self._masks)
@@ -69,7 +83,11 @@ class InputSpace:
 
     @cached_property
     def _masks(self) -> list[Constraint]:
-        return [forbidding(self._factors, text) for text in self._spec.cases.masked]
+        masking = (each for role in self._spec.roles for each in role.masking())
+        return [
+            *(forbidding_of_role(self._factors, each) for each in masking),
+            *(forbidding(self._factors, text) for text in self._spec.cases.masked),
+        ]
 
     def are_masked(self, rows: Sequence[Row]) -> list[bool]:
         """Return of each row whether the output of its call cannot tell."""
@@ -80,38 +98,37 @@ class InputSpace:
         masked: list[bool] = (~telling).tolist()
         return masked
 
-    def call(self, row: Row, seed: str, sampler: Sampler | None = None) -> Call:
-        """Draw the call of `row`, each draw from a seed of its own, or all with `sampler`.
+    def call(self, row: Row, seed: str, chance: Chance | None = None) -> Call:
+        """Draw the call of `row`, each draw from a seed of its own, or all from `chance`.
 
         Raises:
             ExpressionError, Inapplicable: an expression fails on this row.
         """
         table = self._spec.cases
         chosen = dict(zip(self.factors, row, strict=True))
-        sampler = sampler or Sampler()
+        scene = Scene(RowChoice(self._factors, chosen), seed, chance)
+        built = {role.name: role.build(scene) for role in self._spec.roles}
         names = {
             **self._factors.fixed,
             **{factor: self._factors.value(factor, chosen) for factor in chosen},
+            **built,
             "level": self._factors.level_names(chosen),
         }
+        sampler = Sampler(chance)
         scope = scope_of(names, bound(sampler))
         for name, text in table.draw.items():
             sampler.reseed(f"{seed}|{name}")
             scope[name] = evaluate_in(scope, parse(text))
         scope = scope_of(scope, BUILDERS)
-        built = {
-            name: evaluate_in(scope, parse(text))
-            for name, text in {**table.inputs, **table.attributes}.items()
-        }
-        return self._call_of(built)
-
-    def _call_of(self, built: Mapping[str, Any]) -> Call:
-        def chosen(wanted: Mapping[str, str]) -> dict[str, Any]:
-            return {name: built[name] for name in wanted if built[name] is not None}
-
-        inputs = chosen(self._spec.cases.inputs)
-        for name, value in inputs.items():
-            if not isinstance(value, Tensor):
-                expected = "expected a tensor: filled(), tensor(), listed() or scalar()"
-                raise ExpressionError(f"{shown(value)}; {expected}", ("cases", "inputs", name))
-        return Call(inputs, chosen(self._spec.cases.attributes))
+        for name, text in {**table.inputs, **table.attributes}.items():
+            built[name] = evaluate_in(scope, parse(text))
+        for name in table.inputs:
+            if built[name] is not None and not isinstance(built[name], Tensor):
+                text = f"{shown(built[name])}; expected a tensor: filled(), tensor(), listed() or"
+                raise ExpressionError(f"{text} scalar()", ("cases", "inputs", name))
+        built = {name: value for name, value in built.items() if value is not None}
+        spec = self._spec
+        return Call(
+            {each.name: built[each.name] for each in spec.inputs if each.name in built},
+            {each.name: built[each.name] for each in spec.attributes if each.name in built},
+        )

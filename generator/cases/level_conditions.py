@@ -6,7 +6,7 @@ levels that it is about, and NumPy puts the literals together.
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -23,6 +23,7 @@ from opcert.generator.cases.tables import (
     distinct,
 )
 from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
+from opcert.generator.roles.factors import Derived, Forbidden, LevelOf
 from opcert.generator.specification.expressions import (
     Expression,
     Scope,
@@ -42,7 +43,7 @@ _MOST_CELLS = 1 << 20
 def forbidding(factors: Factors, text: str) -> Constraint:
     """Return the constraint that allows what the condition `text` does not forbid."""
     expression = parse(text)
-    asked = _Asked(factors, expression, lambda scope: holds_in(scope, expression))
+    asked = _asked(factors, expression, lambda scope: holds_in(scope, expression))
     return Constraint(
         asked.factors,
         lambda columns, reached: asked.answers(columns, reached) == 0,
@@ -63,11 +64,60 @@ def following(factors: Factors, factor: str, text: str) -> Constraint:
             raise ExpressionError(found, ("cases", "follows", factor))
         return levels.index(name)
 
-    asked = _Asked(factors, expression, level)
+    asked = _asked(factors, expression, level)
     return Constraint(
         (*asked.factors, position),
         lambda columns, reached: asked.answers(columns, reached) == columns[position],
     )
+
+
+def forbidding_of_role(factors: Factors, forbidden: Forbidden) -> Constraint:
+    """Return the constraint that allows what a role does not forbid."""
+    asked = _asked_of(factors, forbidden.factors, forbidden.when)
+    sizes = [factors.sizes[factor] for factor in asked.factors]
+    if prod(sizes) > _MOST_CELLS:
+        return Constraint(
+            asked.factors, lambda columns, reached: asked.answers(columns, reached) == 0
+        )
+    columns = dict(zip(asked.factors, np.ix_(*map(np.arange, sizes)), strict=True))
+    mask = Mask(asked.factors, asked.answers(columns, np.ones(sizes, bool)) == 0)
+    return Constraint(asked.factors, mask.over, (mask,))
+
+
+def following_of_role(factors: Factors, derived: Derived) -> Constraint:
+    """Return the constraint that allows of a factor the level alone that a role derives."""
+    names = [level.name for level in factors.levels[derived.factor]]
+    position = factors.position[derived.factor]
+    asked = _asked_of(factors, derived.factors, lambda *values: names.index(derived.level(*values)))
+    return Constraint(
+        (*asked.factors, position),
+        lambda columns, reached: asked.answers(columns, reached) == columns[position],
+    )
+
+
+def _asked_of(
+    factors: Factors, about: Sequence[str | LevelOf], ask: Callable[..., int]
+) -> "_Asked":
+    """Return what asks a function of values and of names of levels."""
+    named = [each for each in about if isinstance(each, str)]
+    levels = [each.factor for each in about if isinstance(each, LevelOf)]
+
+    def asked(scope: Scope) -> int:
+        level = scope.get("level")
+        return int(
+            ask(
+                *(
+                    getattr(level, each.factor) if isinstance(each, LevelOf) else scope[each]
+                    for each in about
+                )
+            )
+        )
+
+    return _Asked(factors, named, levels, asked)
+
+
+def _asked(factors: Factors, expression: Expression, ask: Callable[[Scope], int]) -> "_Asked":
+    return _Asked(factors, expression.names, level_uses(expression), ask)
 
 
 def _parts(factors: Factors, expression: Expression) -> tuple[Mask, ...]:
@@ -82,7 +132,7 @@ def _parts(factors: Factors, expression: Expression) -> tuple[Mask, ...]:
     masks = []
     for term in terms:
         literals = [part_of(expression, literal) for literal in term]
-        asked = [_Asked(factors, literal, _holds(literal)) for literal in literals]
+        asked = [_asked(factors, literal, _holds(literal)) for literal in literals]
         about = sorted({factor for each in asked for factor in each.factors})
         sizes = [factors.sizes[factor] for factor in about]
         if prod(sizes) > _MOST_CELLS:
@@ -129,16 +179,23 @@ def _terms(tree: ast.expr) -> list[list[ast.expr]]:
 
 
 class _Asked:
-    """An expression over levels, evaluated once for each of the values that choices come to."""
+    """A function of levels, asked once for each of the values that choices come to.
+
+    It is asked for the values of the factors among `named`, and for the names of `levels`.
+    """
 
     def __init__(
-        self, factors: Factors, expression: Expression, ask: Callable[[Scope], int]
+        self,
+        factors: Factors,
+        named: Iterable[str],
+        levels: Iterable[str],
+        ask: Callable[[Scope], int],
     ) -> None:
         self._table = factors
         self._ask = ask
-        self._levels = factors.ordered(level_uses(expression))
-        self._named = factors.ordered(expression.names & factors.levels.keys())
-        about = {*factors.behind(expression), *self._levels}
+        self._levels = factors.ordered(levels)
+        self._named = factors.ordered(set(named) & factors.levels.keys())
+        about = {*factors.behind(self._named), *self._levels}
         self.factors = tuple(factors.position[each] for each in factors.ordered(about))
 
     def answers(self, columns: Columns, reached: Flags) -> Integers:

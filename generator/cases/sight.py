@@ -5,8 +5,10 @@ from typing import Any
 
 from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.factors import Level, levels_of
+from opcert.generator.cases.factors import Level, factors_of, role_factors
 from opcert.generator.errors import ExpressionError, Inapplicable
+from opcert.generator.roles.data import Data
+from opcert.generator.roles.factors import Focus, Observed
 from opcert.generator.specification.expressions import (
     FUNCTIONS,
     evaluate,
@@ -16,7 +18,6 @@ from opcert.generator.specification.expressions import (
     scope_of,
 )
 from opcert.generator.specification.model import Spec
-from opcert.generator.specification.yaml_source import SpecPath
 
 
 class Sights:
@@ -25,20 +26,13 @@ class Sights:
     def __init__(self, spec: Spec, profile: str = "core") -> None:
         self.spec = spec
         self.conditions = Conditions(spec)
-        self.fixed = spec.fixed_names
         self.levels = {
-            factor: {level.name: level for level in levels_of(levels, self.fixed)}
-            for factor, levels in spec.cases.levels(profile).items()
+            factor: {level.name: level for level in levels}
+            for factor, levels in factors_of(spec, profile).items()
         }
-        # By the text of a level's value, the factors that it builds on.
-        self.needs = {
-            level.value.text: tuple(level.value.names & self.levels.keys())
-            for levels in self.levels.values()
-            for level in levels.values()
-        }
-        self._values: dict[str, Any] = {}
         # The factors whose levels can be told from a call.
-        self.factors = [factor for factor in self.levels if factor in spec.cases.seen]
+        of_roles = {factor.name for factor in role_factors(spec, profile)}
+        self.factors = [each for each in self.levels if each in of_roles or each in spec.cases.seen]
 
     def of(self, call: Call) -> Iterator["Sight"]:
         """Yield the sight of `call` from each of the places that the spec names.
@@ -47,15 +41,36 @@ class Sights:
             ExpressionError: the places cannot be told.
         """
         names = self.conditions.names(call)
-        places: list[dict[str, Any]] = [{}]
-        for name, text in self.spec.cases.seen_at.items():
-            place: SpecPath = ("cases", "seen_at", name)
-            try:
-                places = [{name: each} for each in evaluate(parse(text), names, FUNCTIONS)]
-            except (ExpressionError, Inapplicable, TypeError) as error:
-                raise ExpressionError(str(error), place) from None
-        for each in places:
-            yield Sight(self, {**names, **each})
+        for focus in self._focuses(call):
+            for text_name, text in self.spec.cases.seen_at.items() or [("", "[0]")]:
+                try:
+                    places = list(evaluate(parse(text), names, FUNCTIONS))
+                except (ExpressionError, Inapplicable, TypeError) as error:
+                    raise ExpressionError(str(error), ("cases", "seen_at", text_name)) from None
+                for place in places:
+                    known = {**names, text_name: place} if text_name else names
+                    yield Sight(self, known, self._observed(call, focus))
+
+    def _focuses(self, call: Call) -> list[Focus]:
+        """Return the places that roles look at: each of one with each of another."""
+        focuses: list[Focus] = [{}]
+        for role in self.spec.roles:
+            own = role.focuses(call)
+            if own:
+                focuses = [{**focus, **other} for focus in focuses for other in own]
+        data = next((role for role in self.spec.roles if isinstance(role, Data)), None)
+        if data is not None and "axis" not in focuses[0]:
+            focuses = [{**focus, **axis} for focus in focuses for axis in data.axes(call)]
+        return focuses
+
+    def _observed(self, call: Call, focus: Focus) -> Observed:
+        values: dict[str, Any] = {}
+        levels: dict[str, frozenset[str]] = {}
+        for role in self.spec.roles:
+            observed = role.observe(call, focus)
+            values.update(observed.values)
+            levels.update(observed.levels)
+        return Observed(values, levels)
 
     def unseen(self, call: Call, levels: Mapping[str, str]) -> list[str]:
         """Return which of `levels`, by factor, the best sight of `call` does not show.
@@ -72,27 +87,15 @@ class Sights:
                 best = missing
         return best
 
-    def value(self, level: Level, known: Mapping[str, Any]) -> Any:
-        """Return the value of `level`, given the values of the factors that it builds on.
-
-        Raises:
-            ExpressionError, Inapplicable: it has none.
-        """
-        if known:
-            return evaluate(level.value, {**self.fixed, **known}, FUNCTIONS)
-        text = level.value.text
-        if text not in self._values:
-            self._values[text] = evaluate(level.value, self.fixed, FUNCTIONS)
-        return self._values[text]
-
 
 class Sight:
     """What shows of each factor from one place of a call."""
 
-    def __init__(self, sights: Sights, names: Mapping[str, Any]) -> None:
+    def __init__(self, sights: Sights, names: Mapping[str, Any], observed: Observed) -> None:
         self._sights = sights
         self._scope = scope_of(names)
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, Any] = dict(observed.values)
+        self._levels = observed.levels
         for name, seen in sights.spec.cases.seen.items():
             if isinstance(seen, str):
                 value = self._evaluated(name, seen)
@@ -120,7 +123,9 @@ class Sight:
         Raises:
             ExpressionError: it cannot be told.
         """
-        seen = self._sights.spec.cases.seen[factor]
+        if factor in self._levels:
+            return level in self._levels[factor]
+        seen = self._sights.spec.cases.seen.get(factor, "")
         if isinstance(seen, str):
             found = self._values[factor]
             wanted = self._wanted(self._sights.levels[factor][level])
@@ -135,8 +140,7 @@ class Sight:
     def _wanted(self, level: Level) -> Any:
         """Return the value of `level`, given what shows of the factors that it builds on."""
         try:
-            needed = self._sights.needs[level.value.text]
-            return self._sights.value(level, {factor: self._value(factor) for factor in needed})
+            return level.value({factor: self._value(factor) for factor in level.needs})
         except (ExpressionError, Inapplicable):
             return None
 

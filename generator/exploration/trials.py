@@ -23,11 +23,11 @@ from opcert.generator.cases.laws import Laws, References
 from opcert.generator.cases.rows import Below, PossibleRows
 from opcert.generator.cases.vectors import specials_added
 from opcert.generator.errors import ExpressionError, Inapplicable, OpcertError, SpecError
+from opcert.generator.roles.samplers import Chance
 from opcert.generator.run.stage import Step
 from opcert.generator.run.support import Support
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.references import golden
-from opcert.generator.specification.samplers import Chance, Sampler
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
 _PATTERNS = 1 << 16
@@ -123,7 +123,7 @@ class Trials:
         row, pattern = self._rows.read(below), below(_PATTERNS)
         way, law = below(len(self.ways) + 1), below(len(self.spec.laws) + 1)
         try:
-            call = self._space.call(row, "", Sampler(chance))
+            call = self._space.call(row, "", chance)
         except Inapplicable:
             return None
         except ExpressionError as error:

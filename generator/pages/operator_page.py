@@ -2,12 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.generator.cases.factors import levels_of
+from opcert.generator.cases.factors import Level, factors_of
 from opcert.generator.errors import OpcertError
 from opcert.generator.panel import Strength
 from opcert.generator.specification.files import SpecFile
@@ -16,7 +16,6 @@ from opcert.generator.specification.model import (
     DocumentedTensor,
     Erratum,
     Example,
-    Levels,
     Rule,
     Spec,
 )
@@ -161,7 +160,7 @@ def operator_page(
         cases=None if operator is None else _numbers(operator),
         rules=tuple(_rule(spec, rule, cases, ids) for rule in spec.rules),
         ambiguities=_ambiguities(spec, operator, ids),
-        factors=tuple(_factor(spec, name) for name in spec.cases.factors),
+        factors=_factors(spec),
         examples=tuple(_example(spec, each) for each in spec.examples),
         strength=strength,
     )
@@ -223,27 +222,30 @@ def _ambiguities(
     )
 
 
-def _factor(spec: Spec, name: str) -> FactorEntry:
-    levels = {each: spec.cases.levels(each)[name] for each in ("core", *spec.cases.profiles)}
-    seen = spec.cases.seen.get(name)
-    shows: Mapping[str, str] = {"": seen} if isinstance(seen, str) else seen or {}
-    return FactorEntry(
-        factor_id(spec.slug, name),
-        name,
-        {
-            profile: _levels(spec, each)
-            for profile, each in levels.items()
-            if profile == "core" or each != levels["core"]
-        },
-        shows,
-    )
+def _factors(spec: Spec) -> tuple[FactorEntry, ...]:
+    """Return each factor with its levels in core, and in a profile where they differ."""
+    core, full, stress = (factors_of(spec, profile) for profile in ("core", "full", "stress"))
+    entries = []
+    for name, levels in core.items():
+        shown = {"core": _levels(spec, name, levels)}
+        for profile, others in (("full", full), ("stress", stress)):
+            if [level.name for level in others[name]] != [level.name for level in levels]:
+                shown[profile] = _levels(spec, name, others[name])
+        seen = spec.cases.seen.get(name)
+        shows = {"": seen} if isinstance(seen, str) else seen or {}
+        entries.append(FactorEntry(factor_id(spec.slug, name), name, shown, shows))
+    return tuple(entries)
 
 
-def _levels(spec: Spec, levels: Levels) -> dict[str, str]:
-    if not isinstance(levels, str):
-        return levels
-    fixed = spec.fixed_names
-    return {level.name: "" for level in levels_of(levels, fixed)}
+def _levels(spec: Spec, factor: str, levels: Sequence[Level]) -> dict[str, str]:
+    """Return the expression of each level that the spec writes out, by name."""
+    table = spec.cases
+    written: dict[str, str] = {}
+    for source in (table.factors, *table.profiles.values()):
+        named = source.get(factor)
+        written |= named if isinstance(named, dict) else {}
+    written |= table.additional.get(factor, {})
+    return {level.name: written.get(level.name, "") for level in levels}
 
 
 def _example(spec: Spec, example: Example) -> ExampleEntry:

@@ -18,7 +18,8 @@ from opcert.generator.panel.member import (
     changing_checked,
     rejecting,
 )
-from opcert.generator.specification.model import Attribute
+from opcert.generator.roles.argument import Attribute
+from opcert.generator.roles.role import Role
 from opcert.reference import RuleBroken, unchecked
 
 
@@ -130,7 +131,7 @@ def argument_members(signature: Signature) -> Iterator[Member]:
             )
 
 
-def _other_defaults(attribute: Attribute) -> list[Any]:
+def _other_defaults(attribute: Attribute | Role) -> list[Any]:
     if attribute.one_of:
         return [word for word in attribute.one_of if word != attribute.default]
     if attribute.type == "int" and isinstance(attribute.default, int):

@@ -25,7 +25,6 @@ from opcert.generator.specification.expressions import (
     parse,
     part_of,
     shown,
-    wrap,
 )
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -224,7 +223,7 @@ _CHOOSE, _BOTH, _EITHER, _NEGATED = "choose", "both", "either", "negated"
 FORMULA_FUNCTIONS: Functions = {
     **FUNCTIONS,
     **{_CHOOSE: _choose, _BOTH: _both, _EITHER: _either, _NEGATED: _negated},
-    **{wrap.__name__: _wrap, "min": _extreme(min, np.minimum), "max": _extreme(max, np.maximum)},
+    **{"wrap": _wrap, "min": _extreme(min, np.minimum), "max": _extreme(max, np.maximum)},
 }
 
 

@@ -16,6 +16,11 @@ from opcert.generator.specification.model import Spec
 from opcert.generator.specification.model_mistakes import model_mistakes
 from opcert.generator.specification.names import name_mistakes
 from opcert.generator.specification.references import Reference, reference_of, spec_paths
+from opcert.generator.specification.role_rules import (
+    role_mistakes,
+    rule_mistakes,
+    with_roles,
+)
 from opcert.generator.specification.yaml_source import Source, SpecPath
 
 
@@ -55,7 +60,10 @@ def read_spec(path: Path) -> SpecFile:
         spec = Spec.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
         raise SpecError(source.mistakes + model_mistakes(source, error, Spec)) from None
-    found = [*name_mistakes(spec), *example_mistakes(spec)]
+    found = [*role_mistakes(spec)]
+    if not found:
+        spec = with_roles(spec)
+        found = [*rule_mistakes(spec), *name_mistakes(spec), *example_mistakes(spec)]
     mistakes = [source.mistake(where, text) for where, text in found]
     try:
         reference = reference_of(source, spec.reference)

@@ -1,35 +1,50 @@
 """The model of a spec: what a YAML file in specs/ may say about an operator."""
 
+import json
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
 
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, TYPE_SETS
+from opcert.generator.roles import ROLES, role_classes
+from opcert.generator.roles.argument import (
+    Argument,
+    Attribute,
+    ExpressionText,
+    Input,
+    Name,
+    Part,
+)
+from opcert.generator.roles.role import Role
 from opcert.generator.specification.expressions import CONSTANTS
 
-
-def _as_text(value: Any) -> Any:
-    return str(value) if isinstance(value, int) else value
-
-
-ExpressionText = Annotated[
-    str,
-    BeforeValidator(_as_text, json_schema_input_type=str | int | bool),
-    Field(description="An expression in Python's syntax."),
-]
-Ends = tuple[ExpressionText, ExpressionText]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Levels = ExpressionText | dict[LevelName, ExpressionText]
 OtherProfile = Literal["full", "stress"]
 Seen = ExpressionText | dict[LevelName, ExpressionText]
 
 
-class Part(BaseModel):
-    """A part of a spec: immutable, with no keys but its own."""
+def _with_role(plain: type[Part]) -> BeforeValidator:
+    """Return what reads an argument: one of a role's class where it names a role."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    def read(value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, dict):
+            return value
+        kind = plain
+        if "role" in value:
+            known = {**role_classes(), **(info.context or {}).get("roles", {})}
+            if value["role"] not in known:
+                raise ValueError(f"a role: {', '.join(known)}")
+            kind = known[value["role"]]
+        return kind.model_validate_json(json.dumps(value))
+
+    form: Any = Union[(plain, *ROLES.values())]
+    return BeforeValidator(read, json_schema_input_type=form)
+
+
+InputPart = Annotated[Input | Role, _with_role(Input)]
+AttributePart = Annotated[Attribute | Role, _with_role(Attribute)]
 
 
 class Document(Part):
@@ -41,30 +56,6 @@ class Document(Part):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="The SHA-256 of the text that the spec was written from."
     )
-
-
-class Argument(Part):
-    """What inputs and attributes have in common. `range` is [least, most]; both ends are tested."""
-
-    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-    type: str
-    required: bool
-    text: str
-    range: Ends | None = None
-
-
-class Input(Argument):
-    """One input tensor of a type symbol from `types`; `rank` is [least, most] as well."""
-
-    rank: Ends
-
-
-class Attribute(Argument):
-    """One attribute: a plain value beside the inputs."""
-
-    type: Literal["int", "string", "list"]
-    default: JsonValue = None
-    one_of: tuple[str, ...] | None = None
 
 
 class Output(Part):
@@ -90,9 +81,14 @@ class Rule(Part):
     """One normative statement: a requirement (`holds`) or a behaviour (`when`)."""
 
     id: Name
-    kind: Literal["requirement", "behaviour"]
+    kind: Literal["requirement", "behaviour"] = "behaviour"
+    derived: str | None = Field(
+        None,
+        alias="from",
+        description="What a role requires, such as axis.range; text and condition follow from it.",
+    )
     clause: str = Field(description="Where in the document it stands.")
-    text: str
+    text: str = ""
     when: ExpressionText = Field("True", description="The calls that the rule speaks of.")
     holds: ExpressionText | None = Field(
         None, description="Over inputs and attributes; a behaviour's also over `outputs`."
@@ -206,28 +202,34 @@ class FactorTable(Part):
     """The input space of the valid calls, and how one is built from a choice of levels."""
 
     factors: dict[str, Levels] = Field(
-        description="Each factor's levels by name, or an expression that lists them."
+        default_factory=dict,
+        description="Each factor's levels by name, or an expression that lists them.",
+    )
+    additional: dict[str, dict[LevelName, ExpressionText]] = Field(
+        default_factory=dict, description="More levels of factors that roles have."
     )
     profiles: dict[OtherProfile, dict[str, Levels]] = Field(
         default_factory=dict, description="Other levels of some factors in another profile."
     )
     together: tuple[tuple[str, ...], ...] = Field(
-        (), description="Factors of which every combination is covered, however many they are."
+        default=(),
+        description="Factors of which every combination is covered, however many they are.",
     )
     follows: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Factors whose level, by name, the others decide."
     )
-    unless: tuple[ExpressionText, ...] = Field((), description="Choices that cannot be.")
+    unless: tuple[ExpressionText, ...] = Field(default=(), description="Choices that cannot be.")
     masked: tuple[ExpressionText, ...] = Field(
-        (), description="Choices whose output hides the other factors."
+        default=(), description="Choices whose output hides the other factors."
     )
     tells: ExpressionText = Field(
-        "True", description="Whether the output of a call tells; one that is not masked should."
+        default="True",
+        description="Whether the output of a call tells; one that is not masked should.",
     )
     draw: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Ordered draws, each over what precedes it."
     )
-    inputs: dict[str, ExpressionText]
+    inputs: dict[str, ExpressionText] = Field(default_factory=dict)
     attributes: dict[str, ExpressionText] = Field(default_factory=dict)
     seen_at: dict[str, ExpressionText] = Field(
         default_factory=dict,
@@ -264,8 +266,8 @@ class Spec(Part):
     )
     types: dict[str, Literal["any", "integer"] | tuple[str, ...]]
     constants: dict[str, dict[str, str]] = Field(default_factory=dict)
-    inputs: tuple[Input, ...] = Field(min_length=1)
-    attributes: tuple[Attribute, ...] = ()
+    inputs: tuple[InputPart, ...] = Field(min_length=1)
+    attributes: tuple[AttributePart, ...] = ()
     outputs: tuple[Output, ...] = Field(min_length=1)
     rules: tuple[Rule, ...] = Field(min_length=1)
     ambiguities: tuple[Ambiguity, ...] = ()
@@ -273,7 +275,7 @@ class Spec(Part):
     laws: tuple[Law, ...] = ()
     feature_levels: tuple[FeatureLevel, ...] = ()
     examples: tuple[Example, ...] = ()
-    cases: FactorTable
+    cases: FactorTable = Field(default_factory=FactorTable)
 
     @cached_property
     def family(self) -> str:
@@ -299,7 +301,12 @@ class Spec(Part):
         return (*self.inputs, *self.attributes)
 
     @cached_property
-    def leading(self) -> Input:
+    def roles(self) -> tuple[Role, ...]:
+        """The arguments that have a role."""
+        return tuple(each for each in self.arguments if isinstance(each, Role))
+
+    @cached_property
+    def leading(self) -> Input | Role:
         """The first required input, after whose type and rank a case is counted."""
         return next(each for each in self.inputs if each.required)
 
@@ -318,6 +325,11 @@ class Spec(Part):
     def behaviours(self) -> dict[str, Rule]:
         """The behaviours by id."""
         return {rule.id: rule for rule in self.rules if rule.kind == "behaviour"}
+
+    def with_parts(self, **parts: Any) -> "Spec":
+        """Return the spec with some of its parts replaced."""
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return self.model_construct(self.model_fields_set, **{**kept, **parts})
 
     def full_id(self, name: str) -> str:
         """Return the id under which the world knows a rule, an ambiguity or a case."""

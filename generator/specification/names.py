@@ -8,13 +8,15 @@ from pydantic import JsonValue
 from opcert.generator.arrays.calls import BUILDERS, CHANGES
 from opcert.generator.arrays.element_types import ELEMENT_TYPES
 from opcert.generator.errors import did_you_mean
+from opcert.generator.roles.argument import Attribute
+from opcert.generator.roles.role import Role
 from opcert.generator.specification.expressions import (
     CONSTANTS,
     FUNCTIONS,
     shown,
 )
 from opcert.generator.specification.law_names import law_mistakes
-from opcert.generator.specification.model import Attribute, Output, Rule, Spec
+from opcert.generator.specification.model import Output, Rule, Spec
 from opcert.generator.specification.naming import (
     Found,
     Known,
@@ -134,7 +136,7 @@ def _formula(path: SpecPath, output: Output, numbered: Known) -> Found:
     yield from expression_mistakes((*path, "element"), output.element, known, FUNCTIONS)
 
 
-def attribute_mistakes(path: SpecPath, attribute: Attribute, value: JsonValue) -> Found:
+def attribute_mistakes(path: SpecPath, attribute: Attribute | Role, value: JsonValue) -> Found:
     """Yield a mistake where `value` is none of the attribute."""
     wanted = _ATTRIBUTE_TYPES[attribute.type]
     if not isinstance(value, wanted) or isinstance(value, bool):

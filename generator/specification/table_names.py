@@ -1,17 +1,18 @@
 """What the table of factors names: levels, draws, inputs, and how factors show in a call."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opcert.generator.arrays.calls import BUILDERS
 from opcert.generator.errors import ExpressionError, Inapplicable
+from opcert.generator.roles.samplers import SAMPLERS
 from opcert.generator.specification.expressions import (
     FUNCTIONS,
     evaluate,
     parse,
     shown,
 )
-from opcert.generator.specification.model import FactorTable, Levels, Spec
+from opcert.generator.specification.model import Levels, Spec
 from opcert.generator.specification.naming import (
     Found,
     Known,
@@ -19,7 +20,6 @@ from opcert.generator.specification.naming import (
     expression_mistakes,
     unknown_name,
 )
-from opcert.generator.specification.samplers import SAMPLERS
 from opcert.generator.specification.yaml_source import KEY, SpecPath
 
 
@@ -27,38 +27,59 @@ def table_mistakes(spec: Spec) -> Found:
     """Yield what is wrong with the names in the table of factors."""
     table = spec.cases
     fixed = spec.fixed_names
-    known: dict[str, tuple[str, ...]] = dict.fromkeys(fixed, ())
+    roles = role_levels(spec)
+    known: dict[str, tuple[str, ...]] = dict.fromkeys((*fixed, *roles), ())
     for factor, levels in table.factors.items():
         yield from _levels(("cases", "factors", factor), levels, known, fixed)
         for profile, others in table.profiles.items():
             if factor in others:
-                here = ("cases", "profiles", profile, factor)
-                yield from _levels(here, others[factor], known, fixed)
+                yield from _levels(
+                    ("cases", "profiles", profile, factor), others[factor], known, fixed
+                )
         known[factor] = ()
+    for factor, more in table.additional.items():
+        here: SpecPath = ("cases", "additional", factor)
+        yield from unknown_name((*here, KEY), "factor of a role", factor, [*roles])
+        yield from _levels(here, more, known, fixed)
+        for level in more:
+            if level in roles.get(factor, ()):
+                yield (*here, level, KEY), f"the factor '{factor}' has the level '{level}' already"
+    factors = [*roles, *table.factors]
     yield from _factor_names(spec)
     yield from expression_mistakes(("cases", "tells"), table.tells, call_names(spec), FUNCTIONS)
-    known["level"] = tuple(table.factors)
+    known["level"] = tuple(factors)
     for key in ("unless", "masked"):
         for i, text in enumerate(getattr(table, key)):
-            yield from _over_factors(("cases", key, i), text, known, table)
+            yield from _over_factors(("cases", key, i), text, known, factors)
     for factor, text in table.follows.items():
         beside = {name: dots for name, dots in known.items() if name != factor}
-        beside["level"] = tuple(each for each in table.factors if each != factor)
-        yield from _over_factors(("cases", "follows", factor), text, beside, table)
+        beside["level"] = tuple(each for each in factors if each != factor)
+        yield from _over_factors(("cases", "follows", factor), text, beside, factors)
     yield from _draws(spec, known)
     yield from _seen(spec)
 
 
-def _over_factors(path: SpecPath, text: str, known: Known, table: FactorTable) -> Found:
+def role_levels(spec: Spec) -> dict[str, list[str]]:
+    """Return the levels of each factor that roles have, of all profiles, by name."""
+    found: dict[str, dict[str, None]] = {}
+    for profile in ("core", "full", "stress"):
+        for role in spec.roles:
+            for factor in role.factors(profile):
+                found.setdefault(factor.name, {}).update(dict.fromkeys(factor.levels))
+    return {factor: [*levels] for factor, levels in found.items()}
+
+
+def _over_factors(path: SpecPath, text: str, known: Known, factors: Sequence[str]) -> Found:
     mistakes = list(expression_mistakes(path, text, known, FUNCTIONS))
     yield from mistakes
-    if not mistakes and parse(text).names.isdisjoint((*table.factors, "level")):
+    if not mistakes and parse(text).names.isdisjoint((*factors, "level")):
         yield path, f"{shown(text)} names no factor; expected one in it"
 
 
 def _factor_names(spec: Spec) -> Found:
     """Yield what names a factor or one of its levels and is none."""
-    table, known = spec.cases, list(spec.cases.factors)
+    table, roles = spec.cases, role_levels(spec)
+    known = [*roles, *table.factors]
     for factor in table.follows:
         yield from unknown_name(("cases", "follows", factor, KEY), "factor", factor, known)
     for factor, words in table.words.items():
@@ -79,9 +100,9 @@ def _factor_names(spec: Spec) -> Found:
 
 def _all_levels(spec: Spec, factor: str) -> list[str]:
     """Return a factor's levels in all profiles by name; none where they cannot be listed."""
-    names: dict[str, None] = {}
+    names: dict[str, None] = dict.fromkeys(role_levels(spec).get(factor, ()))
     for profile in ("core", *spec.cases.profiles):
-        levels = spec.cases.levels(profile)[factor]
+        levels = spec.cases.levels(profile).get(factor, {})
         try:
             listed = (
                 evaluate(parse(levels), spec.fixed_names, FUNCTIONS)
@@ -150,7 +171,7 @@ def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found
 
 
 def _draws(spec: Spec, factors: Known) -> Found:
-    table, drawn = spec.cases, dict(factors)
+    table, drawn = spec.cases, {**factors, **{role.name: () for role in spec.roles}}
     for name, text in table.draw.items():
         here = ("cases", "draw", name)
         yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
@@ -163,5 +184,5 @@ def _draws(spec: Spec, factors: Known) -> Found:
             yield from unknown_name((*here, KEY), part.removesuffix("s"), name, known)
             yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **BUILDERS})
         for each in described:
-            if each.name not in given:
+            if each.name not in given and each not in spec.roles:
                 yield ("cases", part), f"'{each.name}' is not drawn; expected an expression for it"

@@ -78,7 +78,8 @@ class _Count:
         self.calls = valid_calls(operator)
         self.valid = [operator.cases[case] for case in self.calls]
         self.sights = Sights(spec, profile)
-        self.choices, self.telling = InputSpace(spec, profile).choices()
+        self.space = InputSpace(spec, profile)
+        self.choices, self.telling = self.space.choices()
         self.levels: list[Level] = [
             (factor, level) for factor, levels in self.sights.levels.items() for level in levels
         ]
@@ -176,7 +177,7 @@ class _Count:
 
     def together(self) -> Covered:
         """Count the combinations that the spec wants of some factors."""
-        return self.counted("wanted together", self.spec.cases.together)
+        return self.counted("wanted together", self.space.full_combinations())
 
     def counted(self, dimension: str, groups: Sequence[Sequence[str]]) -> Covered:
         present, missing = 0, list[str]()

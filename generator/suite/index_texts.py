@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from opcert.generator.cases.factors import levels_of
+from opcert.generator.cases.factors import factors_of, role_factors
 from opcert.generator.specification.model import Spec
 from opcert.generator.suite.format import AmbiguityText, DocumentText, ErratumText, RuleText
 
@@ -62,15 +62,16 @@ def errata_of(spec: Spec, name: str) -> tuple[str, ...]:
 
 def level_words(spec: Spec, profile: str) -> dict[str, dict[str, str]]:
     """Return what a sentence calls each level of each factor in a profile."""
+    written = {factor.name: factor.words for factor in role_factors(spec, profile)}
+    written.update(spec.cases.words)
     return {
-        factor: {level.name: _words(spec, factor, level.name) for level in found}
-        for factor, levels in spec.cases.levels(profile).items()
-        for found in [levels_of(levels, spec.fixed_names)]
+        factor: {level.name: _words(written, factor, level.name) for level in levels}
+        for factor, levels in factors_of(spec, profile).items()
     }
 
 
-def _words(spec: Spec, factor: str, level: str) -> str:
-    words: str | Mapping[str, str] = spec.cases.words.get(factor, {})
+def _words(written: Mapping[str, str | Mapping[str, str]], factor: str, level: str) -> str:
+    words = written.get(factor) or {}
     readable = level.replace("_", " ")
     if isinstance(words, str):
         return words.replace("{}", readable)

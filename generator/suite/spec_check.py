@@ -18,9 +18,9 @@ from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.laws import prove_laws
 from opcert.generator.cases.vectors import Vector, vectors_of
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.generator.roles.argument import Ends
 from opcert.generator.specification.expressions import integer, parse, shown
 from opcert.generator.specification.files import SpecFile, read_specs
-from opcert.generator.specification.model import Ends
 from opcert.generator.specification.references import references_in
 from opcert.generator.specification.yaml_source import SpecPath
 from opcert.generator.suite.emit import operator_files

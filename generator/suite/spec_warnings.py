@@ -10,9 +10,9 @@ from opcert.generator.arrays.element_types import TYPE_SETS
 from opcert.generator.cases.case import Case
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake
+from opcert.generator.roles.argument import Ends
 from opcert.generator.specification.expressions import integer, parse, shown
 from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.model import Ends
 
 # How few valid calls that show a behaviour are few.
 _FEW = 3

@@ -62,7 +62,7 @@ def test_a_rejection_is_of_one_rule_and_followed_by_the_valid_call() -> None:
 def test_the_least_draws_give_the_simplest_call_with_numbered_data() -> None:
     trial = trials_of("openvino/VariadicSplit-1").drawn(lambda _: 0, lambda: 0.0)
     assert trial is not None
-    assert str(trial) == "data=boolean[5], axis=i8[] [0], split_lengths=i8[2] [1, 4]"
+    assert str(trial) == "data=boolean[6], axis=i8[] [0], split_lengths=i8[2] [1, 5]"
     assert trial.steps[0].inputs["data"].tolist() == [True, False, True, False, True]
 
 

@@ -8,26 +8,28 @@ from types import SimpleNamespace
 import pytest
 
 from opcert.generator.arrays.calls import Tensor
+from opcert.generator.arrays.indexing import (
+    HUGE,
+    LONG,
+    WIDE,
+    broadcasts,
+    insert,
+    kinds,
+    python_slice,
+    replace,
+    wrap,
+)
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import (
     FUNCTIONS,
-    HUGE,
-    LONG,
     TENSOR_ATTRIBUTES,
-    WIDE,
-    broadcasts,
     condition,
     evaluate,
     evaluate_in,
-    insert,
     integer,
-    kinds,
     parse,
     part_of,
-    python_slice,
-    replace,
     scope_of,
-    wrap,
 )
 
 DATA = Tensor("i8", (2, 3), (0, 1, 2, 3, 4, 5))

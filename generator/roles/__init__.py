@@ -1,0 +1,21 @@
+"""Roles: what an argument is to the others. One module for each."""
+
+from importlib.metadata import entry_points
+
+from opcert.generator.roles.axis import Axis
+from opcert.generator.roles.data import Data
+from opcert.generator.roles.partition import Partition
+from opcert.generator.roles.role import Role
+
+ROLES: dict[str, type[Role]] = {
+    "data": Data,
+    "axis": Axis,
+    "partition": Partition,
+}
+ENTRY_POINTS = "opcert.roles"
+
+
+def role_classes() -> dict[str, type[Role]]:
+    """Return the role classes by name: those of opcert, and those that installed packages add."""
+    found = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return {**{name: point.load() for name, point in found.items()}, **ROLES}

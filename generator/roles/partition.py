@@ -1,0 +1,287 @@
+"""The role `partition`: lengths of parts that make up an axis."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal
+
+from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.arrays.element_types import highest, lowest
+from opcert.generator.arrays.indexing import insert, replace
+from opcert.generator.roles.argument import Ends
+from opcert.generator.roles.axis import Axis
+from opcert.generator.roles.factors import (
+    Factor,
+    Focus,
+    Forbidden,
+    LevelOf,
+    Observed,
+    Requirement,
+    Scene,
+    forbid,
+    levels_where,
+)
+from opcert.generator.roles.role import LIST_LAYOUTS, Role
+from opcert.generator.roles.samplers import Sampler
+
+# How many parts: up to and past a vector, and past what a runtime may have in a fixed array.
+COUNTS = {
+    **{"two": 2, "one": 1, "three": 3, "four": 4, "six": 6, "eight": 8, "nine": 9},
+    **{"past_16": 17, "past_32": 33},
+}
+MANY_COUNTS = {"past_64": 65, "past_256": 257, "two": 2}
+# What lengths look like: where the first is the mean, parts look equal from their first and their
+# number; where one is past 127, it is negative if a byte is read with a sign.
+LENGTHS = ("varied", "ones", "equal", "first_one", "last_one", "first_mean", "high_bit")
+
+
+class Partition(Role):
+    """Lengths that sum to the size of an axis.
+
+    With `remainder`, one of them may be -1 and is what the others leave. A length may be 0 unless
+    `empty` is false.
+    """
+
+    relations: ClassVar = {"of": ("data",), "along": ("axis",)}
+
+    role: Literal["partition"]
+    of: str
+    along: str
+    remainder: bool = False
+    empty: bool = True
+
+    def own_rank(self) -> Ends:
+        """Return that it is a list."""
+        return ("1", "1")
+
+    def own_range(self) -> Ends:
+        """Return 0, or -1 for what is left, up to the size of the axis."""
+        least = "1" if not self.empty else "0"
+        if self.remainder:
+            least = f"-1 if lowest({self.name}.type) < 0 else {least}"
+        return (least, self._size)
+
+    @property
+    def axis(self) -> Axis:
+        """The axis that it divides."""
+        return self.partner(self.along, Axis)
+
+    @property
+    def _size(self) -> str:
+        return f"{self.of}.shape[{self.axis.wrapped}]"
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield how many lengths there are, what they look like, and which one is special."""
+        yield from self.type_factors(profile)
+        counts = MANY_COUNTS if profile == "stress" else COUNTS
+        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in counts.items()}
+        yield Factor(self.factor("count"), counts, words=words)
+        special = {"none": "", "zero": "a length of 0"}
+        if self.remainder:
+            special["rest"] = "a length of -1"
+            if profile != "stress":
+                special["rest_empty"] = "a -1 with nothing left"
+                special["rest_long"] = "a rest too long for the type of the lengths"
+        if not self.empty:
+            special.pop("zero")
+        yield Factor(self.factor("special"), {each: each for each in special}, words=special)
+        places: dict[str, Any] = {"first": 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
+        yield Factor(self.factor("place"), places, (self.factor("count"),), "at the {} length")
+        yield Factor(self.factor("lengths"), {each: each for each in LENGTHS}, words="{} lengths")
+        layouts = {"c": "", "reversed": f"{self.name} backwards in memory"}
+        layouts["gapped"] = f"{self.name} with gaps"
+        yield Factor(self.factor("layout"), {each: each for each in LIST_LAYOUTS}, words=layouts)
+
+    def full_combinations(self) -> Iterator[tuple[str, ...]]:
+        """Yield each axis with each special length at each place."""
+        yield self.axis.data.factor("axis"), self.factor("special"), self.factor("place")
+
+    def constraints(self) -> Iterator[Forbidden]:
+        """Yield which lengths can make up an axis."""
+        data = self.axis.data
+        n, count, special = data.factor("length"), self.factor("count"), self.factor("special")
+        lengths, types, place = self.factor("lengths"), self.type_factor, self.factor("place")
+        rests = ("rest", "rest_empty", "rest_long")
+        added = ("zero", "rest_empty")
+        yield forbid(lambda special, t: special in rests and lowest(t) == 0, special, types)
+        yield forbid(
+            lambda special, n, count, t: (
+                special == "rest_long" and (n < count or n - count + 1 <= highest(t))
+            ),
+            *(special, n, count, types),
+        )
+        yield forbid(lambda special, count: special in added and count < 2, special, count)
+        yield forbid(
+            lambda special, place: special == "none" and place != "first", special, LevelOf(place)
+        )
+        yield forbid(lambda place, count: place == "middle" and count < 3, LevelOf(place), count)
+        yield forbid(lambda place, count: place == "last" and count < 2, LevelOf(place), count)
+        # Without a special length none is 0, unless all are.
+        yield forbid(
+            lambda special, count, n: special == "none" and count > n > 0, special, count, n
+        )
+        yield forbid(lambda special, n: special == "rest" and n == 0, special, n)
+        yield forbid(
+            lambda special, n, t, count: (
+                special != "rest_long" and n > highest(t) * (count - (special in added))
+            ),
+            *(special, n, types, count),
+        )
+        yield forbid(
+            lambda lengths, special, count: (
+                lengths != "varied" and (special != "none" or count < 2)
+            ),
+            *(lengths, special, count),
+        )
+        yield forbid(
+            lambda layout, count: layout != "c" and count < 2, self.factor("layout"), count
+        )
+        yield forbid(
+            lambda lengths, n, count, t, special: not _can_be(lengths, n, count, t, special),
+            *(lengths, n, count, types, special),
+        )
+
+    def build(self, scene: Scene) -> Tensor:
+        """Return the lengths."""
+        values = scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
+        return self.integers(scene, values, scene.choice[self.factor("layout")])
+
+    def _drawn(self, scene: Scene, sampler: Sampler) -> Sequence[int]:
+        choice = scene.choice
+        n = choice[self.axis.data.factor("length")]
+        count, place = choice[self.factor("count")], choice[self.factor("place")]
+        most = highest(choice[self.type_factor])
+        special = choice[self.factor("special")]
+        if special == "rest":
+            return replace(sampler.parts(n - 1, count, most), place, -1)
+        if special == "rest_long":
+            return replace((1,) * count, place, -1)
+        if special == "rest_empty":
+            return insert(sampler.parts(n, count - 1, most), place, -1)
+        if special == "zero":
+            return insert(sampler.parts(n, count - 1, most), place, 0)
+        return lengths_of(choice[self.factor("lengths")], n, count, most, sampler)
+
+    def observe(self, call: Call, focus: Focus) -> Observed:
+        """Return the levels of all factors."""
+        tensor = call.inputs[self.name]
+        values = self.values_in(call)
+        data = call.inputs[self.of]
+        n = data.shape[focus["axis"]]
+        left = n - sum(length for length in values if length > 0)
+        most = highest(tensor.type)
+        is_rest = -1 in values
+        special = {
+            "none": not is_rest and (0 not in values or n == 0),
+            "zero": not is_rest and 0 in values,
+            "rest": is_rest and 0 < left <= most,
+            "rest_long": is_rest and left > most,
+            "rest_empty": is_rest and left == 0,
+        }
+        sought = -1 if is_rest else 0
+        places = [k for k, length in enumerate(values) if length == sought] or [0]
+        return Observed(
+            {
+                **self.observed_type(call),
+                self.factor("count"): len(values),
+                self.factor("place"): tuple(places),
+                self.factor("layout"): tensor.layout,
+            },
+            {
+                self.factor("special"): levels_where(special),
+                self.factor("lengths"): observed_lengths(values, n, tensor.type),
+            },
+        )
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type and rank, which lengths there may be, and their sum."""
+        yield from super().requirements()
+        name, values = self.name, f"{self.name}.values"
+        form = (f"{name}.type", f"{name}.rank")
+        yield Requirement(form[1], f"{name} is one-dimensional.", f"{name}.rank == 1")
+        least = -1 if self.remainder else 0 if self.empty else 1
+        yield Requirement(
+            f"{name}.least",
+            f"No length is below {least}.",
+            f"all(length >= {least} for length in {values})",
+            given=form,
+        )
+        prerequisites: tuple[str, ...] = (f"{self.along}.range", f"{name}.least")
+        total, summed = f"sum({values})", f"{name}.sum"
+        if not self.remainder:
+            text = f"The lengths sum to the size of the axis of {self.of}."
+            yield Requirement(summed, text, f"{total} == {self._size}", given=prerequisites)
+            return
+        yield Requirement(
+            f"{name}.one-remainder",
+            "At most one length is -1.",
+            f"len([length for length in {values} if length == -1]) <= 1",
+            given=form,
+        )
+        prerequisites = (*prerequisites, f"{name}.one-remainder")
+        yield Requirement(
+            summed,
+            f"Without a -1, the lengths sum to the size of the axis of {self.of}.",
+            f"{total} == {self._size}",
+            f"-1 not in {values}",
+            prerequisites,
+        )
+        yield Requirement(
+            f"{name}.remainder",
+            f"Beside a -1, the lengths are not more than the size of the axis of {self.of}.",
+            f"{total} + 1 <= {self._size}",
+            f"-1 in {values}",
+            prerequisites,
+        )
+
+
+def _can_be(lengths: str, n: int, count: int, element_type: str, special: str) -> bool:
+    """Whether `count` lengths of a kind can make up an axis of `n`."""
+    most = highest(element_type)
+    if lengths == "varied":
+        return special != "none" or count != n or count == 1
+    if lengths == "ones":
+        return count == n
+    if lengths in ("first_one", "last_one"):
+        return count < n and n - 1 <= most * (count - 1)
+    if lengths == "equal":
+        return n > 0 and n % count == 0 and n != count
+    if lengths == "first_mean":
+        return count > 2 and n % count == 0 and count < n and n // count < most
+    return element_type == "u8" and 127 < n - count + 1 <= 255
+
+
+def lengths_of(kind: str, n: int, count: int, most: int, sampler: Sampler) -> tuple[int, ...]:
+    """Draw `count` lengths up to `most` of a kind that sum to `n`."""
+    mean = n // count
+    if kind == "high_bit":
+        return (n - count + 1, *(1,) * (count - 1))
+    if kind in ("ones", "equal"):
+        return (mean,) * count
+    if kind == "first_mean":
+        return (mean, mean - 1, mean + 1, *(mean,) * (count - 3))
+    if kind == "first_one":
+        return (1, *sampler.parts(n - 1, count - 1, most))
+    if kind == "last_one":
+        return (*sampler.parts(n - 1, count - 1, most), 1)
+    return sampler.parts(n, count, most)
+
+
+def observed_lengths(values: Sequence[int], n: int, element_type: str) -> frozenset[str]:
+    """Return of which kinds the lengths of an axis of `n` are."""
+    several = len(values) > 1
+    if not values:
+        return frozenset()
+    least, most = min(values), max(values)
+    return levels_where(
+        {
+            "varied": n == 0 or not several or least < most,
+            "ones": least == most == 1,
+            "equal": several and least == most,
+            "first_one": several and values[0] == 1,
+            "last_one": several and values[-1] == 1,
+            "high_bit": element_type == "u8" and most > 127,
+            "first_mean": len(values) > 2
+            and -1 not in values
+            and values[0] * len(values) == n
+            and least < most,
+        }
+    )

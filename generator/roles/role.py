@@ -1,0 +1,199 @@
+"""A role: what an argument is to the others, with all that follows from it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import JsonValue, PrivateAttr
+
+from opcert.generator.arrays.calls import Call, Tensor, laid_out, listed
+from opcert.generator.arrays.element_types import INTEGERS
+from opcert.generator.arrays.layouts import Layout
+from opcert.generator.roles.argument import Argument, Ends
+from opcert.generator.roles.factors import (
+    Derived,
+    Factor,
+    Focus,
+    Forbidden,
+    Observed,
+    Requirement,
+    Scene,
+)
+
+Partner = TypeVar("Partner", bound="Role")
+ATTRIBUTE_TYPES = ("int", "string", "list")
+OMITTED = "omitted"
+LIST_LAYOUTS = ("c", "reversed", "gapped")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The arguments of an operator, in order, and its type symbols with their element types."""
+
+    arguments: Mapping[str, Argument]
+    types: Mapping[str, tuple[str, ...]]
+    constants: Mapping[str, Mapping[str, str]]
+
+    @cached_property
+    def roles(self) -> list["Role"]:
+        """The arguments that have a role."""
+        return [each for each in self.arguments.values() if isinstance(each, Role)]
+
+    def arguments_of(self, symbol: str) -> list[Argument]:
+        """Return the arguments with a type symbol."""
+        return [each for each in self.arguments.values() if each.type == symbol]
+
+
+class Role(Argument):
+    """An argument with a role.
+
+    The base class of all roles, also of a vendor's own. A role adds factors, builds its argument
+    for a choice of their levels, and observes in a finished call which levels it exhibits. Every
+    other method has an answer for a role that has nothing to say.
+    """
+
+    # The keys that name other arguments, and the roles that those must have (by name).
+    relations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    role: str
+    required: bool = True
+    rank: Ends = ("0", "0")
+    default: JsonValue = None
+    one_of: tuple[str, ...] | None = None
+    _signature: Signature = PrivateAttr()
+
+    def bound(self, signature: Signature) -> "Role":
+        """Return the role among the other arguments, with the rank and range that follow."""
+        role = self.model_copy()
+        role.place_in(signature)
+        ends = {"rank": role.own_rank(), "range": role.own_range()}
+        written = self.model_fields_set
+        return role.model_copy(
+            update={key: value for key, value in ends.items() if key not in written}
+        )
+
+    def place_in(self, signature: Signature) -> None:
+        """Place the role among the other arguments."""
+        self._signature = signature
+
+    def own_rank(self) -> Ends:
+        """Return the least and the greatest rank, where the spec does not give them."""
+        return self.rank
+
+    def own_range(self) -> Ends | None:
+        """Return the least and the greatest value, where the spec does not give them."""
+        return None
+
+    def partner(self, name: str, kind: type[Partner]) -> Partner:
+        """Return the argument `name`, whose role is of the class `kind`."""
+        role = self._signature.arguments[name]
+        if not isinstance(role, kind):
+            raise TypeError(f"the role of '{name}' is no {kind.__name__}")
+        return role
+
+    @property
+    def is_attribute(self) -> bool:
+        """Whether it is an attribute, and no tensor."""
+        return self.type in ATTRIBUTE_TYPES
+
+    @property
+    def number(self) -> str:
+        """The expression of its one number."""
+        return self.name if self.is_attribute else f"{self.name}.values[0]"
+
+    def factor(self, aspect: str) -> str:
+        """Return the name of its factor for `aspect`."""
+        return f"{self.name}_{aspect}"
+
+    @property
+    def type_factor(self) -> str:
+        """The factor of its element type, which the arguments of one symbol share."""
+        return f"{self._signature.arguments_of(self.type)[0].name}_type"
+
+    def type_factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the factor of its element type, unless another argument has it."""
+        if self.is_attribute or self.type_factor != self.factor("type"):
+            return
+        sharing = self._signature.arguments_of(self.type)
+        levels = [*self._signature.types[self.type]]
+        if profile == "stress":
+            levels = [each for each in ("i64", "i32", "u32") if each in levels] or levels
+        words = {each: f"{self.name} of {each}" for each in levels}
+        if not any(each.required for each in sharing):
+            levels, words = [OMITTED, *levels], {**words, OMITTED: f"{self.name} omitted"}
+        yield Factor(self.type_factor, {each: each for each in levels}, words=words)
+
+    def is_omitted(self, scene: Scene) -> bool:
+        """Whether the choice omits it."""
+        return not self.is_attribute and scene.choice.level(self.type_factor) == OMITTED
+
+    def integers(self, scene: Scene, values: Sequence[int], layout: Layout = "c") -> Tensor:
+        """Return a one-dimensional tensor of its type."""
+        return laid_out(listed(scene.choice[self.type_factor], tuple(values)), layout)
+
+    def values_in(self, call: Call) -> tuple[int, ...]:
+        """Return its integers in a call; none where it is omitted."""
+        tensor = call.inputs.get(self.name)
+        return () if tensor is None or tensor.values is None else tuple(map(int, tensor.values))
+
+    def observed_type(self, call: Call) -> dict[str, Any]:
+        """Return the element type that a call has in its place."""
+        if self.is_attribute or self.type_factor != self.factor("type"):
+            return {}
+        tensor = call.inputs.get(self.name)
+        return {self.type_factor: OMITTED if tensor is None else tensor.type}
+
+    # What a role says of the input space.
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield its factors."""
+        yield from self.type_factors(profile)
+
+    def constraints(self) -> Iterator[Forbidden]:
+        """Yield the combinations of levels that cannot occur."""
+        return iter(())
+
+    def masking(self) -> Iterator[Forbidden]:
+        """Yield the levels under which an output cannot show a fault in the other factors."""
+        return iter(())
+
+    def derived(self) -> Iterator[Derived]:
+        """Yield the factors that others determine."""
+        return iter(())
+
+    def full_combinations(self) -> Iterator[tuple[str, ...]]:
+        """Yield the factors that are covered exhaustively together."""
+        return iter(())
+
+    def build(self, scene: Scene) -> Any:
+        """Return its tensor or its attribute for a choice, or None where it is omitted."""
+        raise NotImplementedError
+
+    @property
+    def shapes(self) -> Sequence[str]:
+        """The arguments whose shape this role decides."""
+        return ()
+
+    def shape_for(self, argument: "Role", scene: Scene) -> tuple[int, ...]:
+        """Return the shape of one of `shapes` for a choice."""
+        raise NotImplementedError
+
+    def focuses(self, _call: Call) -> list[Focus]:
+        """Return the places of a call at which its factors show, where there are several."""
+        return []
+
+    def observe(self, call: Call, _focus: Focus) -> Observed:
+        """Return the levels that a valid call exhibits at a place."""
+        return Observed(self.observed_type(call))
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield what it requires of a call."""
+        symbol = self._signature.types.get(self.type)
+        if symbol is not None and set(symbol) <= set(INTEGERS):
+            is_all = set(symbol) == set(INTEGERS)
+            types = "INTEGERS" if is_all else str(list(symbol))
+            kind = "an integer type" if is_all else f"one of the types {', '.join(symbol)}"
+            yield Requirement(
+                f"{self.name}.type", f"{self.name} is of {kind}.", f"{self.name}.type in {types}"
+            )

@@ -1,0 +1,95 @@
+"""Roles -> rules: the requirements that follow from roles, where the spec gives their clause."""
+
+from typing import Any
+
+from opcert.generator.errors import did_you_mean
+from opcert.generator.roles.factors import Requirement
+from opcert.generator.roles.role import Role, Signature
+from opcert.generator.specification.model import Rule, Spec
+from opcert.generator.specification.naming import Found, unknown_name
+
+# The arguments that have to be given: what a document need not say, where a call cannot omit one.
+REQUIRED = "required"
+
+
+def role_mistakes(spec: Spec) -> Found:
+    """Yield what is wrong with what roles name of each other; the rest needs them to be right."""
+    arguments = {each.name: each for each in spec.arguments}
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, role in enumerate(described):
+            if not isinstance(role, Role):
+                continue
+            for key, kinds in role.relations.items():
+                named = getattr(role, key)
+                for j, name in enumerate(named if isinstance(named, tuple) else (named,)):
+                    if name is None:
+                        continue
+                    path = (part, i, key, j) if isinstance(named, tuple) else (part, i, key)
+                    other = arguments.get(name)
+                    if other is None:
+                        yield from unknown_name(path, "argument", name, [*arguments])
+                    elif not isinstance(other, Role) or other.role not in kinds:
+                        yield path, f"'{name}' does not have the role {' or '.join(kinds)}"
+
+
+def with_roles(spec: Spec) -> Spec:
+    """Return the spec with its roles bound to each other and its rules completed from them."""
+    if not spec.roles:
+        return spec
+    signature = Signature(
+        {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
+    )
+    roles = {role.name: role.bound(signature) for role in spec.roles}
+    # Bound once more, so that each finds the others with their ranks and ranges.
+    arguments = {each.name: roles.get(each.name, each) for each in spec.arguments}
+    signature = Signature(arguments, spec.type_sets, spec.constants)
+    for role in roles.values():
+        role.place_in(signature)
+    spec = spec.with_parts(
+        inputs=tuple(roles.get(each.name, each) for each in spec.inputs),
+        attributes=tuple(roles.get(each.name, each) for each in spec.attributes),
+    )
+    requirements = derived_requirements(spec)
+    ids = {rule.derived: rule.id for rule in spec.rules if rule.derived is not None}
+    rules = [
+        _completed(rule, requirements[rule.derived], ids) if rule.derived in requirements else rule
+        for rule in spec.rules
+    ]
+    return spec.with_parts(rules=tuple(rules))
+
+
+def derived_requirements(spec: Spec) -> dict[str, Requirement]:
+    """Return what the roles of a spec require, by key."""
+    names = [each.name for each in spec.arguments if each.required]
+    text = f"{', '.join(names)} have to be given."
+    holds = f"all(name not in omitted for name in {names})"
+    found = [Requirement(REQUIRED, text, holds)] if spec.roles else []
+    found += [each for role in spec.roles for each in role.requirements()]
+    return {each.key: each for each in found}
+
+
+def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rule:
+    given = tuple(ids[key] for key in requirement.given if key in ids)
+    derived: dict[str, Any] = {"kind": "requirement", "given": given, "text": requirement.text}
+    derived |= {"when": requirement.when, "holds": requirement.holds}
+    # What the spec writes itself goes before.
+    written = rule.model_fields_set - {"kind"}
+    return rule.model_copy(
+        update={key: value for key, value in derived.items() if key not in written}
+    )
+
+
+def rule_mistakes(spec: Spec) -> Found:
+    """Yield where rules and what roles require do not fit."""
+    known = derived_requirements(spec)
+    stated = {rule.derived for rule in spec.rules}
+    for i, rule in enumerate(spec.rules):
+        if rule.derived is not None and rule.derived not in known:
+            near = did_you_mean(rule.derived, [*known])
+            yield ("rules", i, "from"), f"no role requires '{rule.derived}'{near}"
+        elif rule.derived is None and not rule.text:
+            yield ("rules", i, "id"), f"rule '{rule.id}' has no text; expected the key 'text'"
+    for key, requirement in known.items():
+        if key not in stated and key != REQUIRED:
+            text = f"no rule states '{key}': {requirement.text}"
+            yield ("rules",), f"{text}; expected a rule with 'from: {key}' and its clause"
