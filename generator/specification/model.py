@@ -66,6 +66,15 @@ class Output(Part):
     type: str = Field(description="The type symbol that it shares with a required input.")
     shape: ExpressionText
     count: ExpressionText = "1"
+    element: ExpressionText | None = Field(
+        None,
+        description="The document's formula: the element of an input that the element `at`, a "
+        "tuple of indices, of output `i` is, as in `data[at]`, or 0. The golden outputs are held "
+        "against it, independently of the reference.",
+    )
+    where: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ExpressionText] = Field(
+        default_factory=dict, description="Names in `element`, each over what precedes it."
+    )
     text: str
 
 
