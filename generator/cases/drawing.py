@@ -57,7 +57,7 @@ class InputSpace:
 
     def full_combinations(self) -> list[tuple[str, ...]]:
         """Return the factors of which every combination is covered: those of roles and the spec."""
-        groups = [group for role in self._spec.roles for group in role.full_combinations()]
+        groups = [group for role in self._spec.bound_roles for group in role.full_combinations()]
         return [*groups, *self._spec.cases.together]
 
     def choices(self) -> tuple[Choices, Choices]:
@@ -66,7 +66,7 @@ class InputSpace:
         Raises:
             ExpressionError: too many factors hang together by conditions.
         """
-        table, factors, roles = self._spec.cases, self._factors, self._spec.roles
+        table, factors, roles = self._spec.cases, self._factors, self._spec.bound_roles
         forbidden = (each for role in roles for each in role.constraints())
         derived = (each for role in roles for each in role.derived())
         possible = [
@@ -83,7 +83,7 @@ class InputSpace:
 
     @cached_property
     def _masks(self) -> list[Constraint]:
-        masking = (each for role in self._spec.roles for each in role.masking())
+        masking = (each for role in self._spec.bound_roles for each in role.masking())
         return [
             *(forbidding_of_role(self._factors, each) for each in masking),
             *(forbidding(self._factors, text) for text in self._spec.cases.masked),
@@ -107,7 +107,7 @@ class InputSpace:
         table = self._spec.cases
         chosen = dict(zip(self.factors, row, strict=True))
         scene = Scene(RowChoice(self._factors, chosen), seed, chance)
-        built = {role.name: role.build(scene) for role in self._spec.roles}
+        built = {role.name: role.build(scene) for role in self._spec.bound_roles}
         names = {
             **self._factors.fixed,
             **{factor: self._factors.value(factor, chosen) for factor in chosen},

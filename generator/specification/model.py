@@ -308,6 +308,10 @@ class Spec(Part):
         pattern=r"^[\w./-]+:\w+$", description="module:function, or file.py:function beside it."
     )
     types: dict[str, Literal["any", "integer"] | tuple[str, ...]]
+    roles: dict[str, str] = Field(
+        default_factory=dict,
+        description="Roles of one's own by name: module:Class, or file.py:Class beside the spec.",
+    )
     constants: dict[str, dict[str, str]] = Field(default_factory=dict)
     inputs: tuple[InputPart, ...] = Field(min_length=1)
     attributes: tuple[AttributePart, ...] = ()
@@ -344,7 +348,7 @@ class Spec(Part):
         return (*self.inputs, *self.attributes)
 
     @cached_property
-    def roles(self) -> tuple[Role, ...]:
+    def bound_roles(self) -> tuple[Role, ...]:
         """The arguments that have a role."""
         return tuple(each for each in self.arguments if isinstance(each, Role))
 
