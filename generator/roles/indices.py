@@ -5,7 +5,7 @@ from math import prod
 from typing import ClassVar, Literal
 
 from opcert.generator.arrays.calls import Call, Tensor, laid_out, tensor
-from opcert.generator.arrays.element_types import fits, highest, lowest
+from opcert.generator.arrays.element_types import fits
 from opcert.generator.arrays.indexing import kinds, replace
 from opcert.generator.arrays.layouts import LAYOUTS, NEEDED
 from opcert.generator.roles.argument import Ends
@@ -18,20 +18,20 @@ from opcert.generator.roles.factors import (
     Forbidden,
     LevelOf,
     Observed,
+    OpenQuestion,
     Requirement,
     Scene,
     forbid,
     levels_where,
 )
 from opcert.generator.roles.index_levels import (
-    BEYOND,
     EXTENTS,
-    FROM_END,
-    INSIDE,
     ORDERS,
     PLACES,
-    STRESSED,
     VALUE_WORDS,
+    drawn,
+    index_values,
+    observed_orders,
     places_of,
     run,
 )
@@ -51,7 +51,8 @@ class Indices(Role):
     The axis is that which `along` names, by default the first. `negative` says whether an index
     counts from the end where it is negative; `outside` what one gives that is not inside: zeros,
     the element at the nearer end (`clamp`), a call to be rejected (`reject`), or what the document
-    does not say (`undefined`). A rank of which the least is the most is required of a call.
+    does not say (`undefined`), which an ambiguity then states. A rank of which the least is the
+    most is required of a call.
     """
 
     relations: ClassVar = {"into": ("data",), "along": ("axis",)}
@@ -92,6 +93,10 @@ class Indices(Role):
         return f"-{self._size}" if self.negative else "0"
 
     @property
+    def _all_inside(self) -> str:
+        return f"all({self._least} <= index < {self._size} for index in {self.name}.values)"
+
+    @property
     def _leading(self) -> LeadingDims | None:
         """The role that says with how many dimensions of data it begins."""
         for role in self._signature.roles:
@@ -123,15 +128,13 @@ class Indices(Role):
         extents = ("varied", "ones", "huge") if is_stress else EXTENTS
         words = f"{{}} extents of {name}"
         yield Factor(self.factor("extents"), {each: each for each in extents}, words=words)
-        values = {**INSIDE, **(FROM_END if self.negative or self.may_be_outside else {})}
-        values |= BEYOND if self.may_be_outside else {}
-        if is_stress:
-            values = {level: value for level, value in values.items() if level in STRESSED}
+        outside = self.may_be_outside
+        values = index_values(is_stress, negative=self.negative, outside=outside)
         sizes = (self.data.factor("length"), self.type_factor)
         value_words = {level: VALUE_WORDS[level] for level in values}
         yield Factor(self.factor("value"), values, sizes, value_words)
         yield Factor(self.factor("place"), {each: each for each in PLACES}, words=PLACES)
-        if self.may_be_outside:
+        if outside:
             # What its value says already needs no words.
             reaches = {"in_range": "", "outside": ""}
             yield Factor(self.factor("reach"), {each: each for each in reaches}, words=reaches)
@@ -223,7 +226,11 @@ class Indices(Role):
             lambda order, extents: order != "drawn" and extents in _PERHAPS_ONE, order, extents
         )
         yield forbid(
-            lambda order, rank, shared=0: order != "drawn" and rank == shared, order, *dims
+            lambda order, extents, rank, shared=0: (
+                (order != "drawn" and rank == shared)
+                or (order == "rising" and rank == shared + 1 and extents != "varied")
+            ),
+            *(order, extents, *dims),
         )
         yield forbid(lambda order, place: order != "drawn" and place != "first", order, place)
         begins = {"rising": "zero", "falling": "last"}
@@ -285,6 +292,10 @@ class Indices(Role):
         axis = choice[self.data.factor("axis")]
         beside = prod(extent for d, extent in enumerate(shape) if d != axis)
         own = sampler.dims(rank - len(shared), kind, beside)
+        n = choice[self.data.factor("length")]
+        if choice[self.factor("order")] == "rising" and len(own) == 1 and n > 1:
+            # All in order: the output is data, which a backend may then return itself.
+            own = (n,)
         needed = NEEDED[choice[self.factor("layout")]]
         if sum(extent > 1 for extent in own) < needed:
             # There is room for few elements, but the layout shows in no fewer.
@@ -312,25 +323,10 @@ class Indices(Role):
         if order in ("rising", "falling"):
             return run(order, n, count)
         is_outside = choice.level(self.factor("rest")) == "outside"
-        indices = self._drawn(n, choice[self.type_factor], count, is_outside, sampler)
-        if not count:
-            return indices
+        types = choice[self.type_factor]
+        indices = drawn(sampler, n, types, count, negative=self.negative, outside=is_outside)
         place = places_of(count)[choice[self.factor("place")]]
-        return replace(indices, place, value)
-
-    def _drawn(
-        self, n: int, element_type: str, count: int, is_outside: bool, sampler: Sampler
-    ) -> tuple[int, ...]:
-        """Draw indices, about half of them outside if some are to be."""
-        least = max(-max(n, 1) if self.negative else 0, lowest(element_type))
-        most = min(max(n, 1) - 1, highest(element_type))
-        beyond = [i for i in (n, n + 9, -n - 1) if fits(element_type, i)] if is_outside else []
-        return tuple(
-            sampler.pick(beyond)
-            if beyond and sampler.between(0, 1)
-            else sampler.between(least, most)
-            for _ in range(count)
-        )
+        return replace(indices, place, value) if count else indices
 
     def focuses(self, call: Call) -> list[Focus]:
         """Return the first, the middle and the last place, on the axis where no role names it."""
@@ -353,14 +349,7 @@ class Indices(Role):
         levels = {
             self.factor("extents"): frozenset(extents),
             self.factor("place"): levels_where({name: k == at for name, k in places.items()}),
-            self.factor("order"): levels_where(
-                {
-                    "drawn": True,
-                    "rising": values == run("rising", n, len(values)),
-                    "falling": values == run("falling", n, len(values)),
-                    "alike": len(values) > 1 and min(values) == max(values),
-                }
-            ),
+            self.factor("order"): observed_orders(values, n),
         }
         if self.may_be_outside:
             is_beside = bool(beside) and not (
@@ -393,6 +382,17 @@ class Indices(Role):
             yield Requirement(
                 f"{name}.range",
                 f"Each of {name} is an index of {self.into} along the axis.",
-                f"all({self._least} <= index < {self._size} for index in {name}.values)",
+                self._all_inside,
                 given=(f"{name}.type", f"{name}.rank", *axis),
+            )
+
+    def open_questions(self) -> Iterator[OpenQuestion]:
+        """Yield what an index outside gives, where the document does not say."""
+        if self.outside == "undefined":
+            axis = [] if self.along is None else [*self.partner(self.along, Axis).requirements()]
+            prerequisites = [each.holds for each in (*super().requirements(), *axis)]
+            yield OpenQuestion(
+                f"{self.name}.range",
+                f"What an index of {self.name} outside of the axis gives.",
+                " and ".join(f"({holds})" for holds in (*prerequisites, f"not {self._all_inside}")),
             )
