@@ -17,6 +17,7 @@ from opcert.generator.roles.factors import (
     Focus,
     Forbidden,
     Observed,
+    OpenQuestion,
     Requirement,
     Scene,
 )
@@ -197,3 +198,7 @@ class Role(Argument):
             yield Requirement(
                 f"{self.name}.type", f"{self.name} is of {kind}.", f"{self.name}.type in {types}"
             )
+
+    def open_questions(self) -> Iterator[OpenQuestion]:
+        """Yield what its document does not decide."""
+        return iter(())

@@ -3,7 +3,7 @@
 from typing import Any
 
 from opcert.generator.errors import did_you_mean
-from opcert.generator.roles.factors import Requirement
+from opcert.generator.roles.factors import OpenQuestion, Requirement
 from opcert.generator.roles.role import Role, Signature
 from opcert.generator.specification.model import Rule, Spec
 from opcert.generator.specification.naming import Found, unknown_name
@@ -55,7 +55,19 @@ def with_roles(spec: Spec) -> Spec:
         _completed(rule, requirements[rule.derived], ids) if rule.derived in requirements else rule
         for rule in spec.rules
     ]
-    return spec.with_parts(rules=tuple(rules))
+    questions = open_questions(spec)
+    ambiguities = [
+        each.model_copy(update={"touches": questions[each.derived].touches})
+        if each.derived in questions and not each.touches
+        else each
+        for each in spec.ambiguities
+    ]
+    return spec.with_parts(rules=tuple(rules), ambiguities=tuple(ambiguities))
+
+
+def open_questions(spec: Spec) -> dict[str, OpenQuestion]:
+    """Return what the roles of a spec leave open, by key."""
+    return {each.key: each for role in spec.roles for each in role.open_questions()}
 
 
 def derived_requirements(spec: Spec) -> dict[str, Requirement]:
@@ -93,3 +105,15 @@ def rule_mistakes(spec: Spec) -> Found:
         if key not in stated and key != REQUIRED:
             text = f"no rule states '{key}': {requirement.text}"
             yield ("rules",), f"{text}; expected a rule with 'from: {key}' and its clause"
+    questions = open_questions(spec)
+    for i, each in enumerate(spec.ambiguities):
+        if each.derived is not None and each.derived not in questions:
+            near = did_you_mean(each.derived, [*questions])
+            yield ("ambiguities", i, "from"), f"no role leaves '{each.derived}' open{near}"
+        elif each.derived is None and not each.touches:
+            text = f"ambiguity '{each.id}' has no condition; expected the key 'touches'"
+            yield ("ambiguities", i, "id"), text
+    for key in questions.keys() - {each.derived for each in spec.ambiguities}:
+        text = f"no ambiguity states '{key}': {questions[key].text}"
+        # There may be no ambiguities at all.
+        yield ("inputs",), f"{text}; expected one with 'from: {key}' and its readings"
