@@ -1,6 +1,7 @@
 """The role `axes`: a list of axes of data."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from opcert.generator.arrays.calls import Call
@@ -66,7 +67,7 @@ class Axes(Role):
             text = f"nothing says how many; expected an argument with 'along: {self.name}'"
             yield "omitted", text
 
-    @property
+    @cached_property
     def data(self) -> Data:
         """The data whose axes they are."""
         return self.partner(self.of, Data)

@@ -54,7 +54,7 @@ SIZES: dict[str, tuple[Value, str]] = {
     "past_u32": ((1 << 32) + 1, "of 2^32 + 1"),
 }
 SIZES_UNDER_STRESS: dict[str, tuple[Value, str]] = {
-    **{level: SIZES[level] for level in ("one", "two", "three", "past_u8")},
+    **{level: SIZES[level] for level in ("one", "two", "three", "least", "past_u8")},
     "past_u16": (1 << 16, "of 2^16"),
 }
 # What a part counts as that is omitted, forwards and backwards: the whole axis.

@@ -1,6 +1,7 @@
 """The role `spans`: where slices along axes of data start and stop, and by which step they go."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from opcert.generator.arrays.calls import Call
@@ -81,32 +82,32 @@ class Spans(Role):
             text = f"'{group[0].name}', which it belongs to, has {group[0].along or 'none'}"
             yield "along", f"found {self.along or 'none'}, but {text}"
 
-    @property
+    @cached_property
     def data(self) -> Data:
         """The data that is sliced."""
         return self.partner(self.of, Data)
 
-    @property
+    @cached_property
     def axes(self) -> Axes | None:
         """The axes that are sliced; without them all are."""
         return None if self.along is None else self.partner(self.along, Axes)
 
-    @property
+    @cached_property
     def _group(self) -> list["Spans"]:
         roles = self._signature.roles
         return [each for each in roles if isinstance(each, Spans) and each.of == self.of]
 
-    @property
+    @cached_property
     def _parts(self) -> tuple["Spans", "Spans", "Spans"]:
         start, stop, step = sorted(self._group, key=lambda each: PARTS.index(each.part))
         return start, stop, step
 
-    @property
+    @cached_property
     def _main(self) -> str:
         """The factor of its value, without the direction."""
         return self.factor("size" if self.part == "step" else "value")
 
-    @property
+    @cached_property
     def _direction(self) -> str:
         return self._parts[2].factor("direction")
 
@@ -147,7 +148,7 @@ class Spans(Role):
                 words = {each: layouts[each] for each in levels}
                 yield Factor(self.factor("layouts"), levels, words=words)
 
-    @property
+    @cached_property
     def _tensors(self) -> list["Spans"]:
         return [each for each in self._parts if not each.is_attribute]
 
@@ -363,7 +364,8 @@ class Spans(Role):
             for each in lists
             if each is not first
         ]
-        text = f"{_series([each.name for each in lists])} have equally many elements"
+        names = [each.name if each.required else f"where given {each.name}" for each in lists]
+        text = f"{_series(names)} have equally many elements"
         if axes is None:
             conditions.append(f"{first.length} == {rank}")
             text += f", one for each dimension of {self.of}"
