@@ -4,13 +4,19 @@ from importlib.metadata import entry_points
 
 from opcert.generator.roles.axis import Axis
 from opcert.generator.roles.data import Data
+from opcert.generator.roles.mapping import AxisMapping
+from opcert.generator.roles.mode import Mode
 from opcert.generator.roles.partition import Partition
 from opcert.generator.roles.role import Role
+from opcert.generator.roles.shape import Shape
 
 ROLES: dict[str, type[Role]] = {
     "data": Data,
     "axis": Axis,
     "partition": Partition,
+    "shape": Shape,
+    "mapping": AxisMapping,
+    "mode": Mode,
 }
 ENTRY_POINTS = "opcert.roles"
 

@@ -144,6 +144,10 @@ class Role(Argument):
         tensor = call.inputs.get(self.name)
         return {self.type_factor: OMITTED if tensor is None else tensor.type}
 
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with it beside the others: the key, and what was expected there."""
+        return iter(())
+
     # What a role says of the input space.
 
     def factors(self, profile: str) -> Iterator[Factor]:
