@@ -10,6 +10,11 @@ from opcert.generator.roles.leading_dims import LeadingDims
 from opcert.generator.roles.partition import Partition
 from opcert.generator.roles.role import Role
 from opcert.generator.roles.spans import Spans
+from opcert.generator.roles.mapping import AxisMapping
+from opcert.generator.roles.mode import Mode
+from opcert.generator.roles.partition import Partition
+from opcert.generator.roles.role import Role
+from opcert.generator.roles.shape import Shape
 
 ROLES: dict[str, type[Role]] = {
     "data": Data,
@@ -19,6 +24,9 @@ ROLES: dict[str, type[Role]] = {
     "axes": Axes,
     "spans": Spans,
     "partition": Partition,
+    "shape": Shape,
+    "mapping": AxisMapping,
+    "mode": Mode,
 }
 ENTRY_POINTS = "opcert.roles"
 

@@ -112,7 +112,11 @@ def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rul
 
 
 def rule_mistakes(spec: Spec) -> Found:
-    """Yield where rules and what roles require do not fit."""
+    """Yield where roles do not fit each other, or rules what roles require."""
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, role in enumerate(described):
+            if isinstance(role, Role):
+                yield from (((part, i, key), text) for key, text in role.mistakes())
     known = derived_requirements(spec)
     stated = {rule.derived for rule in spec.rules}
     for i, rule in enumerate(spec.rules):
