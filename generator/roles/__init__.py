@@ -3,7 +3,9 @@
 from importlib.metadata import entry_points
 
 from opcert.generator.roles.axis import Axis
+from opcert.generator.roles.count import Count
 from opcert.generator.roles.data import Data
+from opcert.generator.roles.descriptors import Descriptors
 from opcert.generator.roles.partition import Partition
 from opcert.generator.roles.role import Role
 
@@ -11,6 +13,8 @@ ROLES: dict[str, type[Role]] = {
     "data": Data,
     "axis": Axis,
     "partition": Partition,
+    "descriptors": Descriptors,
+    "count": Count,
 }
 ENTRY_POINTS = "opcert.roles"
 

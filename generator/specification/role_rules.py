@@ -13,7 +13,27 @@ REQUIRED = "required"
 
 
 def role_mistakes(spec: Spec) -> Found:
-    """Yield what is wrong with what roles name of each other; the rest needs them to be right."""
+    """Yield what is wrong with roles beside each other; the rest needs them to be right."""
+    wrong_relations = [*_relation_mistakes(spec)]
+    yield from wrong_relations or _mistakes_among_others(spec)
+
+
+def _mistakes_among_others(spec: Spec) -> Found:
+    """Yield what roles find wrong themselves, once what they name of each other is right."""
+    signature = Signature(
+        {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
+    )
+    for role in spec.roles:
+        role.place_in(signature)
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, argument in enumerate(described):
+            if isinstance(argument, Role):
+                for key, text in argument.mistakes():
+                    yield (part, i, key), text
+
+
+def _relation_mistakes(spec: Spec) -> Found:
+    """Yield where a role names an argument that there is not, or one of another role."""
     arguments = {each.name: each for each in spec.arguments}
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, role in enumerate(described):

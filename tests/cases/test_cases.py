@@ -12,6 +12,7 @@ from opcert.generator.cases.case import Case
 from opcert.generator.cases.cases import cases_of
 from opcert.generator.cases.changed_cases import TWINS
 from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.factors import factors_of
 from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec, spec
@@ -33,7 +34,6 @@ examples:
       - {type: u8, shape: [3]}
 """
 MOST = 'most: {Axis: "4294967295"}'
-LAID = "filled(type, shape)"
 WAY = f"another: {{Axis: InputTensor.rank + 1}}\n      {MOST}"
 
 
@@ -99,7 +99,7 @@ def test_the_id_of_a_drawn_case_is_a_digest_of_its_levels(name: str) -> None:
 def test_a_drawn_case_records_the_level_of_every_factor(name: str) -> None:
     for case in cases(name):
         if case.place == ("cases", "draw") and case.twin is None:
-            assert list(case.levels) == list(spec(name).spec.cases.factors)
+            assert list(case.levels) == list(factors_of(spec(name).spec, "core"))
         else:
             assert case.levels == {}
 
@@ -238,9 +238,10 @@ def test_a_change_that_breaks_nothing_alone_is_a_mistake(tmp_path: Path) -> None
 
 
 def test_a_draw_that_breaks_a_rule_is_a_mistake_that_names_rule_and_levels(tmp_path: Path) -> None:
-    text = mistakes_with(tmp_path, "'DataType': DATA_TYPE[type]}", "'DataType': 'INT4'}")
-    assert "breaks output-type" in text
-    assert "drawn for type=" in text
+    derived = "    from: OutputCount.least\n"
+    text = mistakes_with(tmp_path, derived, f"{derived}    holds: OutputCount > 1\n")
+    assert "breaks output-count-positive" in text
+    assert ", drawn for InputTensor_type=" in text
 
 
 def test_an_example_that_breaks_a_rule_is_a_mistake(tmp_path: Path) -> None:
