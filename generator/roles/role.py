@@ -192,10 +192,6 @@ class Role(Argument):
         types = [call.inputs[name].type for name in sharing if name in call.inputs]
         return {self.type_factor: types[0] if types else OMITTED}
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with it beside the others: the key, and what was expected there."""
-        return iter(())
-
     # What a role says of the input space.
 
     def factors(self, profile: str) -> Iterator[Factor]:

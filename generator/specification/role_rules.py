@@ -23,7 +23,7 @@ def _mistakes_among_others(spec: Spec) -> Found:
     signature = Signature(
         {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
     )
-    for role in spec.roles:
+    for role in spec.bound_roles:
         role.place_in(signature)
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, argument in enumerate(described):
@@ -87,7 +87,7 @@ def with_roles(spec: Spec) -> Spec:
 
 def open_questions(spec: Spec) -> dict[str, OpenQuestion]:
     """Return what the roles of a spec leave open, by key."""
-    return {each.key: each for role in spec.roles for each in role.open_questions()}
+    return {each.key: each for role in spec.bound_roles for each in role.open_questions()}
 
 
 def derived_requirements(spec: Spec) -> dict[str, Requirement]:
@@ -112,11 +112,7 @@ def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rul
 
 
 def rule_mistakes(spec: Spec) -> Found:
-    """Yield where roles do not fit each other, or rules what roles require."""
-    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        for i, role in enumerate(described):
-            if isinstance(role, Role):
-                yield from (((part, i, key), text) for key, text in role.mistakes())
+    """Yield where rules and what roles require do not fit."""
     known = derived_requirements(spec)
     stated = {rule.derived for rule in spec.rules}
     for i, rule in enumerate(spec.rules):
@@ -129,6 +125,11 @@ def rule_mistakes(spec: Spec) -> Found:
         if key not in stated and key != REQUIRED:
             text = f"no rule states '{key}': {requirement.text}"
             yield ("rules",), f"{text}; expected a rule with 'from: {key}' and its clause"
+    yield from _ambiguity_mistakes(spec)
+
+
+def _ambiguity_mistakes(spec: Spec) -> Found:
+    """Yield where ambiguities and what roles leave open do not fit."""
     questions = open_questions(spec)
     for i, each in enumerate(spec.ambiguities):
         if each.derived is not None and each.derived not in questions:

@@ -27,8 +27,8 @@ from opcert.generator.specification.role_rules import derived_requirements
 from opcert.generator.suite.coverage import coverage_of
 from opcert.generator.suite.generation import generate
 from opcert.generator.suite.suite import Suite
-from tests.roles.made_up.expand import tiling
-from tests.roles.made_up.specs import written
+from tests.roles.made_expand.expand import tiling
+from tests.roles.made_expand.specs import written
 
 BITS_16 = 65535
 
@@ -59,7 +59,7 @@ def test_a_spec_without_modes_gives_a_suite_that_its_reference_passes(
     specs: Path, suite: Path
 ) -> None:
     assert certify("reference", suite, specs=specs).conformant
-    described = {"example/Expand-1": read_spec(specs / "expand.yaml").spec}
+    described = {"example/Expand-1": read_spec(specs / "expand.yaml")}
     (coverage,) = coverage_of(Suite(suite, specs), described)
     assert coverage.share == 1.0
 
