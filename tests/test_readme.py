@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from opcert.generator.arrays.calls import BUILDERS, CHANGES
@@ -146,8 +147,9 @@ def test_every_command_but_those_of_cpp_and_keys_succeeds_in_the_readmes_order(
 @pytest.mark.parametrize("command", [each for each in REST if each.startswith("opcert ")])
 def test_every_command_of_opcert_has_the_options_that_it_knows(command: str) -> None:
     name, *arguments = shlex.split(command.partition(" > ")[0])[1:]
-    known = get_command(app).commands[name]
-    known.make_context(name, arguments)
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    group.commands[name].make_context(name, arguments)
 
 
 @pytest.mark.slow
