@@ -23,10 +23,10 @@ from typer.main import get_command
 
 from opcert.generator.arrays.calls import BUILDERS, CHANGES
 from opcert.generator.cli import app
+from opcert.generator.roles.samplers import SAMPLERS
 from opcert.generator.run.support import support_of
 from opcert.generator.specification.expressions import FUNCTIONS
 from opcert.generator.specification.law_functions import ARRAYS
-from opcert.generator.roles.samplers import SAMPLERS
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 
