@@ -21,7 +21,6 @@ from opcert.generator.roles.factors import (
 )
 from opcert.generator.roles.role import Role
 
-
 _FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 
 
