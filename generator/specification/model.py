@@ -21,6 +21,7 @@ ExpressionText = Annotated[
 Ends = tuple[ExpressionText, ExpressionText]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+Violations = dict[Name, dict[str, ExpressionText]]
 Levels = ExpressionText | dict[LevelName, ExpressionText]
 OtherProfile = Literal["full", "stress"]
 Seen = ExpressionText | dict[LevelName, ExpressionText]
@@ -89,8 +90,9 @@ class Rule(Part):
         None, description="Over inputs and attributes; a behaviour's also over `outputs`."
     )
     given: tuple[Name, ...] = Field((), description="The requirements without which it is moot.")
-    broken_by: dict[Name, dict[str, ExpressionText]] = Field(
-        default_factory=dict, description="Ways to break it, each one change to a valid call."
+    violations: Violations = Field(
+        default_factory=dict,
+        description="Changes to a valid call that break it alone, beside the mutations.",
     )
     unbreakable: str | None = Field(None, description="Why it cannot be broken alone.")
 
@@ -119,8 +121,9 @@ class Ambiguity(Part):
         "reading by which it is invalid. One that breaks another is invalid in both readings.",
     )
     touches: ExpressionText = Field(description="Whether a call depends on it.")
-    shown_by: dict[Name, dict[str, ExpressionText]] = Field(
-        description="Ways to reach it, each one change to a valid call."
+    violations: Violations = Field(
+        default_factory=dict,
+        description="Changes to a valid call that come to depend on it, beside the mutations.",
     )
 
 

@@ -57,7 +57,7 @@ def test_the_mistakes_of_every_spec_are_told(tmp_path: Path) -> None:
 
 def test_a_case_of_an_ambiguity_stands_behind_no_rule(tmp_path: Path) -> None:
     ambiguity = """ambiguities:
-  - {id: all, clause: a, text: b, readings: {valid: c, invalid: d}, touches: "True", shown_by: {}}
+  - {id: all, clause: a, text: b, readings: {valid: c, invalid: d}, touches: "True"}
 examples:
 """
     path = spec(tmp_path, ("examples:\n", ambiguity))

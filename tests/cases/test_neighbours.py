@@ -5,7 +5,7 @@ import pytest
 from opcert.generator.arrays.calls import Call, Tensor, filled, laid_out, listed, scalar, tensor
 from opcert.generator.arrays.layouts import LAYOUTS
 from opcert.generator.arrays.patterns import STORED
-from opcert.generator.cases.siblings import ways_to_differ, with_other_data
+from opcert.generator.cases.neighbours import ways_to_differ, with_other_data
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
@@ -141,22 +141,22 @@ def test_data_is_turned_only_where_it_is_sure_to_be_moved() -> None:
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
-def test_siblings_of_the_core_suite_follow_the_call_that_they_are_like(
+def test_neighbours_of_the_core_suite_follow_the_call_that_they_are_like(
     operator: OperatorSuite,
 ) -> None:
     order = [*operator.cases]
-    siblings = [each for each in order if is_sibling(each)]
-    assert siblings
-    for name in siblings:
+    neighbours = [each for each in order if is_neighbour(each)]
+    assert neighbours
+    for name in neighbours:
         twin = operator.cases[name].twin
         assert twin is not None
         between = order[order.index(twin) + 1 : order.index(name)]
-        assert all(operator.cases[each].twin == twin and is_sibling(each) for each in between)
+        assert all(operator.cases[each].twin == twin and is_neighbour(each) for each in between)
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
-def test_siblings_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
-    for case in filter(lambda each: is_sibling(each.id), operator.index.cases):
+def test_neighbours_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
+    for case in filter(lambda each: is_neighbour(each.id), operator.index.cases):
         one, other = arguments(operator, operator.cases[case.twin or ""]), arguments(operator, case)
         changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         # Inputs of one type symbol change their type together.
@@ -174,13 +174,13 @@ def arguments(operator: OperatorSuite, case: IndexedCase) -> dict[str, object]:
     return {**case.attributes, **inputs}
 
 
-def is_sibling(case: str) -> bool:
+def is_neighbour(case: str) -> bool:
     return case.partition("/")[2].startswith(("other-", "without-"))
 
 
 @pytest.mark.parametrize("name", ["Slice-8", "Gather-8"])
-def test_the_core_suite_has_siblings_of_each_way_that_calls_may_differ_in(name: str) -> None:
+def test_the_core_suite_has_neighbours_of_each_way_that_calls_may_differ_in(name: str) -> None:
     described = spec(name).spec
     cases = SUITE.operators[described.operator].cases
-    found = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_sibling(each)}
+    found = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_neighbour(each)}
     assert found == set(ways_to_differ(described, lambda _: []))
