@@ -27,6 +27,8 @@ from opcert.generator.specification.yaml_source import SpecPath
 TRIES = {"core": 16, "full": 64, "stress": 12}
 _PATIENCE = 8
 _PASSED = 48
+# How many bytes of outputs a valid call may have, after a change.
+_MOST_BYTES = 1 << 20
 # With fewer candidates for a requirement than these, more baselines are asked.
 _SCARCE = 16
 
@@ -172,7 +174,7 @@ class Candidates:
                 useless += 1
                 continue
             owner = ambiguity or (broken[0] if len(broken) == 1 else None)
-            if owner is None or only not in (None, owner):
+            if owner is None or only not in (None, owner) or not (broken or self._is_made(changed)):
                 useless += 1
                 continue
             self._of[owner].append(
@@ -187,6 +189,14 @@ class Candidates:
                     broken,
                 )
             )
+
+    def _is_made(self, call: Call) -> bool:
+        """Whether the outputs of a valid call are few enough to be made."""
+        try:
+            outputs = self._conditions.outputs(call)
+        except (ExpressionError, Inapplicable):
+            return False
+        return sum(output.nbytes for output in outputs) <= _MOST_BYTES
 
     @cached_property
     def _places(self) -> dict[str, SpecPath]:

@@ -55,7 +55,7 @@ _RANKS = {
     "without-first": "without-first-dimension",
     "without-last": "without-last-dimension",
     "without-last-two": "without-last-two-dimensions",
-    "without-all": "scalar",
+    "without-all": "without-dimensions",
     "first-alone": "first-dimension-alone",
     "with-one": "with-dimension",
     "with-one-before": "with-dimension-before",
@@ -265,9 +265,10 @@ def _shaped(change: ListChange, value: Tensor, aim: Aim) -> Tensor | None:
     if extents is None or any(extent < 0 for extent in extents):
         return None
     shape = tuple(extents)
-    size = prod(shape)
-    if size > max(_MOST_ELEMENTS, value.size):
+    # A tensor without elements is not to be a billion empty rows either.
+    if prod(max(extent, 1) for extent in shape) > max(_MOST_ELEMENTS, value.size):
         return None
+    size = prod(shape)
     if value.values is None:
         return replace(value, shape=shape)
     if size > _MOST_VALUES or not value.values:

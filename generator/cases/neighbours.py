@@ -86,6 +86,7 @@ def ways_to_differ(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> d
         else:
             ways[f"other-shape-of-{each.name}"] = partial(_with_other_shape, each.name)
             ways[f"other-layout-of-{each.name}"] = partial(_with_other_layout, each.name)
+            ways[f"other-type-of-{each.name}"] = partial(_with_other_data_type, each.name)
     for symbol, types in spec.type_sets.items():
         if _is_index(spec, symbol):
             named = [each.name for each in spec.inputs if each.type == symbol]
@@ -146,6 +147,19 @@ def _with_other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Cal
         found = replace(tensor, laid=layout)
         if found.layout != tensor.layout:
             yield _with(call, name, found)
+
+
+def _with_other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with data of another call's type."""
+    tensor = call.inputs.get(name)
+    if tensor is None or tensor.values is not None or tensor.nbytes > STORED:
+        return
+    for element_type in dict.fromkeys(
+        each.inputs[name].type for each in others if name in each.inputs
+    ):
+        other = replace(tensor, type=element_type)
+        if element_type != tensor.type and other.nbytes <= STORED:
+            yield _with(call, name, other)
 
 
 def _with_other_type(

@@ -19,12 +19,12 @@ from opcert.generator.cases.list_changes import (
 RecordChange = Callable[[Any, Aim], Any]
 
 _NUMBERS_OF: dict[str, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
-    "without-first": lambda records: records[1:],
-    "without-last": lambda records: records[:-1] if len(records) > 1 else None,
-    "without-last-two": lambda records: records[:-2] if len(records) > 2 else None,
-    "without-all": lambda _: [],
-    "with-first-again": lambda records: [*records, records[0]],
-    "with-last-two-again": lambda records: [*records, *records[-2:]],
+    "without-first-record": lambda records: records[1:],
+    "without-last-record": lambda records: records[:-1] if len(records) > 1 else None,
+    "without-last-two-records": lambda records: records[:-2] if len(records) > 2 else None,
+    "without-records": lambda _: [],
+    "with-first-record-again": lambda records: [*records, records[0]],
+    "with-last-two-records-again": lambda records: [*records, *records[-2:]],
 }
 
 
@@ -38,7 +38,7 @@ def record_changes(words: Sequence[str]) -> Iterator[tuple[str, str, RecordChang
         yield "", name, partial(_numbered, other_number)
     yield "", "merged", _merged
     for position, name, change in (*elements(), *orders(), *pairs()):
-        yield position, f"field-{name}", partial(_across, change)
+        yield position, f"fields-{name}", partial(_across, change)
     spellings: dict[str, Callable[[str], str]] = {
         "empty": lambda _: "",
         "cut": lambda word: word[:-1],

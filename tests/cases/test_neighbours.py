@@ -1,4 +1,4 @@
-"""Siblings: calls that differ from another in one thing, whatever that may be."""
+"""Neighbours: calls that differ from another in one respect, whatever that may be."""
 
 import pytest
 
@@ -33,6 +33,7 @@ def test_every_argument_may_differ_in_each_way_that_it_can() -> None:
         "other-data",
         "other-shape-of-data",
         "other-layout-of-data",
+        "other-type-of-data",
         *(f"other-values-of-{name}" for name in ("indices", "axis")),
         *("other-type-of-T_IND", "other-type-of-T_AXIS"),
         *("other-batch_dims", "without-batch_dims"),

@@ -1,4 +1,4 @@
-"""What the page of an operator shows: counts as the manifest has them, every violation with its cases."""
+"""What the page of an operator shows: counts as in the manifest, each violation with its cases."""
 
 import shutil
 from pathlib import Path
