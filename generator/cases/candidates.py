@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 from opcert.generator.arrays.calls import Call
 from opcert.generator.arrays.patterns import recipe_of
@@ -27,8 +28,8 @@ from opcert.generator.specification.yaml_source import SpecPath
 TRIES = {"core": 16, "full": 64, "stress": 12}
 _PATIENCE = 8
 _PASSED = 48
-# How many bytes of outputs a valid call may have, after a change.
-_MOST_BYTES = 1 << 20
+# How many elements of outputs a valid call may have, after a change.
+_MOST_OUTPUT = 1 << 18
 # With fewer candidates for a requirement than these, more baselines are asked.
 _SCARCE = 16
 
@@ -196,7 +197,9 @@ class Candidates:
             outputs = self._conditions.outputs(call)
         except (ExpressionError, Inapplicable):
             return False
-        return sum(output.nbytes for output in outputs) <= _MOST_BYTES
+        # An output without elements is not to have a billion empty rows either.
+        extents = (prod(max(extent, 1) for extent in output.shape) for output in outputs)
+        return sum(extents) <= _MOST_OUTPUT
 
     @cached_property
     def _places(self) -> dict[str, SpecPath]:
