@@ -59,7 +59,7 @@ def test_a_spec_without_modes_gives_a_suite_that_its_reference_passes(
     specs: Path, suite: Path
 ) -> None:
     assert certify("reference", suite, specs=specs).conformant
-    described = {"example/Expand-1": read_spec(specs / "expand.yaml").spec}
+    described = {"example/Expand-1": read_spec(specs / "expand.yaml")}
     (coverage,) = coverage_of(Suite(suite, specs), described)
     assert coverage.share == 1.0
 
