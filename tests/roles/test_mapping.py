@@ -10,7 +10,7 @@ from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import read_spec
 from opcert.generator.specification.model import Spec
 from opcert.generator.specification.role_rules import derived_requirements
-from tests.roles.made_up.specs import written
+from tests.roles.made_expand.specs import written
 
 # By the keys that decide when it is given: the changes to the made-up spec.
 _MODE = "    mode: how\n    mode_is: listed\n"

@@ -10,7 +10,7 @@ from opcert.generator.cases.sight import Sights
 from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import read_spec
 from opcert.generator.specification.role_rules import derived_requirements
-from tests.roles.made_up.specs import written
+from tests.roles.made_expand.specs import written
 
 
 def test_each_word_is_given_and_it_is_omitted(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ from opcert.generator.specification.role_rules import derived_requirements
 from opcert.generator.suite.coverage import coverage_of
 from opcert.generator.suite.generation import generate
 from opcert.generator.suite.suite import Suite
-from tests.roles.made_up.expand import tiling
-from tests.roles.made_up.specs import written
+from tests.roles.made_expand.expand import tiling
+from tests.roles.made_expand.specs import written
 
 BITS_16 = 65535
 
