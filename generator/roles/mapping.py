@@ -19,7 +19,7 @@ from opcert.generator.roles.factors import (
     levels_where,
 )
 from opcert.generator.roles.mode import Mode
-from opcert.generator.roles.role import OMITTED, Role
+from opcert.generator.roles.role import Role
 from opcert.generator.roles.samplers import Sampler
 
 # Where it is not given, and data aligns with the end of the target.
@@ -100,11 +100,7 @@ class AxisMapping(Role):
                 lambda places, word: (places == ALIGNED) == (word == self.mode_is),
                 *(places, mode.factor("word")),
             )
-        if not self.required and self.type_factor == self.factor("type"):
-            yield forbid(
-                lambda places, element_type: (places == ALIGNED) != (element_type == OMITTED),
-                *(places, self.type_factor),
-            )
+        yield from self.omission(places, ALIGNED)
         yield forbid(
             lambda places, added: places not in (ALIGNED, "trailing") and added == 0, places, added
         )
@@ -149,7 +145,7 @@ class AxisMapping(Role):
         """Return which axes it lists."""
         places = self.values_in(call)
         rank, size = len(places), call.inputs[self.into].size
-        is_given, several = self.name in call.inputs, rank > 1
+        is_given, several = self.is_in(call), rank > 1
         levels = {
             ALIGNED: not is_given,
             "trailing": is_given and places == tuple(range(size - rank, size)),
@@ -166,7 +162,7 @@ class AxisMapping(Role):
         mode, values, target = self.selected_by, f"{self.name}.values", f"{into}.values"
         form = (f"{into}.type", f"{into}.rank")
         selected: tuple[str, ...] = ()
-        when, begin = "True" if self.required else f"{name} is not None", ""
+        when, begin = self.is_given, ""
         if mode is not None:
             selected = (mode.known,)
             is_selected, begin = mode.is_one_of([str(self.mode_is)]), f"In mode {self.mode_is}, "

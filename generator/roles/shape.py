@@ -342,7 +342,7 @@ class Shape(Role):
         data, axis = call.inputs[self.of], focus.get("axis", 0)
         tensor, mapping, target = call.inputs[self.name], self.mapping, self.values_in(call)
         places = tuple(range(len(target) - data.rank, len(target)))
-        if mapping is not None and mapping.name in call.inputs:
+        if mapping is not None and mapping.is_in(call):
             places = mapping.values_in(call)
         size = target[places[axis]] if data.rank else 1
         beside = [extent for d, extent in enumerate(target) if not data.rank or d != places[axis]]
