@@ -50,7 +50,7 @@ def test_a_rejection_names_its_rule_and_the_one_change() -> None:
     case = next(each for each in CASES if AXIS_BEFORE.fullmatch(each))
     told = account(case)
     assert told.broken is not None
-    assert told.broken.text == "Normalized, batch_dims is not beyond axis."
+    assert told.broken.text == "The dimensions that batch_dims counts lie before axis."
     assert told.broken.clause == SUITE.operators[told.operator].index.rules[told.broken.id].clause
     assert told.twin == CASES[case][1].twin
     (change,) = told.changes
