@@ -23,7 +23,7 @@ def _mistakes_among_others(spec: Spec) -> Found:
     signature = Signature(
         {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
     )
-    for role in spec.roles:
+    for role in spec.bound_roles:
         role.place_in(signature)
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, argument in enumerate(described):
@@ -54,12 +54,12 @@ def _relation_mistakes(spec: Spec) -> Found:
 
 def with_roles(spec: Spec) -> Spec:
     """Return the spec with its roles bound to each other and its rules completed from them."""
-    if not spec.roles:
+    if not spec.bound_roles:
         return spec
     signature = Signature(
         {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
     )
-    roles = {role.name: role.bound(signature) for role in spec.roles}
+    roles = {role.name: role.bound(signature) for role in spec.bound_roles}
     # Bound once more, so that each finds the others with their ranks and ranges.
     arguments = {each.name: roles.get(each.name, each) for each in spec.arguments}
     signature = Signature(arguments, spec.type_sets, spec.constants)
@@ -83,8 +83,8 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
     names = [each.name for each in spec.arguments if each.required]
     text = f"{', '.join(names)} have to be given."
     holds = f"all(name not in omitted for name in {names})"
-    found = [Requirement(REQUIRED, text, holds)] if spec.roles else []
-    found += [each for role in spec.roles for each in role.requirements()]
+    found = [Requirement(REQUIRED, text, holds)] if spec.bound_roles else []
+    found += [each for role in spec.bound_roles for each in role.requirements()]
     return {each.key: each for each in found}
 
 

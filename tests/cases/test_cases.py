@@ -12,6 +12,7 @@ from opcert.generator.cases.case import Case
 from opcert.generator.cases.cases import cases_of
 from opcert.generator.cases.changed_cases import TWINS
 from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.factors import factors_of
 from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec, spec
@@ -99,7 +100,7 @@ def test_the_id_of_a_drawn_case_is_a_digest_of_its_levels(name: str) -> None:
 def test_a_drawn_case_records_the_level_of_every_factor(name: str) -> None:
     for case in cases(name):
         if case.place == ("cases", "draw") and case.twin is None:
-            assert list(case.levels) == list(spec(name).spec.cases.factors)
+            assert list(case.levels) == list(factors_of(spec(name).spec, "core"))
         else:
             assert case.levels == {}
 
