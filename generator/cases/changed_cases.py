@@ -181,8 +181,11 @@ class ChangedCases:
             some = list(islice(line, CHOICE))
             while patience > 0 and some and all(each.shows < SHOWS for each in some):
                 more = list(islice(line, CHOICE))
-                if not more:
+                if not more and (not waiting or any(each.shows > HIDES for each in some)):
                     break
+                if not more:
+                    # Another rule rejects every call of this type: perhaps none of the next.
+                    line = waiting.pop(0)
                 some += more
                 patience -= len(more)
             if some:

@@ -123,3 +123,15 @@ class Requirement:
     holds: str
     when: str = "True"
     given: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """What the document does not decide, by its author's word: the spec states an ambiguity.
+
+    `key` names it in the spec; `touches` is the condition on the calls that depend on it.
+    """
+
+    key: str
+    text: str
+    touches: str

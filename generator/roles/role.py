@@ -18,6 +18,7 @@ from opcert.generator.roles.factors import (
     Forbidden,
     LevelOf,
     Observed,
+    OpenQuestion,
     Requirement,
     Scene,
     forbid,
@@ -247,3 +248,7 @@ class Role(Argument):
                 f"{self.name}.type in {types}",
                 self.is_given,
             )
+
+    def open_questions(self) -> Iterator[OpenQuestion]:
+        """Yield what its document does not decide."""
+        return iter(())

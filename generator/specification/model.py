@@ -124,7 +124,12 @@ class Ambiguity(Part):
         description="The requirements that a call may break because the reference takes the "
         "reading by which it is invalid. One that breaks another is invalid in both readings.",
     )
-    touches: ExpressionText = Field(description="Whether a call depends on it.")
+    derived: str | None = Field(
+        None,
+        alias="from",
+        description="What a role leaves open, such as indices.range; `touches` follows from it.",
+    )
+    touches: ExpressionText = Field("", description="Whether a call depends on it.")
     shown_by: dict[Name, dict[str, ExpressionText]] = Field(
         description="Ways to reach it, each one change to a valid call."
     )

@@ -198,9 +198,10 @@ def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> 
 def _ambiguities(spec: Spec) -> Found:
     for i, each in enumerate(spec.ambiguities):
         path = ("ambiguities", i)
-        yield from expression_mistakes(
-            (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
-        )
+        if each.touches:
+            yield from expression_mistakes(
+                (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
+            )
         for j, name in enumerate(each.breaks):
             requirements = list(spec.requirements)
             yield from unknown_name((*path, "breaks", j), "requirement", name, requirements)

@@ -34,7 +34,6 @@ examples:
       - {type: u8, shape: [3]}
 """
 MOST = 'most: {Axis: "4294967295"}'
-LAID = "filled(type, shape)"
 WAY = f"another: {{Axis: InputTensor.rank + 1}}\n      {MOST}"
 
 
@@ -239,9 +238,10 @@ def test_a_change_that_breaks_nothing_alone_is_a_mistake(tmp_path: Path) -> None
 
 
 def test_a_draw_that_breaks_a_rule_is_a_mistake_that_names_rule_and_levels(tmp_path: Path) -> None:
-    text = mistakes_with(tmp_path, "'DataType': DATA_TYPE[type]}", "'DataType': 'INT4'}")
-    assert "breaks output-type" in text
-    assert "drawn for type=" in text
+    derived = "    from: OutputCount.least\n"
+    text = mistakes_with(tmp_path, derived, f"{derived}    holds: OutputCount > 1\n")
+    assert "breaks output-count-positive" in text
+    assert ", drawn for InputTensor_type=" in text
 
 
 def test_an_example_that_breaks_a_rule_is_a_mistake(tmp_path: Path) -> None:

@@ -1,43 +1,91 @@
-"""Made-up operators with roles, written to a folder; and whether their calls show their levels."""
+"""Made-up operators of a few lines, each to try a role with: written, read, drawn, certified."""
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import numpy as np
+import pytest
+
+from opcert.generator import certify
+from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.rows import PossibleRows
 from opcert.generator.cases.sight import Sights
-from opcert.generator.specification.files import SpecFile, read_spec
-from opcert.generator.specification.model import Rule
+from opcert.generator.certificate.certificate import Certificate
+from opcert.generator.errors import SpecError
+from opcert.generator.specification.files import read_spec
+from opcert.generator.specification.model import Spec
 
-ROWS = 150
-# Extents are drawn, and not every draw has the kind that is sought.
-DRAWS = 12
+HEAD = """\
+operator: made/Up-1
+slug: up-1
+version: 1
+document: {title: Up, version: "1"}
+reference: up.py:up
+"""
+# The reference of a spec that is only read and drawn.
+ANY = "def up(**arguments):\n    return []\n"
+# How often a row is drawn until its levels show.
+DRAWS = 32
 
 
-def written(folder: Path, name: str, spec: str, reference: str) -> Path:
-    """Write a spec and its reference; return the path of the spec."""
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.py").write_text(reference)
-    path = folder / f"{name}.yaml"
-    path.write_text(spec)
+def write(folder: Path, spec: str, reference: str = ANY) -> Path:
+    """Write a spec, all but its head, with its reference into `folder`."""
+    (folder / "up.py").write_text(reference, encoding="utf-8")
+    path = folder / "Up-1.yaml"
+    path.write_text(HEAD + spec, encoding="utf-8")
     return path
 
 
-def rules(path: Path) -> dict[str, Rule]:
-    """Return the requirements that a spec derives from roles, by what they derive from."""
-    return {rule.derived: rule for rule in read_spec(path).spec.rules if rule.derived is not None}
+def read(folder: Path, spec: str) -> Spec:
+    """Read what `write` writes."""
+    return read_spec(write(folder, spec)).spec
 
 
-def hidden_levels(file: SpecFile, profile: str) -> list[list[str]]:
-    """Return for random rows which levels show in no call that is built for them."""
-    space, sights = InputSpace(file.spec, profile), Sights(file.spec, profile)
-    rows, random = PossibleRows(space.choices()[0]), Random(profile)
-    hidden = []
-    for _ in range(ROWS):
-        row = rows.read(random.randrange)
+def mistakes(folder: Path, spec: str, old: str, new: str) -> list[str]:
+    """Return what is wrong with a spec that has `new` in the place of `old`: key's line, text."""
+    assert spec.count(old) == 1, old
+    with pytest.raises(SpecError) as caught:
+        read(folder, spec.replace(old, new))
+    lines = (HEAD + spec.replace(old, new)).splitlines()
+    return [f"{lines[m.line - 1][m.column - 1 :]}: {m.text}" for m in caught.value.mistakes]
+
+
+def assert_observed(spec: Spec, profile: str = "core", rows: int = 60) -> list[Call]:
+    """Assert that calls which are drawn for levels exhibit them; return the calls."""
+    space, sights = InputSpace(spec, profile), Sights(spec, profile)
+    calls = []
+    for row in Random(0).choices(space.rows(2), k=rows):
         levels = space.level_names(row)
-        draws = (space.call(row, f"{row}|{draw}") for draw in range(DRAWS))
-        unseen = min((sights.unseen(call, levels) for call in draws), key=len)
-        if unseen:
-            hidden.append(unseen)
-    return hidden
+        drawn = (space.call(row, f"up-1|{attempt}") for attempt in range(DRAWS))
+        showing = next((call for call in drawn if not sights.unseen(call, levels)), None)
+        assert showing is not None, levels
+        calls.append(showing)
+    return calls
+
+
+def holds(spec: Spec) -> dict[str, tuple[str | None, tuple[str, ...]]]:
+    """Return the condition and the prerequisites of each requirement."""
+    return {rule.id: (rule.holds, rule.given) for rule in spec.requirements.values()}
+
+
+class Backend:
+    """A backend that computes every operator by one function."""
+
+    name = "made-up"
+    version = "1"
+
+    def __init__(self, function: Callable[..., Sequence[Any]]) -> None:
+        self._function = function
+
+    def run(
+        self, _: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> list[np.ndarray]:
+        """Call the function."""
+        return [*self._function(**inputs, **attributes)]
+
+
+def certified(folder: Path, function: Callable[..., Sequence[Any]] | None = None) -> Certificate:
+    """Certify the reference of the specs in `folder`, or a function in its place."""
+    return certify("reference" if function is None else Backend(function), specs=folder)

@@ -8,7 +8,7 @@ from opcert.generator.certificate.certify_suite import certify
 from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import read_spec
 from opcert.generator.suite.generation import generate
-from tests.roles.made_up import hidden_levels, rules, written
+from tests.roles.levels_shown import hidden_levels, rules, written
 
 SPEC = """
 operator: made/Flip

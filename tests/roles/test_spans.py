@@ -11,7 +11,7 @@ from opcert.generator.errors import SpecError
 from opcert.generator.roles.span_levels import selected
 from opcert.generator.specification.files import read_spec
 from opcert.generator.suite.generation import generate
-from tests.roles.made_up import hidden_levels, rules, written
+from tests.roles.levels_shown import hidden_levels, rules, written
 
 # All lists are attributes; without axes all of them are sliced.
 ATTRIBUTES = """
@@ -201,7 +201,7 @@ def test_inputs_share_a_requirement_of_their_type_and_have_a_slice_for_each_axis
 ) -> None:
     known = rules(written(tmp_path, "crop", INPUTS, REFERENCE))
     assert known["begin.type"].text == (
-        "begin and end are of one of the types i64, i32; stride is of one of the types i64, i16."
+        "Begin and end are of one of the types i64, i32; stride is of one of the types i64, i16."
     )
     assert known["begin.type"].holds == (
         "(begin is None or begin.type in ['i64', 'i32']) and end.type in ['i64', 'i32']"
