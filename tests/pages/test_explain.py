@@ -10,7 +10,7 @@ from opcert.generator.pages.explain import found_case, told
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()
-AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-before-[0-9a-f]{8}")
+AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-set-to-zero-[0-9a-f]{8}")
 
 
 def shown(name: str) -> str:

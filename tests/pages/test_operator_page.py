@@ -1,4 +1,4 @@
-"""What the page of an operator shows: counts as the manifest has them, every way with its cases."""
+"""What the page of an operator shows: counts as in the manifest, each violation with its cases."""
 
 import shutil
 from pathlib import Path
@@ -32,11 +32,13 @@ def test_the_numbers_of_cases_are_those_of_the_manifest(name: str) -> None:
 
 
 @each_spec
-def test_the_cases_that_break_a_rule_are_those_of_its_ways(name: str) -> None:
+def test_the_cases_that_break_a_rule_are_those_of_its_violations(name: str) -> None:
     for entry in page_of(name).requirements:
-        of_ways = {case for way in entry.ways for case in way.cases}
-        assert of_ways == set(entry.cases.negative)
-        assert all(way.cases for way in entry.ways)
+        cases = {case for violation in entry.violations for case in violation.cases}
+        assert cases == set(entry.cases.negative)
+        assert all(violation.cases for violation in entry.violations)
+        declared = {violation.name: violation.change for violation in entry.violations}
+        assert declared.items() >= entry.rule.violations.items()
 
 
 @each_spec

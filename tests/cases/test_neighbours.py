@@ -1,11 +1,11 @@
-"""Siblings: calls that differ from another in one thing, whatever that may be."""
+"""Neighbours: calls that differ from another in one respect, whatever that may be."""
 
 import pytest
 
 from opcert.generator.arrays.calls import Call, Tensor, filled, laid_out, listed, scalar, tensor
 from opcert.generator.arrays.layouts import LAYOUTS
 from opcert.generator.arrays.patterns import STORED
-from opcert.generator.cases.siblings import ways_to_differ, with_other_data
+from opcert.generator.cases.neighbours import ways_to_differ, with_other_data
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
@@ -33,6 +33,7 @@ def test_every_argument_may_differ_in_each_way_that_it_can() -> None:
         "other-data",
         "other-shape-of-data",
         "other-layout-of-data",
+        "other-type-of-data",
         *(f"other-values-of-{name}" for name in ("indices", "axis")),
         *("other-type-of-T_IND", "other-type-of-T_AXIS"),
         *("other-batch_dims", "without-batch_dims"),
@@ -99,7 +100,7 @@ def test_an_attribute_is_another_call_s_or_left_out() -> None:
 def test_all_the_rest_stays(way: str) -> None:
     indices = laid_out(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
     one = Call({"data": DATA, "indices": indices, "axis": scalar("i8", 1)}, {"batch_dims": 1})
-    inputs = {"data": filled("f32", (3, 4)), "indices": indices, "axis": scalar("i8", 0)}
+    inputs = {"data": filled("f16", (3, 4)), "indices": indices, "axis": scalar("i8", 0)}
     found = varied(way, one, Call(inputs, {"batch_dims": 0}))
     assert found or "shape" in way
     for each in found:
@@ -141,22 +142,22 @@ def test_data_is_turned_only_where_it_is_sure_to_be_moved() -> None:
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
-def test_siblings_of_the_core_suite_follow_the_call_that_they_are_like(
+def test_neighbours_of_the_core_suite_follow_the_call_that_they_are_like(
     operator: OperatorSuite,
 ) -> None:
     order = [*operator.cases]
-    siblings = [each for each in order if is_sibling(each)]
-    assert siblings
-    for name in siblings:
+    neighbours = [each for each in order if is_neighbour(each)]
+    assert neighbours
+    for name in neighbours:
         twin = operator.cases[name].twin
         assert twin is not None
         between = order[order.index(twin) + 1 : order.index(name)]
-        assert all(operator.cases[each].twin == twin and is_sibling(each) for each in between)
+        assert all(operator.cases[each].twin == twin and is_neighbour(each) for each in between)
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
-def test_siblings_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
-    for case in filter(lambda each: is_sibling(each.id), operator.index.cases):
+def test_neighbours_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
+    for case in filter(lambda each: is_neighbour(each.id), operator.index.cases):
         one, other = arguments(operator, operator.cases[case.twin or ""]), arguments(operator, case)
         changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         # Inputs of one type symbol change their type together.
@@ -174,13 +175,13 @@ def arguments(operator: OperatorSuite, case: IndexedCase) -> dict[str, object]:
     return {**case.attributes, **inputs}
 
 
-def is_sibling(case: str) -> bool:
+def is_neighbour(case: str) -> bool:
     return case.partition("/")[2].startswith(("other-", "without-"))
 
 
 @pytest.mark.parametrize("name", ["Slice-8", "Gather-8"])
-def test_the_core_suite_has_siblings_of_each_way_that_calls_may_differ_in(name: str) -> None:
+def test_the_core_suite_has_neighbours_of_each_way_that_calls_may_differ_in(name: str) -> None:
     described = spec(name).spec
     cases = SUITE.operators[described.operator].cases
-    found = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_sibling(each)}
+    found = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_neighbour(each)}
     assert found == set(ways_to_differ(described, lambda _: []))

@@ -1,11 +1,14 @@
-"""Valid calls that differ from another in one thing: what is kept for the one shows in the other.
+"""Valid cases -> neighbours: valid calls that differ from another in one respect.
 
-A runtime may keep a plan, a buffer or a result under a key that leaves something out.
+A runtime may keep a plan, a buffer or a result under a key that leaves something out: what it keeps
+for the one shows in the other.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,12 +17,61 @@ from opcert.generator.arrays.calls import Call, Tensor
 from opcert.generator.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
 from opcert.generator.arrays.layouts import LAYOUTS
 from opcert.generator.arrays.patterns import STORED
+from opcert.generator.cases.case import Case, digest
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.model import Spec
 
 # Yields calls that differ from one in one thing, given other calls to take it from.
 Vary = Callable[[Call, Sequence[Call]], Iterator[Call]]
 # What a runtime may take for the whole when it looks at the first bytes of data.
 _TOLD_APART = 256
+# How many valid calls get a neighbour, for each respect in which calls may differ, how many are
+# asked for one, and of how many of its neighbours one is taken.
+NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
+_ASKED = 200
+_CHOICE = 4
+
+
+def neighbours(
+    conditions: Conditions, profile: str, seed: int, baselines: Sequence[Case]
+) -> Iterator[Case]:
+    """Yield neighbours of `baselines`, for each respect in which calls of the spec may differ."""
+    others = [case.call for case in _by_chance(f"{seed}|others", baselines)]
+    for name, vary in ways_to_differ(conditions.spec, conditions.outputs).items():
+        asked = _by_chance(f"{seed}|{name}", baselines)[:_ASKED]
+        yield from islice(_varied(conditions, name, vary, asked, others), NEIGHBOURS[profile])
+
+
+def _by_chance(seed: str, cases: Sequence[Case]) -> list[Case]:
+    return sorted(cases, key=lambda case: digest(f"{seed}|{case.id}"))
+
+
+def _varied(
+    conditions: Conditions, name: str, vary: Vary, asked: Sequence[Case], others: Sequence[Call]
+) -> Iterator[Case]:
+    spec, number = conditions.spec, 0
+    for baseline in asked:
+        calls: list[Call] = []
+        # What cannot be evaluated is told where goldens are proved.
+        with suppress(ExpressionError, Inapplicable):
+            calls = [
+                call
+                for call in islice(vary(baseline.call, others), _CHOICE)
+                if not conditions.standing(call).broken and not conditions.ambiguity(call)
+            ]
+        if calls:
+            # What is varied in several ways is so by turns.
+            call = calls[number % len(calls)]
+            number += 1
+            yield Case(
+                spec.full_id(f"{name}-{digest(baseline.id)}"),
+                call,
+                ("cases", "draw"),
+                spec.full_ids(*conditions.behaviours(call)),
+                twin=baseline.id,
+                feature_levels=baseline.feature_levels,
+            )
 
 
 def ways_to_differ(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[str, Vary]:
@@ -34,6 +86,7 @@ def ways_to_differ(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> d
         else:
             ways[f"other-shape-of-{each.name}"] = partial(_with_other_shape, each.name)
             ways[f"other-layout-of-{each.name}"] = partial(_with_other_layout, each.name)
+            ways[f"other-type-of-{each.name}"] = partial(_with_other_data_type, each.name)
     for symbol, types in spec.type_sets.items():
         if _is_index(spec, symbol):
             named = [each.name for each in spec.inputs if each.type == symbol]
@@ -94,6 +147,19 @@ def _with_other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Cal
         found = replace(tensor, laid=layout)
         if found.layout != tensor.layout:
             yield _with(call, name, found)
+
+
+def _with_other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with data of another call's type."""
+    tensor = call.inputs.get(name)
+    if tensor is None or tensor.values is not None or tensor.nbytes > STORED:
+        return
+    for element_type in dict.fromkeys(
+        each.inputs[name].type for each in others if name in each.inputs
+    ):
+        other = replace(tensor, type=element_type)
+        if element_type != tensor.type and other.nbytes <= STORED:
+            yield _with(call, name, other)
 
 
 def _with_other_type(
