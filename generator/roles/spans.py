@@ -325,22 +325,12 @@ class Spans(Role):
 
         The start states what they require together.
         """
-        name, tensors = self.name, self._tensors
+        name = self.name
         if not self.is_attribute:
             text = f"{name} is one-dimensional."
             yield Requirement(f"{name}.rank", text, f"{name}.rank == 1", self.is_given)
         if self.part == "start":
-            typed = [each for role in tensors for each in Role.requirements(role)]
-            if typed:
-                names = [each.name for each in tensors]
-                yield Requirement(
-                    f"{name}.type",
-                    typed[0].text.replace(f"{name} is", f"{_series(names)} are"),
-                    " and ".join(
-                        each.holds if each.when == "True" else f"(not {each.when} or {each.holds})"
-                        for each in typed
-                    ),
-                )
+            yield from self._types()
             yield from self._lengths()
         if self.part == "step":
             yield Requirement(
@@ -349,6 +339,23 @@ class Spans(Role):
                 f"all(value != 0 for value in {self.numbers})",
                 self.is_given,
             )
+
+    def _types(self) -> Iterator[Requirement]:
+        """Yield the element types of all parts, as one requirement."""
+        kinds: dict[str, list[str]] = {}
+        conditions = []
+        for part in self._tensors:
+            for each in Role.requirements(part):
+                kinds.setdefault(each.text.partition(" is ")[2], []).append(part.name)
+                conditions.append(
+                    each.holds if part.required else f"({part.name} is None or {each.holds})"
+                )
+        texts = [
+            f"{_series(names)} {'are' if len(names) > 1 else 'is'} {kind.removesuffix('.')}"
+            for kind, names in kinds.items()
+        ]
+        if conditions:
+            yield Requirement(f"{self.name}.type", f"{'; '.join(texts)}.", " and ".join(conditions))
 
     def _lengths(self) -> Iterator[Requirement]:
         """Yield how many slices there are: as many of each part, one for each axis."""

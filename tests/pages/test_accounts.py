@@ -91,9 +91,9 @@ def test_errata_that_affect_a_rule_or_an_example_are_with_its_cases() -> None:
 
 
 def test_levels_are_told_in_words() -> None:
-    drawn = next(c for _, c in CASES.values() if c.levels.get("stop") == "beyond")
+    drawn = next(c for _, c in CASES.values() if c.levels.get("stop_value") == "beyond")
     words = account(drawn.id).why.split(", ")
-    assert {f"data of {drawn.type}", f"rank {drawn.rank}", "a stop past the end"} <= set(words)
+    assert {f"data of {drawn.type}", f"data rank {drawn.rank}", "a stop past the end"} <= set(words)
 
 
 @pytest.mark.parametrize(
