@@ -4,9 +4,13 @@ from importlib.metadata import entry_points
 
 from opcert.generator.roles.axis import Axis
 from opcert.generator.roles.count import Count
+from opcert.generator.roles.counts import Counts
 from opcert.generator.roles.data import Data
 from opcert.generator.roles.descriptors import Descriptors
+from opcert.generator.roles.fill import Fill
 from opcert.generator.roles.partition import Partition
+from opcert.generator.roles.parts import Parts
+from opcert.generator.roles.permutation import Permutation
 from opcert.generator.roles.role import Role
 
 ROLES: dict[str, type[Role]] = {
@@ -15,6 +19,10 @@ ROLES: dict[str, type[Role]] = {
     "partition": Partition,
     "descriptors": Descriptors,
     "count": Count,
+    "parts": Parts,
+    "permutation": Permutation,
+    "counts": Counts,
+    "fill": Fill,
 }
 ENTRY_POINTS = "opcert.roles"
 

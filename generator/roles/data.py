@@ -30,7 +30,7 @@ _LENGTHS = {
 _LARGE_LENGTHS = {"past_u16": 65537, "past_16_mb": 4194319, "past_u8": 257, "six": 6}
 _OTHERS = ("varied", "long", "equal", "same", "ones", "wide", "tall", "zero")
 # Extents so large that a tensor has room for one of them.
-_PAST_A_TILE = ("wide", "tall", "huge")
+PAST_A_TILE = ("wide", "tall", "huge")
 _AXES: dict[str, Any] = {
     "first": 0,
     "last": lambda rank: rank - 1,
@@ -113,7 +113,7 @@ class Data(Role):
                 lambda rank, n, axis: rank == 0 and (n != 1 or axis != "first"),
                 *(rank, length, LevelOf(axis)),
             )
-        crowded = (*_PAST_A_TILE, "zero")
+        crowded = (*PAST_A_TILE, "zero")
         yield forbid(
             lambda elements, n, others: elements != "no" and (n < 2 or others in crowded),
             *(elements, length, others),
