@@ -18,6 +18,7 @@ from opcert.generator.arrays.element_types import (
     Array,
     bits_dtype,
     bits_of,
+    highest,
     width_of,
 )
 
@@ -28,6 +29,8 @@ _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m
 # Of f8e4m3, which has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
 _ATTEMPTS = 64
+# Up to where a type that is no integer type has every whole number.
+_WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
 # The most bytes of an array that a pack stores; larger ones are made by a recipe.
 STORED = 3 << 9
 
@@ -163,3 +166,14 @@ def _tells_positions(bits: Bits) -> bool:
         bits.swapaxes(a, b) for a, b in combinations(long_axes, 2) if bits.shape[a] == bits.shape[b]
     ]
     return not any(np.array_equal(bits, other) for other in [*shifted, *transposed])
+
+
+def counted(tensor: Tensor) -> Array:
+    """Return the elements of `tensor`, numbered from 1 where a pattern would fill them."""
+    if tensor.values is not None:
+        return array_of(tensor)
+    whole = highest(tensor.type) if tensor.type in INTEGERS else _WHOLE.get(tensor.type, 1 << 24)
+    numbers = np.arange(tensor.size, dtype=np.int64) % min(whole, 1 << 24) + 1
+    if tensor.type == "boolean":
+        numbers = (numbers + np.arange(tensor.size)) % 2
+    return numbers.astype(np.float64).astype(ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)

@@ -19,7 +19,7 @@ def cases_of(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
         SpecError: with every mistake that the draws bring out.
     """
     mistakes = Mistakes(spec_file)
-    author = ValidCases(spec_file.spec, profile, seed, mistakes)
+    author = ValidCases(spec_file, profile, seed, mistakes)
     valid = [*author.examples(), *author.drawn(STRENGTH[profile])]
     mistakes.stop()
     twins = [case for case in valid if case.ambiguity is None]

@@ -151,6 +151,15 @@ class Conditions:
         breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
         return touched[0].id if breaks.issuperset(self.standing(call, breaks).broken) else None
 
+    def output_counts(self, call: Call) -> list[int]:
+        """Return how many outputs of a valid `call` each description in the spec stands for.
+
+        Raises:
+            ExpressionError: a count is no number, or cannot be evaluated.
+        """
+        scope = scope_of(self.names(call))
+        return [_count(output.count, scope, k) for k, output in enumerate(self.spec.outputs)]
+
     def outputs(self, call: Call) -> list[Tensor]:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
 

@@ -5,9 +5,10 @@ each row has the first tuple that is missing, and is completed table by table wi
 choice that adds most tuples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from opcert.generator.cases.choices import Choices
 from opcert.generator.cases.tables import Flags, Integers, Row, Table, codes_of
 
+# How many rows are tried with a tuple until one counts.
+ATTEMPTS = 5
 # How many choices of a table are weighed for a row.
 _WEIGHED = 512
 # How many rows are looked up at a time.
@@ -28,10 +31,12 @@ def covering_array(
     t: int,
     rows: Sequence[Row] = (),
     together: Sequence[tuple[int, ...]] = (),
+    counts: Callable[[Row], bool] = lambda _: True,
 ) -> list[Row]:
     """Extend `rows` until each t-tuple of levels that `choices` have stands in one.
 
-    So does every combination of the factors in each group of `together`, ascending.
+    So does every combination of the factors in each group of `together`, ascending. A row that
+    does not count covers nothing; a tuple is given up where none of a few rows with it counts.
     Deterministic: no randomness, ties go to the levels used least so far.
     """
     array = _Array(choices, t, together)
@@ -39,22 +44,47 @@ def covering_array(
     for begin in range(0, len(rows), _BATCH):
         array.add(np.array(rows[begin : begin + _BATCH]))
     while (cell := array.first_missing()) is not None:
-        added = array.row_with(cell)
-        if added is None:
-            array.drop(cell)
+        for attempt in range(ATTEMPTS):
+            added = array.row_with(cell, attempt)
+            if added is None:
+                array.drop(cell)
+                break
+            row = tuple(added.tolist())
+            if counts(row):
+                array.add(added[None, :])
+                grown.append(row)
+                break
         else:
-            array.add(added[None, :])
-            grown.append(tuple(added.tolist()))
+            array.drop(cell)
     return grown
+
+
+def rows_with(choices: Choices, wanted: Mapping[int, int]) -> Iterator[Row]:
+    """Yield the rows with some levels, by factor, that `covering_array` tries besides the best."""
+    group = tuple(sorted(wanted))
+    array = _Array(choices, len(group), [group], only=True)
+    cell = int(np.ravel_multi_index([wanted[f] for f in group], [choices.levels[f] for f in group]))
+    for attempt in range(1, ATTEMPTS):
+        row = array.row_with(cell, attempt)
+        if row is not None:
+            yield tuple(row.tolist())
 
 
 class _Array:
     """The tuples that are still missing: a part for each group of t factors, all in one line."""
 
-    def __init__(self, choices: Choices, t: int, together: Sequence[tuple[int, ...]]) -> None:
+    def __init__(
+        self,
+        choices: Choices,
+        t: int,
+        together: Sequence[tuple[int, ...]],
+        *,
+        only: bool = False,
+    ) -> None:
         self.choices = choices
         self.levels = choices.levels
-        groups = {*combinations(range(len(self.levels)), min(t, len(self.levels))), *together}
+        every = combinations(range(len(self.levels)), min(t, len(self.levels)))
+        groups = {*(() if only else every), *together}
         # The largest parts first: they decide how many rows there are, the others ride along.
         self.groups = sorted(groups, key=lambda group: (-self._size(group), group))
         ends = np.cumsum([0, *map(self._size, self.groups)])
@@ -134,13 +164,17 @@ class _Array:
         for factor, levels in enumerate(rows.T):
             self.used[factor] += np.bincount(levels, minlength=self.levels[factor])
 
-    def row_with(self, cell: int) -> Integers | None:
-        """Return a row with the tuple of `cell`, if there is one: in each table what adds most."""
+    def row_with(self, cell: int, attempt: int = 0) -> Integers | None:
+        """Return a row with the tuple of `cell`, if there is one: in each table what adds most.
+
+        After the first attempt, each table has any of its choices, the same in each run.
+        """
         g = self._group_of(cell)
         group = self.groups[g]
         shape = [self.levels[factor] for factor in group]
-        wanted = dict(zip(group, np.unravel_index(cell - self.begins[g], shape), strict=True))
-        narrowed = self.choices.narrowed({factor: int(i) for factor, i in wanted.items()})
+        levels = map(int, np.unravel_index(cell - self.begins[g], shape))
+        wanted = dict(zip(group, levels, strict=True))
+        narrowed = self.choices.narrowed(wanted)
         if narrowed is None:
             return None
         row = np.zeros(len(self.levels), np.int64)
@@ -152,7 +186,11 @@ class _Array:
             else:
                 code = int(there[chosen[self.choices.joints[t][0]]])
                 kept = self.choices.below(t, code) if lines is None else lines[here[lines] == code]
-            chosen.append(self._best(table, kept, row, self.completed[t]))
+            if attempt:
+                place = crc32(f"{group} {wanted} {t} {attempt}".encode()) % len(kept)
+                chosen.append(int(kept[place]))
+            else:
+                chosen.append(self._best(table, kept, row, self.completed[t]))
             row[list(table.factors)] = table.choices[chosen[t]]
         return row
 

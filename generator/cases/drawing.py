@@ -1,6 +1,6 @@
 """One spec's table of factors: rows of levels, and the call that a row draws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -36,17 +36,17 @@ class InputSpace:
         chosen = zip(self.factors.items(), row, strict=True)
         return {factor: levels[i].name for (factor, levels), i in chosen}
 
-    def rows(self, t: int) -> list[Row]:
-        """Cover every possible t-tuple of levels, and what the spec wants together.
+    def rows(self, t: int, discriminates: Callable[[Row], bool] = lambda _: True) -> list[Row]:
+        """Cover every possible t-tuple of levels, and the full combinations.
 
-        First where the output can tell. Then what only one masked condition admits, one condition
-        after the other, so that they do not hide each other; what is left comes last.
+        First with rows whose call discriminates. Then what only one masking condition admits, one
+        condition after the other, so that they do not hide each other; what is left comes last.
         """
         choices, telling = self.choices()
         wanted = self.full_combinations()
         position = self._factors.position
         together = [tuple(sorted(map(position.__getitem__, group))) for group in wanted]
-        rows = covering_array(telling, t, [], together)
+        rows = covering_array(telling, t, [], together, discriminates)
         masks = self._masks
         for admitted in masks:
             # Whatever else it admits, the rows that tell have already.
@@ -57,7 +57,7 @@ class InputSpace:
 
     def full_combinations(self) -> list[tuple[str, ...]]:
         """Return the factors of which every combination is covered: those of roles and the spec."""
-        groups = [group for role in self._spec.roles for group in role.full_combinations()]
+        groups = [group for role in self._spec.bound_roles for group in role.full_combinations()]
         return [*groups, *self._spec.cases.together]
 
     def choices(self) -> tuple[Choices, Choices]:
@@ -66,7 +66,7 @@ class InputSpace:
         Raises:
             ExpressionError: too many factors hang together by conditions.
         """
-        table, factors, roles = self._spec.cases, self._factors, self._spec.roles
+        table, factors, roles = self._spec.cases, self._factors, self._spec.bound_roles
         forbidden = (each for role in roles for each in role.constraints())
         derived = (each for role in roles for each in role.derived())
         possible = [
@@ -83,7 +83,7 @@ class InputSpace:
 
     @cached_property
     def _masks(self) -> list[Constraint]:
-        masking = (each for role in self._spec.roles for each in role.masking())
+        masking = (each for role in self._spec.bound_roles for each in role.masking())
         return [
             *(forbidding_of_role(self._factors, each) for each in masking),
             *(forbidding(self._factors, text) for text in self._spec.cases.masked),
@@ -107,7 +107,7 @@ class InputSpace:
         table = self._spec.cases
         chosen = dict(zip(self.factors, row, strict=True))
         scene = Scene(RowChoice(self._factors, chosen), seed, chance)
-        built = {role.name: role.build(scene) for role in self._spec.roles}
+        built = {role.name: role.build(scene) for role in self._spec.bound_roles}
         names = {
             **self._factors.fixed,
             **{factor: self._factors.value(factor, chosen) for factor in chosen},

@@ -41,7 +41,7 @@ def factors_of(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
 
 def role_factors(spec: Spec, profile: str) -> Iterator[Factor]:
     """Yield the factors of the spec's roles."""
-    for role in spec.roles:
+    for role in spec.bound_roles:
         yield from role.factors(profile)
 
 

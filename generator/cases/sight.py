@@ -54,11 +54,11 @@ class Sights:
     def _focuses(self, call: Call) -> list[Focus]:
         """Return the places that roles look at: each of one with each of another."""
         focuses: list[Focus] = [{}]
-        for role in self.spec.roles:
+        for role in self.spec.bound_roles:
             own = role.focuses(call)
             if own:
                 focuses = [{**focus, **other} for focus in focuses for other in own]
-        data = next((role for role in self.spec.roles if isinstance(role, Data)), None)
+        data = next((role for role in self.spec.bound_roles if isinstance(role, Data)), None)
         if data is not None and "axis" not in focuses[0]:
             focuses = [{**focus, **axis} for focus in focuses for axis in data.axes(call)]
         return focuses
@@ -66,7 +66,7 @@ class Sights:
     def _observed(self, call: Call, focus: Focus) -> Observed:
         values: dict[str, Any] = {}
         levels: dict[str, frozenset[str]] = {}
-        for role in self.spec.roles:
+        for role in self.spec.bound_roles:
             observed = role.observe(call, focus)
             values.update(observed.values)
             levels.update(observed.levels)

@@ -1,36 +1,43 @@
 """Spec -> its valid cases: the documented calls, and those that the factors draw."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from opcert.generator.arrays.calls import Call, Tensor
 from opcert.generator.cases.case import Case, Mistakes, digest
 from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.discrimination import can_discriminate
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
 from opcert.generator.cases.tables import Row
-from opcert.generator.errors import ExpressionError
-from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse
-from opcert.generator.specification.model import DocumentedTensor, Spec
+from opcert.generator.errors import ExpressionError, Inapplicable
+from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse
+from opcert.generator.specification.files import SpecFile
+from opcert.generator.specification.model import DocumentedTensor
 from opcert.generator.specification.yaml_source import SpecPath
 
 # How often a call is drawn until its levels show.
 DRAWS = 256
-# How often until its output tells.
-TELLING = 32
+# How often until it discriminates, where its levels do not say that it cannot.
+REDRAWS = 4
+# How often where another row with some of its levels does.
+TRIES = 1
 
 
 class ValidCases:
     """Writes the valid cases of one spec; what goes wrong is noted in `mistakes`."""
 
-    def __init__(self, spec: Spec, profile: str, seed: int, mistakes: Mistakes) -> None:
-        self._spec = spec
+    def __init__(self, file: SpecFile, profile: str, seed: int, mistakes: Mistakes) -> None:
+        self._spec = spec = file.spec
+        self._reference = file.reference
         self._profile = profile
         self._seed = seed
         self._mistakes = mistakes
         self._sights = Sights(spec, profile)
         self._conditions = Conditions(spec)
+        # The calls that discriminate, by their rows.
+        self._calls: dict[Row, Call] = {}
 
     def examples(self) -> Iterator[Case]:
         """Yield the calls that the document shows."""
@@ -42,45 +49,49 @@ class ValidCases:
 
     def drawn(self, t: int) -> Iterator[Case]:
         """Yield the calls that the factors draw."""
-        rows: list[tuple[Row, bool]] = []
         with self._mistakes.noting(("cases", "factors")):
             space = InputSpace(self._spec, self._profile)
-            covering = space.rows(t)
-            rows = [*zip(covering, space.are_masked(covering), strict=True)]
-        for row, is_masked in rows:
-            levels = space.level_names(row)
-            pairs = [f"{factor}={level}" for factor, level in levels.items()]
-            name = "-".join(["valid", *[*levels.values()][:2], digest(" ".join(sorted(pairs)))])
-            with self._mistakes.noting(("cases", "draw"), f", drawn for {', '.join(pairs)}"):
-                seed = f"{self._seed}|{self._spec.full_id(name)}"
-                call = self._showing(space, row, seed, is_masked)
-                yield self._valid(name, call, ("cases", "draw"), levels=levels)
+            for row in space.rows(t, lambda row: self.discriminates(space, row)):
+                levels = space.level_names(row)
+                pairs = ", ".join(f"{factor}={level}" for factor, level in levels.items())
+                with self._mistakes.noting(("cases", "draw"), f", drawn for {pairs}"):
+                    call = self._calls.get(row) or self._drawn(space, row, TRIES)[0]
+                    yield self._valid(_name(levels), call, ("cases", "draw"), levels=levels)
 
-    def _showing(self, space: InputSpace, row: Row, seed: str, masked: bool) -> Call:
-        """Draw the call of `row`, again and again until each of its levels shows in it.
+    def discriminates(self, space: InputSpace, row: Row) -> bool:
+        """Whether a call of `row` discriminates; such a call is kept."""
+        try:
+            call, is_one = self._drawn(space, row, REDRAWS)
+        except (ExpressionError, Inapplicable):
+            # It is noted where the case is made.
+            return True
+        if is_one:
+            self._calls[row] = call
+        return is_one
 
-        Unless the row is `masked`, one is sought for a while whose output tells, too.
+    def _drawn(self, space: InputSpace, row: Row, tries: int) -> tuple[Call, bool]:
+        """Draw the call of `row` until each of its levels shows, and whether it discriminates.
+
+        One that shows them and does not discriminate is drawn again, up to `tries` times.
         """
+        levels = space.level_names(row)
+        seed = f"{self._seed}|{self._spec.full_id(_name(levels))}"
         unseen: list[str] = []
-        silent: Call | None = None
+        plain: Call | None = None
         for attempt in range(DRAWS):
-            if silent is not None and attempt > TELLING:
-                break
             call = space.call(row, f"{seed}|{attempt}" if attempt else seed)
-            unseen = self._sights.unseen(call, space.level_names(row))
+            unseen = self._sights.unseen(call, levels)
             if not unseen:
-                if masked or self._tells(call):
-                    return call
-                silent = silent or call
-        if silent is not None:
-            return silent
-        levels = ", ".join(f"{each}={space.level_names(row)[each]}" for each in unseen)
-        raise ExpressionError(f"{levels} does not show in {call}", ("cases", "seen", unseen[0]))
-
-    def _tells(self, call: Call) -> bool:
-        with self._mistakes.noting(("cases", "tells")):
-            return condition(parse(self._spec.cases.tells), self._conditions.names(call))
-        return False
+                if can_discriminate(self._reference, call):
+                    return call, True
+                plain = plain or call
+                tries -= 1
+                if not tries:
+                    break
+        if plain is not None:
+            return plain, False
+        missing = ", ".join(f"{each}={levels[each]}" for each in unseen)
+        raise ExpressionError(f"{missing} does not show in {call}", ("cases", "seen", unseen[0]))
 
     def _valid(self, name: str, call: Call, place: SpecPath, **more: Any) -> Case:
         """Return the case of a valid call, whose patterns are its own."""
@@ -108,6 +119,11 @@ class ValidCases:
             for level in self._spec.feature_levels
             if level.ranks[0] <= first.rank <= level.ranks[1] and first.type in level.types
         )
+
+
+def _name(levels: Mapping[str, str]) -> str:
+    pairs = sorted(f"{factor}={level}" for factor, level in levels.items())
+    return "-".join(["valid", *[*levels.values()][:2], digest(" ".join(pairs))])
 
 
 def _documented(each: DocumentedTensor) -> Tensor:

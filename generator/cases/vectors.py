@@ -8,6 +8,7 @@ from opcert.generator.arrays.element_types import Array, inverted, name_of
 from opcert.generator.arrays.patterns import array_of, with_specials
 from opcert.generator.cases.case import Case
 from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.formulas import Formulas
 from opcert.generator.errors import ExpressionError, OpcertError, SpecError
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.model import DocumentedTensor
@@ -47,12 +48,14 @@ def vectors_in_turn(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vect
     # The last case that leans on each twin.
     last = {case.twin: i for i, case in enumerate(cases)}
     twins: dict[str, Vector] = {}
-    mistakes: dict[object, SpecError] = {}
+    # One a place: another case shows a mistake no better.
+    mistakes: dict[tuple[int, int], SpecError] = {}
     for i, case in enumerate(cases):
         try:
             vector = prover.vector(case, twins.get(case.twin or ""))
         except SpecError as error:
-            mistakes.setdefault(case.place, error)
+            first = error.mistakes[0]
+            mistakes.setdefault((first.line, first.column), error)
         else:
             if last.get(case.id, 0) > i:
                 twins[case.id] = vector
@@ -70,6 +73,7 @@ class _Prover:
     def __init__(self, spec_file: SpecFile) -> None:
         self.file = spec_file
         self.conditions = Conditions(spec_file.spec)
+        self.formulas = Formulas(spec_file)
 
     def vector(self, case: Case, twin: Vector | None) -> Vector:
         inputs = {name: _array(name, tensor, twin) for name, tensor in case.call.inputs.items()}
@@ -81,16 +85,19 @@ class _Prover:
             inputs = specials_added(case.call, inputs, outputs)
             outputs = self._outputs(case, inputs)
         self._prove_outputs(case, outputs)
-        return Vector(case, inputs, outputs, self._other(case, inputs, outputs))
+        free = [name for name, tensor in case.call.inputs.items() if tensor.values is None]
+        inverse = {**inputs, **{name: inverted(inputs[name]) for name in free}}
+        other = self._other(case, inverse, outputs) if free else ()
+        # What an open question decides, the document's formula need not say.
+        if case.ambiguity is None:
+            self.formulas.prove(case, (inputs, outputs), *([(inverse, other)] if other else []))
+        return Vector(case, inputs, outputs, other)
 
     def _other(
-        self, case: Case, inputs: Mapping[str, Array], outputs: Sequence[Array]
+        self, case: Case, inverse: Mapping[str, Array], outputs: Sequence[Array]
     ) -> Sequence[Array]:
         """Return the outputs for inverted data, or nothing where they are the inverted outputs."""
-        free = [name for name, tensor in case.call.inputs.items() if tensor.values is None]
-        if not free:
-            return ()
-        other = self._outputs(case, {**inputs, **{name: inverted(inputs[name]) for name in free}})
+        other = self._outputs(case, inverse)
         pairs = zip(other, outputs, strict=True)
         same = all(a.tobytes() == inverted(b).tobytes() for a, b in pairs)
         return () if same else other

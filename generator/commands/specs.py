@@ -93,7 +93,7 @@ def coverage(
     from opcert.generator.suite.coverage import coverage_of
     from opcert.generator.suite.suite import Suite
 
-    described = {each.spec.operator: each.spec for each in specs_in(specs, operator)}
+    described = {each.spec.operator: each for each in specs_in(specs, operator)}
     found = list(coverage_of(Suite(suite, specs), described))
     for each in found:
         show_coverage(each, console())

@@ -4,18 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.arrays.calls import Call
 from opcert.generator.arrays.element_types import (
-    ELEMENT_TYPES,
-    INTEGERS,
     Array,
-    highest,
     inverted,
     name_of,
 )
-from opcert.generator.arrays.patterns import array_of
+from opcert.generator.arrays.patterns import array_of, counted
 from opcert.generator.cases.changes import Change, after
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.drawing import InputSpace
@@ -33,8 +28,6 @@ from opcert.generator.specification.references import golden
 _PATTERNS = 1 << 16
 # How many ways of breaking a rule, one behind the other, are tried on a call.
 _TRIES = 8
-# Up to where a type has every whole number.
-_WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
 
 
 @dataclass(frozen=True)
@@ -168,7 +161,7 @@ class Trials:
 
     def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
         if not pattern:
-            return {name: _counted(tensor) for name, tensor in call.inputs.items()}
+            return {name: counted(tensor) for name, tensor in call.inputs.items()}
         patterned = call.patterned(str(pattern))
         inputs = {name: array_of(tensor) for name, tensor in patterned.inputs.items()}
         return specials_added(patterned, inputs, self._golden(call, inputs))
@@ -213,7 +206,7 @@ class Trials:
                 and self.conditions.standing(changed).broken == (way.rule,)
             ):
                 given = {
-                    name: inputs[name] if call.inputs.get(name) is tensor else _counted(tensor)
+                    name: inputs[name] if call.inputs.get(name) is tensor else counted(tensor)
                     for name, tensor in changed.inputs.items()
                 }
                 rule = self.spec.full_id(way.rule)
@@ -241,14 +234,3 @@ class Trials:
             )
             for made in self.laws.further(number - 1, call, inputs, outputs)
         ]
-
-
-def _counted(tensor: Tensor) -> Array:
-    """Return the elements of `tensor`, numbered from 1 where a pattern would fill them."""
-    if tensor.values is not None:
-        return array_of(tensor)
-    whole = highest(tensor.type) if tensor.type in INTEGERS else _WHOLE.get(tensor.type, 1 << 24)
-    numbers = np.arange(tensor.size, dtype=np.int64) % min(whole, 1 << 24) + 1
-    if tensor.type == "boolean":
-        numbers = (numbers + np.arange(tensor.size)) % 2
-    return numbers.astype(np.float64).astype(ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)

@@ -41,7 +41,7 @@ _AXES: dict[str, Any] = {
     "middle": lambda rank: rank // 2,
     "lower_middle": lambda rank: (rank - 1) // 2,
 }
-_LAYOUT_WORDS = {
+LAYOUT_WORDS = {
     "c": "",
     "fortran": "{} in Fortran order",
     "reversed": "{} backwards in memory",
@@ -91,7 +91,7 @@ class Data(Role):
         yield Factor(
             self.factor("others"), {each: each for each in others}, words="{} extents beside it"
         )
-        words = {level: text.format(name) for level, text in _LAYOUT_WORDS.items()}
+        words = {level: text.format(name) for level, text in LAYOUT_WORDS.items()}
         yield Factor(self.factor("layout"), {each: each for each in LAYOUTS}, words=words)
         # Data of which all elements are the same shows no position.
         alike = ("no",) if is_stress else ("no", "some")

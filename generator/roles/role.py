@@ -18,6 +18,7 @@ from opcert.generator.roles.factors import (
     Forbidden,
     LevelOf,
     Observed,
+    OpenQuestion,
     Requirement,
     Scene,
     forbid,
@@ -78,6 +79,9 @@ class Role(Argument):
     def place_in(self, signature: Signature) -> None:
         """Place the role among the other arguments."""
         self._signature = signature
+        # What is cached was worked out among others.
+        for name in self.__dict__.keys() - type(self).model_fields.keys():
+            del self.__dict__[name]
 
     def own_rank(self) -> Ends:
         """Return the least and the greatest rank, where the spec does not give them."""
@@ -131,7 +135,7 @@ class Role(Argument):
         """Return the name of its factor for `aspect`."""
         return f"{self.name}_{aspect}"
 
-    @property
+    @cached_property
     def type_factor(self) -> str:
         """The factor of its element type, which the arguments of one symbol share."""
         return f"{self._signature.arguments_of(self.type)[0].name}_type"
@@ -244,3 +248,7 @@ class Role(Argument):
                 f"{self.name}.type in {types}",
                 self.is_given,
             )
+
+    def open_questions(self) -> Iterator[OpenQuestion]:
+        """Yield what its document does not decide."""
+        return iter(())

@@ -15,7 +15,12 @@ from opcert.generator.specification.examples import example_mistakes
 from opcert.generator.specification.model import Spec
 from opcert.generator.specification.model_mistakes import model_mistakes
 from opcert.generator.specification.names import name_mistakes
-from opcert.generator.specification.references import Reference, reference_of, spec_paths
+from opcert.generator.specification.references import (
+    Reference,
+    reference_of,
+    role_classes_of,
+    spec_paths,
+)
 from opcert.generator.specification.role_rules import (
     role_mistakes,
     rule_mistakes,
@@ -56,8 +61,9 @@ def read_spec(path: Path) -> SpecFile:
         SpecError: with every mistake that shows without drawing a case.
     """
     source = Source(path)
+    brought = {"roles": role_classes_of(source)}
     try:
-        spec = Spec.model_validate_json(json.dumps(source.data))
+        spec = Spec.model_validate_json(json.dumps(source.data), context=brought)
     except ValidationError as error:
         raise SpecError(source.mistakes + model_mistakes(source, error, Spec)) from None
     found = [*role_mistakes(spec)]

@@ -1,6 +1,7 @@
 """The model of a spec: what a YAML file in specs/ may say about an operator."""
 
 import json
+import re
 from functools import cached_property
 from typing import Annotated, Any, Literal, Union
 
@@ -65,6 +66,15 @@ class Output(Part):
     type: str = Field(description="The type symbol that it shares with a required input.")
     shape: ExpressionText
     count: ExpressionText = "1"
+    element: ExpressionText | None = Field(
+        None,
+        description="The document's formula: the element of an input that the element `at`, a "
+        "tuple of indices, of output `i` is, as in `data[at]`, or 0. The golden outputs are held "
+        "against it, independently of the reference.",
+    )
+    where: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ExpressionText] = Field(
+        default_factory=dict, description="Names in `element`, each over what precedes it."
+    )
     text: str
 
 
@@ -114,7 +124,12 @@ class Ambiguity(Part):
         description="The requirements that a call may break because the reference takes the "
         "reading by which it is invalid. One that breaks another is invalid in both readings.",
     )
-    touches: ExpressionText = Field(description="Whether a call depends on it.")
+    derived: str | None = Field(
+        None,
+        alias="from",
+        description="What a role leaves open, such as indices.range; `touches` follows from it.",
+    )
+    touches: ExpressionText = Field("", description="Whether a call depends on it.")
     shown_by: dict[Name, dict[str, ExpressionText]] = Field(
         description="Ways to reach it, each one change to a valid call."
     )
@@ -132,8 +147,48 @@ class Erratum(Part):
     )
 
 
+_WRITTEN = re.compile(r"(?P<type>\w+)\[(?P<shape>[\d, ]*)\]\s*(= *(?P<element>.+)|(?P<values>.*))")
+
+
+def _read_tensor(value: Any) -> Any:
+    """Return a tensor from its keys, or from a text such as i32[2, 3] 1 2 3 7..9."""
+    if isinstance(value, dict):
+        return DocumentedTensor.model_validate_json(json.dumps(value))
+    if not isinstance(value, str):
+        return value
+    match = _WRITTEN.fullmatch(value)
+    if match is None:
+        raise ValueError("a tensor such as i32[2, 3] 1..6, or its keys")
+    shape = tuple(int(extent) for extent in match["shape"].replace(",", " ").split())
+    words = (match["values"] or "").split()
+    values = tuple(element for word in words for element in _elements(word))
+    return DocumentedTensor(
+        type=match["type"],
+        shape=shape,
+        values=values if words or 0 in shape else None,
+        element=match["element"],
+    )
+
+
+def _elements(word: str) -> list[bool | int | float]:
+    """Return the elements that a word writes: true, false, a number, or the integers a..b."""
+    first, dots, last = word.partition("..")
+    try:
+        if dots:
+            return list(range(int(first), int(last) + 1))
+        constant = {"true": True, "false": False}.get(word)
+        if constant is not None:
+            return [constant]
+        return [float(word) if {".", "e", "n"} & set(word.lower()) else int(word)]
+    except ValueError:
+        raise ValueError("elements such as 1, -2.5, true or 1..6") from None
+
+
 class DocumentedTensor(Part):
     """A documented tensor: its elements in C order, or only its shape.
+
+    As text it is `i32[2, 3] 1 2 3 7..9`, `f32[2, 3]` where the document gives only the shape, or
+    `i64[4] = 2 * i`.
 
     Where the document gives only a shape, a data pattern fills it, or an expression over `i`, the
     number of an element in C order.
@@ -145,15 +200,21 @@ class DocumentedTensor(Part):
     element: ExpressionText | None = None
 
 
+WrittenTensor = Annotated[
+    DocumentedTensor,
+    BeforeValidator(_read_tensor, json_schema_input_type=str | DocumentedTensor),
+]
+
+
 class Example(Part):
     """A call that the document shows, with what it gives."""
 
     id: Name
     clause: str
     text: str
-    inputs: dict[str, DocumentedTensor]
+    inputs: dict[str, WrittenTensor]
     attributes: dict[str, JsonValue] = Field(default_factory=dict)
-    outputs: tuple[DocumentedTensor, ...]
+    outputs: tuple[WrittenTensor, ...]
 
 
 class FurtherCall(Part):
@@ -213,10 +274,6 @@ class FactorTable(Part):
     masked: tuple[ExpressionText, ...] = Field(
         default=(), description="Choices whose output hides the other factors."
     )
-    tells: ExpressionText = Field(
-        default="True",
-        description="Whether the output of a call tells; one that is not masked should.",
-    )
     draw: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Ordered draws, each over what precedes it."
     )
@@ -256,6 +313,10 @@ class Spec(Part):
         pattern=r"^[\w./-]+:\w+$", description="module:function, or file.py:function beside it."
     )
     types: dict[str, Literal["any", "integer"] | tuple[str, ...]]
+    roles: dict[str, str] = Field(
+        default_factory=dict,
+        description="Roles of one's own by name: module:Class, or file.py:Class beside the spec.",
+    )
     constants: dict[str, dict[str, str]] = Field(default_factory=dict)
     inputs: tuple[InputPart, ...] = Field(min_length=1)
     attributes: tuple[AttributePart, ...] = ()
@@ -292,7 +353,7 @@ class Spec(Part):
         return (*self.inputs, *self.attributes)
 
     @cached_property
-    def roles(self) -> tuple[Role, ...]:
+    def bound_roles(self) -> tuple[Role, ...]:
         """The arguments that have a role."""
         return tuple(each for each in self.arguments if isinstance(each, Role))
 

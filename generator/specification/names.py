@@ -16,7 +16,7 @@ from opcert.generator.specification.expressions import (
     shown,
 )
 from opcert.generator.specification.law_names import law_mistakes
-from opcert.generator.specification.model import Rule, Spec
+from opcert.generator.specification.model import Output, Rule, Spec
 from opcert.generator.specification.naming import (
     Found,
     Known,
@@ -115,6 +115,25 @@ def _ranges_and_outputs(spec: Spec) -> Found:
         yield from expression_mistakes(("outputs", i, "count"), output.count, known, FUNCTIONS)
         numbered = {**known, "i": ()}
         yield from expression_mistakes(("outputs", i, "shape"), output.shape, numbered, FUNCTIONS)
+        yield from _formula(("outputs", i), output, numbered)
+
+
+def _formula(path: SpecPath, output: Output, numbered: Known) -> Found:
+    if output.element is None:
+        if output.where:
+            yield (*path, "where", KEY), "'where' without 'element'; expected the formula"
+        return
+    if "at" in numbered:
+        text = "'at' is an input or an attribute; a formula means the index by it"
+        yield (*path, "element", KEY), text
+    known = {**numbered, "at": ()}
+    for name, text in output.where.items():
+        if name in known:
+            mistake = f"'{name}' already means something else in expressions; expected another"
+            yield (*path, "where", name, KEY), mistake
+        yield from expression_mistakes((*path, "where", name), text, known, FUNCTIONS)
+        known[name] = ()
+    yield from expression_mistakes((*path, "element"), output.element, known, FUNCTIONS)
 
 
 def attribute_mistakes(path: SpecPath, attribute: Attribute | Role, value: JsonValue) -> Found:
@@ -179,9 +198,10 @@ def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> 
 def _ambiguities(spec: Spec) -> Found:
     for i, each in enumerate(spec.ambiguities):
         path = ("ambiguities", i)
-        yield from expression_mistakes(
-            (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
-        )
+        if each.touches:
+            yield from expression_mistakes(
+                (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
+            )
         for j, name in enumerate(each.breaks):
             requirements = list(spec.requirements)
             yield from unknown_name((*path, "breaks", j), "requirement", name, requirements)

@@ -12,7 +12,8 @@ import numpy as np
 from opcert.generator.arrays.element_types import Array
 from opcert.generator.errors import OpcertError, SpecError, said
 from opcert.generator.python_files import module_from_file
-from opcert.generator.specification.yaml_source import Source
+from opcert.generator.roles.role import Role
+from opcert.generator.specification.yaml_source import Source, SpecPath
 
 Reference = Callable[..., list[Array]]
 
@@ -37,6 +38,37 @@ def reference_of(source: Source, named: str) -> Reference:
     Raises:
         SpecError: there is none.
     """
+    function: Reference = named_object(source, ("reference",), named, "reference")
+    if not callable(function):
+        text = f"'{named}' is no function; expected a reference such as module:function"
+        raise SpecError([source.mistake(("reference",), text)])
+    return function
+
+
+def role_classes_of(source: Source) -> dict[str, type[Role]]:
+    """Return the role classes that a spec brings, by the name of the role.
+
+    Raises:
+        SpecError: one of them is not there, or is no role.
+    """
+    named = source.data.get("roles") if isinstance(source.data, dict) else None
+    classes: dict[str, type[Role]] = {}
+    for name, place in named.items() if isinstance(named, dict) else ():
+        path: SpecPath = ("roles", name)
+        role = named_object(source, path, str(place), "role")
+        if not (isinstance(role, type) and issubclass(role, Role)):
+            text = f"'{place}' is no subclass of {Role.__module__}.{Role.__name__}"
+            raise SpecError([source.mistake(path, text)])
+        classes[name] = role
+    return classes
+
+
+def named_object(source: Source, path: SpecPath, named: str, what: str) -> Any:
+    """Return what a spec names at `path` as `module:name`, or `file.py:name` beside it.
+
+    Raises:
+        SpecError: it is not there.
+    """
     place, _, attribute = named.partition(":")
     try:
         if place.endswith(".py"):
@@ -45,13 +77,14 @@ def reference_of(source: Source, named: str) -> Reference:
             module = importlib.import_module(place)
     except (Exception, SystemExit) as error:  # a module may raise anything
         reason = error.strerror if isinstance(error, OSError) else said(error)
-        text = f"the module of the reference '{named}' cannot be imported: {reason}"
-        raise SpecError([source.mistake(("reference",), text)]) from None
-    function: Reference | None = getattr(module, attribute, None)
-    if not callable(function):
+        text = f"the module of the {what} '{named}' cannot be imported: {reason}"
+        raise SpecError([source.mistake(path, text)]) from None
+    if not hasattr(module, attribute):
         text = f"no function '{attribute}' in {place}, which the reference names"
-        raise SpecError([source.mistake(("reference",), text)])
-    return function
+        if what == "role":
+            text = f"no class '{attribute}' in {place}, which the spec names"
+        raise SpecError([source.mistake(path, text)])
+    return getattr(module, attribute)
 
 
 class RejectedError(OpcertError):

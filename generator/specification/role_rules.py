@@ -3,7 +3,7 @@
 from typing import Any
 
 from opcert.generator.errors import did_you_mean
-from opcert.generator.roles.factors import Requirement
+from opcert.generator.roles.factors import OpenQuestion, Requirement
 from opcert.generator.roles.role import Role, Signature
 from opcert.generator.specification.model import Rule, Spec
 from opcert.generator.specification.naming import Found, unknown_name
@@ -23,7 +23,7 @@ def _mistakes_among_others(spec: Spec) -> Found:
     signature = Signature(
         {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
     )
-    for role in spec.roles:
+    for role in spec.bound_roles:
         role.place_in(signature)
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, argument in enumerate(described):
@@ -54,12 +54,12 @@ def _relation_mistakes(spec: Spec) -> Found:
 
 def with_roles(spec: Spec) -> Spec:
     """Return the spec with its roles bound to each other and its rules completed from them."""
-    if not spec.roles:
+    if not spec.bound_roles:
         return spec
     signature = Signature(
         {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
     )
-    roles = {role.name: role.bound(signature) for role in spec.roles}
+    roles = {role.name: role.bound(signature) for role in spec.bound_roles}
     # Bound once more, so that each finds the others with their ranks and ranges.
     arguments = {each.name: roles.get(each.name, each) for each in spec.arguments}
     signature = Signature(arguments, spec.type_sets, spec.constants)
@@ -75,7 +75,19 @@ def with_roles(spec: Spec) -> Spec:
         _completed(rule, requirements[rule.derived], ids) if rule.derived in requirements else rule
         for rule in spec.rules
     ]
-    return spec.with_parts(rules=tuple(rules))
+    questions = open_questions(spec)
+    ambiguities = [
+        each.model_copy(update={"touches": questions[each.derived].touches})
+        if each.derived in questions and not each.touches
+        else each
+        for each in spec.ambiguities
+    ]
+    return spec.with_parts(rules=tuple(rules), ambiguities=tuple(ambiguities))
+
+
+def open_questions(spec: Spec) -> dict[str, OpenQuestion]:
+    """Return what the roles of a spec leave open, by key."""
+    return {each.key: each for role in spec.bound_roles for each in role.open_questions()}
 
 
 def derived_requirements(spec: Spec) -> dict[str, Requirement]:
@@ -83,8 +95,8 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
     names = [each.name for each in spec.arguments if each.required]
     text = f"{', '.join(names)} have to be given."
     holds = f"all(name not in omitted for name in {names})"
-    found = [Requirement(REQUIRED, text, holds)] if spec.roles else []
-    found += [each for role in spec.roles for each in role.requirements()]
+    found = [Requirement(REQUIRED, text, holds)] if spec.bound_roles else []
+    found += [each for role in spec.bound_roles for each in role.requirements()]
     return {each.key: each for each in found}
 
 
@@ -113,3 +125,20 @@ def rule_mistakes(spec: Spec) -> Found:
         if key not in stated and key != REQUIRED:
             text = f"no rule states '{key}': {requirement.text}"
             yield ("rules",), f"{text}; expected a rule with 'from: {key}' and its clause"
+    yield from _ambiguity_mistakes(spec)
+
+
+def _ambiguity_mistakes(spec: Spec) -> Found:
+    """Yield where ambiguities and what roles leave open do not fit."""
+    questions = open_questions(spec)
+    for i, each in enumerate(spec.ambiguities):
+        if each.derived is not None and each.derived not in questions:
+            near = did_you_mean(each.derived, [*questions])
+            yield ("ambiguities", i, "from"), f"no role leaves '{each.derived}' open{near}"
+        elif each.derived is None and not each.touches:
+            text = f"ambiguity '{each.id}' has no condition; expected the key 'touches'"
+            yield ("ambiguities", i, "id"), text
+    for key in questions.keys() - {each.derived for each in spec.ambiguities}:
+        text = f"no ambiguity states '{key}': {questions[key].text}"
+        # There may be no ambiguities at all.
+        yield ("inputs",), f"{text}; expected one with 'from: {key}' and its readings"

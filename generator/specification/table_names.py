@@ -46,7 +46,6 @@ def table_mistakes(spec: Spec) -> Found:
                 yield (*here, level, KEY), f"the factor '{factor}' has the level '{level}' already"
     factors = [*roles, *table.factors]
     yield from _factor_names(spec)
-    yield from expression_mistakes(("cases", "tells"), table.tells, call_names(spec), FUNCTIONS)
     known["level"] = tuple(factors)
     for key in ("unless", "masked"):
         for i, text in enumerate(getattr(table, key)):
@@ -63,7 +62,7 @@ def role_levels(spec: Spec) -> dict[str, list[str]]:
     """Return the levels of each factor that roles have, of all profiles, by name."""
     found: dict[str, dict[str, None]] = {}
     for profile in ("core", "full", "stress"):
-        for role in spec.roles:
+        for role in spec.bound_roles:
             for factor in role.factors(profile):
                 found.setdefault(factor.name, {}).update(dict.fromkeys(factor.levels))
     return {factor: [*levels] for factor, levels in found.items()}
@@ -171,7 +170,7 @@ def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found
 
 
 def _draws(spec: Spec, factors: Known) -> Found:
-    table, drawn = spec.cases, {**factors, **{role.name: () for role in spec.roles}}
+    table, drawn = spec.cases, {**factors, **{role.name: () for role in spec.bound_roles}}
     for name, text in table.draw.items():
         here = ("cases", "draw", name)
         yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
@@ -184,5 +183,5 @@ def _draws(spec: Spec, factors: Known) -> Found:
             yield from unknown_name((*here, KEY), part.removesuffix("s"), name, known)
             yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **BUILDERS})
         for each in described:
-            if each.name not in given and each not in spec.roles:
+            if each.name not in given and each not in spec.bound_roles:
                 yield ("cases", part), f"'{each.name}' is not drawn; expected an expression for it"

@@ -9,12 +9,16 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from opcert.generator.arrays.element_types import Array, bits_of
+from opcert.generator.cases.case import Mistakes
 from opcert.generator.cases.cases import STRENGTH
+from opcert.generator.cases.choices import Choices
+from opcert.generator.cases.cover import rows_with
+from opcert.generator.cases.discrimination import discriminates
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
+from opcert.generator.cases.valid_cases import ValidCases
 from opcert.generator.specification.expressions import integer, parse
-from opcert.generator.specification.model import Spec
+from opcert.generator.specification.files import SpecFile
 from opcert.generator.suite.format import IndexedCase
 from opcert.generator.suite.operator_suite import OperatorSuite
 from opcert.generator.suite.rule_cases import rule_cases, valid_calls
@@ -61,19 +65,23 @@ class Coverage:
         return min(each.share for each in self.covered)
 
 
-def coverage_of(suite: Suite, specs: Mapping[str, Spec]) -> Iterator[Coverage]:
+def coverage_of(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[Coverage]:
     """Yield what the suite covers of each operator that has a spec, by its profile's strength."""
     for name, operator in suite.operators.items():
         if name in specs:
-            yield _Count(operator, specs[name], suite.manifest.profile).coverage()
+            manifest = suite.manifest
+            yield _Count(operator, specs[name], manifest.profile, manifest.seed).coverage()
 
 
 class _Count:
     """The calls of one operator, with the levels that show in each."""
 
-    def __init__(self, operator: OperatorSuite, spec: Spec, profile: str) -> None:
+    def __init__(
+        self, operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: int
+    ) -> None:
         self.operator = operator
-        self.spec = spec
+        self.spec = spec = spec_file.spec
+        self.author = ValidCases(spec_file, profile, seed, Mistakes(spec_file))
         self.profile = profile
         self.calls = valid_calls(operator)
         self.valid = [operator.cases[case] for case in self.calls]
@@ -160,10 +168,8 @@ class _Count:
     def tells(self, case: IndexedCase) -> bool:
         """Whether outputs depend on data, in which there are elements to be told apart."""
         inputs = self.operator.inputs(case)
-        if not any(_differ(inputs[name]) for name in case.free):
-            return False
-        pairs = zip(self.operator.outputs(case), self.operator.other_outputs(case), strict=True)
-        return any(bool((bits_of(one) != bits_of(other)).any()) for one, other in pairs)
+        outputs, others = self.operator.outputs(case), self.operator.other_outputs(case)
+        return discriminates([inputs[name] for name in case.free], outputs, others)
 
     @property
     def shown(self) -> Flags:
@@ -186,9 +192,9 @@ class _Count:
             everywhere, told = self.standing(group, shown), self.standing(group, shown[tells])
             for cell in np.ndindex(told.shape):
                 named = {f: self.names[f][i] for f, i in zip(group, cell, strict=True)}
-                if told[cell] or (everywhere[cell] and not self.can_be(named, telling=True)):
+                if told[cell] or (everywhere[cell] and not self.can_discriminate(named)):
                     present += 1
-                elif self.can_be(named, telling=False):
+                elif self.can_be(named, self.choices):
                     missing.append(" ".join(f"{f}={level}" for f, level in named.items()))
         return Covered(dimension, present, tuple(missing))
 
@@ -206,15 +212,24 @@ class _Count:
         ends = np.cumsum([0, *map(len, self.names.values())]).tolist()
         return {f: slice(*ends[i : i + 2]) for i, f in enumerate(self.names)}
 
-    def can_be(self, levels: Mapping[str, str], *, telling: bool) -> bool:
-        """Whether a row has `levels`, and with `telling` an output that can tell."""
-        choices = self.telling if telling else self.choices
-        order = [*self.names]
-        wanted = {order.index(f): self.names[f].index(level) for f, level in levels.items()}
+    def can_be(self, levels: Mapping[str, str], choices: Choices) -> bool:
+        """Whether one of the rows of `choices` has `levels`."""
+        wanted = self._wanted(levels)
         pairs = combinations(sorted(wanted.items()), 2)
         if not all(choices.pairs[f, g][i, j] for (f, i), (g, j) in pairs):
             return False
         return len(wanted) == PAIR or choices.agreeing(wanted) is not None
+
+    def can_discriminate(self, levels: Mapping[str, str]) -> bool:
+        """Whether a row with `levels` has a call that discriminates: of the few that were tried."""
+        return self.can_be(levels, self.telling) and any(
+            self.author.discriminates(self.space, row)
+            for row in rows_with(self.telling, self._wanted(levels))
+        )
+
+    def _wanted(self, levels: Mapping[str, str]) -> dict[int, int]:
+        order = [*self.names]
+        return {order.index(f): self.names[f].index(level) for f, level in levels.items()}
 
 
 def _together(columns: Sequence[Flags]) -> Flags:
@@ -231,9 +246,3 @@ def _together(columns: Sequence[Flags]) -> Flags:
 def _named(dimension: str, present: Mapping[str, bool]) -> Covered:
     missing = tuple(name for name, is_there in present.items() if not is_there)
     return Covered(dimension, len(present) - len(missing), missing)
-
-
-def _differ(array: Array) -> bool:
-    """Whether there are two elements of other bits in an array."""
-    bits = bits_of(array).reshape(-1)
-    return bool((bits[1:] != bits[:1]).any())

@@ -58,11 +58,14 @@ def warnings_of(
             text = f"few valid cases show '{spec.rules[i].id}': {found}"
             yield spec_file.mistake(("rules", i, "id"), text)
     stated = any(output.values is not None for each in spec.examples for output in each.outputs)
-    if not stated and not spec.laws:
-        text = "no example states values of outputs, and no law speaks of them"
-        yield spec_file.mistake(
-            ("reference",), f"{text}: nothing can show that the reference computes wrong values"
-        )
+    for i, output in enumerate(spec.outputs):
+        if output.element is None and not stated and not spec.laws:
+            text = "no example states values of outputs, no law speaks of them, and no formula"
+            yield spec_file.mistake(
+                ("outputs", i, "name"),
+                f"{text} ('element') gives those of '{output.name}': nothing can show that the "
+                "reference computes wrong values",
+            )
 
 
 def _unbroken_declarations(

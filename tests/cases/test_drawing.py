@@ -40,7 +40,11 @@ def made_up(**table: Any) -> Spec:
             {**argument, "name": "data", "type": "T", "rank": ["0", "8"]},
             {**argument, "name": "at", "type": "T", "rank": ["0", "0"]},
         ],
-        "attributes": [{**argument, "name": "axis", "type": "int"}],
+        "attributes": [
+            {**argument, "name": "axis", "type": "int"},
+            {**argument, "name": "mode", "type": "string"},
+            {**argument, "name": "name", "type": "string"},
+        ],
         "outputs": [{"name": "out", "type": "T", "shape": "data.shape", "text": "x"}],
         "rules": [{"id": "any", "kind": "behaviour", "clause": "x", "text": "x"}],
         "cases": {

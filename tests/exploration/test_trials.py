@@ -63,7 +63,7 @@ def test_the_least_draws_give_the_simplest_call_with_numbered_data() -> None:
     trial = trials_of("openvino/VariadicSplit-1").drawn(lambda _: 0, lambda: 0.0)
     assert trial is not None
     assert str(trial) == "data=boolean[6], axis=i8[] [0], split_lengths=i8[2] [1, 5]"
-    assert trial.steps[0].inputs["data"].tolist() == [True, False, True, False, True]
+    assert trial.steps[0].inputs["data"].tolist() == [True, False, True, False, True, False]
 
 
 def test_a_reference_that_rejects_a_fresh_call_is_a_mistake_of_the_spec(tmp_path: Path) -> None:

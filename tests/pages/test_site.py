@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
@@ -184,3 +185,13 @@ class TestColours:
         colours = [re.findall(rf"--{name}: (#\w{{6}});", text)[scheme] for name in (ink, ground)]
         light, dark = sorted(map(_luminance, colours), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+@each_spec
+def test_the_page_of_an_operator_has_its_formula(name: str) -> None:
+    shown = re.sub(r"<[^>]*>|\s+", " ", pages()[page_name(spec(name).spec.operator)])
+    shown = re.sub(r"\s+", " ", unescape(shown))
+    for output in spec(name).spec.outputs:
+        assert f"with the indices at is {' '.join(str(output.element).split())}" in shown
+        for key, text in output.where.items():
+            assert f"{key} is {' '.join(text.split())}" in shown

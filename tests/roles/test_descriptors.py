@@ -51,7 +51,7 @@ def test_records_behind_the_count_are_not_observed(tmp_path: Path) -> None:
     call = assert_observed(spec)[0]
     longer = [*call.attributes["parts"], {"dims": [], "kind": ""}]
     surplus = type(call)(call.inputs, {**call.attributes, "parts": longer})
-    (role,) = (role for role in spec.roles if role.name == "parts")
+    (role,) = (role for role in spec.bound_roles if role.name == "parts")
     focus = {"axis": call.attributes["axis"]}
     assert role.observe(surplus, focus) == role.observe(call, focus)
 

@@ -9,7 +9,7 @@ from opcert.generator.suite.coverage import Coverage, coverage_of
 from opcert.generator.suite.suite import Suite
 
 FORMER = Path(__file__).parent.parent / "former_specs"
-SPECS = {spec.spec.operator: spec.spec for spec in map(read_spec, sorted(FORMER.rglob("*.yaml")))}
+SPECS = {spec.spec.operator: spec for spec in map(read_spec, sorted(FORMER.rglob("*.yaml")))}
 # Levels that roles replace by another one.
 REPLACED = {"n=five": "an axis of 6, which has divisors", "count=five": "six parts, for that axis"}
 

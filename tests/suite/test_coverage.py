@@ -28,7 +28,7 @@ from tests.suite_of_levels import (
     write_specs,
 )
 
-SHIPPED = {each.spec.operator: each.spec for each in specs_in(None)}
+SHIPPED = {each.spec.operator: each for each in specs_in(None)}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def suite(whole: Path, tmp_path: Path) -> Path:
 
 
 def counted(suite: Path, specs: Path) -> Coverage:
-    spec = read_spec(specs / "take.yaml").spec
+    spec = read_spec(specs / "take.yaml")
     (found,) = coverage_of(Suite(suite, specs), {OPERATOR: spec})
     return found
 

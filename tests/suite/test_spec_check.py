@@ -143,6 +143,12 @@ examples:
 def test_values_that_nothing_can_check_are_a_warning(tmp_path: Path) -> None:
     path = spec(tmp_path, ("- {type: i8, shape: [2], values: [1, 2]}", "- {type: i8, shape: [2]}"))
     assert any("nothing can show" in text for text in warnings(path))
+    path = spec(
+        tmp_path,
+        ("- {type: i8, shape: [2], values: [1, 2]}", "- {type: i8, shape: [2]}"),
+        ("    text: The first rows.\n", "    text: The first rows.\n    element: data[at]\n"),
+    )
+    assert not any("nothing can show" in text for text in warnings(path))
 
 
 def test_warnings_leave_the_exit_code(tmp_path: Path) -> None:

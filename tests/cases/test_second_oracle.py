@@ -1,0 +1,435 @@
+"""Wrong values of references, each of which a formula alone finds: no example, no law helps."""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.cases.case import Case
+from opcert.generator.cases.cases import cases_of
+from opcert.generator.cases.vectors import vectors_of
+from opcert.generator.errors import SpecError
+from opcert.generator.specification.files import SpecFile, read_spec
+from opcert.reference import RuleBroken
+from tests import shipped
+
+# Makes wrong outputs, of the right types and shapes, of the right ones and the arguments.
+Mistake = Callable[..., Sequence[Array]]
+
+SPLIT, DML, SLICE = "VariadicSplit-1", "DML_OPERATOR_SPLIT", "Slice-8"
+BROADCAST, GATHER, SHIFT = "Broadcast-1", "Gather-8", "Shift-1"
+FEW_ELEMENTS = 1500
+FEW_CASES = 150
+MISTAKES: dict[tuple[str, str], Mistake] = {}
+
+SHIFT_SPEC = """operator: example/Shift-1
+slug: shift-1
+version: 1
+document: {title: Shift, version: "1"}
+reference: shift.py:shift
+types: {T: any}
+inputs:
+  - {name: data, type: T, required: true, rank: [1, 3], text: The tensor.}
+attributes:
+  - {name: axis, type: int, required: true, range: [0, data.rank - 1], text: The axis.}
+  - {name: by, type: int, required: true, text: How far.}
+  - {name: behind, type: string, required: true, one_of: [other_end, zeros], text: What follows.}
+outputs:
+  - name: output
+    type: T
+    shape: data.shape
+    element: data[replace(at, axis, k % n)] if behind == 'other_end' or 0 <= k < n else 0
+    where: {n: "data.shape[axis]", k: "at[axis] - by"}
+    text: Data shifted.
+rules:
+  - id: axis-range
+    kind: requirement
+    clause: Attributes
+    text: Axis is a dimension.
+    holds: 0 <= axis < data.rank
+    broken_by: {below: {axis: "-1"}, above: {axis: data.rank}}
+cases:
+  factors:
+    type: T
+    rank: range(1, 4)
+    n: {five: 5, one: 1}
+    where: {first: 0, last: rank - 1}
+    by: {two: 2, none: 0, back: -1, far: 12}
+    behind: {zeros: "'zeros'", other_end: "'other_end'"}
+  unless: [level.where == 'last' and rank < 2]
+  draw: {shape: "insert(dims(rank - 1, 'varied', n), where, n)"}
+  inputs: {data: "filled(type, shape)"}
+  attributes: {axis: where, by: by, behind: behind}
+"""
+SHIFT_REFERENCE = """import numpy as np
+
+from opcert.reference import require
+
+
+def shift(data, axis, by, behind):
+    require(0 <= axis < data.ndim, "shift-1/axis-range", f"axis {axis}")
+    rolled = np.roll(data, by, axis)
+    k = (np.arange(data.shape[axis]) - by).reshape(-1, *[1] * (data.ndim - 1 - axis))
+    inside = (k >= 0) & (k < data.shape[axis]) | (behind == "other_end")
+    return [np.where(inside, rolled, np.zeros_like(data))]
+"""
+
+
+def mistake(operator: str) -> Callable[[Mistake], Mistake]:
+    """Register a function that gives wrong outputs of `operator`."""
+
+    def register(function: Mistake) -> Mistake:
+        MISTAKES[operator, function.__name__] = function
+        return function
+
+    return register
+
+
+@cache
+def shift_spec(folder: Path) -> SpecFile:
+    (folder / "shift.py").write_text(SHIFT_REFERENCE)
+    (folder / "Shift-1.yaml").write_text(SHIFT_SPEC)
+    return read_spec(folder / "Shift-1.yaml")
+
+
+def alike(operator: str, right: Sequence[Array], **arguments: Any) -> Sequence[Array]:
+    """Return what the reference makes of other arguments, where that has the same shapes."""
+    try:
+        wrong = shipped.spec(operator).reference(**arguments)
+    except RuleBroken:
+        return right
+    same = [each.shape for each in wrong] == [each.shape for each in right]
+    return wrong if same else right
+
+
+def parts(right: Sequence[Array], data: Array, axis: int, begins: Sequence[int]) -> Sequence[Array]:
+    """Return parts that begin elsewhere, no element off the ends."""
+    return [
+        np.take(data, range(begin, begin + part.shape[axis]), axis, mode="clip")
+        if part.size
+        else part
+        for part, begin in zip(right, begins, strict=True)
+    ]
+
+
+@mistake(SPLIT)
+def equal_parts_reversed(right: Sequence[Array], **_: Any) -> Sequence[Array]:
+    return right[::-1] if len({part.shape for part in right}) == 1 else right
+
+
+@mistake(SPLIT)
+def equal_axes_exchanged(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    data = given["data"]
+    pairs = [(a, b) for b in range(data.ndim) for a in range(b) if data.shape[a] == data.shape[b]]
+    return alike(SPLIT, right, **{**given, "data": data.swapaxes(*pairs[0])}) if pairs else right
+
+
+@mistake(SPLIT)
+def minus_one_summed(
+    right: Sequence[Array], data: Array, axis: Array, split_lengths: Array
+) -> Sequence[Array]:
+    where, lengths = int(axis.item()) % data.ndim, split_lengths.tolist()
+    begins = [sum(lengths[:i]) for i in range(len(lengths))]
+    return parts(right, data, where, begins)
+
+
+@mistake(SPLIT)
+def an_empty_part_takes_one(
+    right: Sequence[Array], data: Array, axis: Array, **_: Any
+) -> Sequence[Array]:
+    where = int(axis.item()) % data.ndim
+    taken = [part.shape[where] or 1 for part in right]
+    return parts(right, data, where, [sum(taken[:i]) for i in range(len(taken))])
+
+
+@mistake(SPLIT)
+def the_first_part_from_the_end(
+    right: Sequence[Array], data: Array, axis: Array, **_: Any
+) -> Sequence[Array]:
+    where = int(axis.item()) % data.ndim
+    taken = [part.shape[where] for part in right]
+    return parts(right, data, where, [sum(taken[i + 1 :]) for i in range(len(taken))])
+
+
+@mistake(SPLIT)
+def by_way_of_f32(right: Sequence[Array], **_: Any) -> Sequence[Array]:
+    with np.errstate(all="ignore"):
+        return [part.astype(np.float32).astype(part.dtype) for part in right]
+
+
+@mistake(DML)
+def every_part_from_the_beginning(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    return parts(right, given["InputTensor"], given["Axis"], [0] * len(right))
+
+
+@mistake(DML)
+def only_the_part_before_counts(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    begins = [0, *(part.shape[given["Axis"]] for part in right[:-1])]
+    return parts(right, given["InputTensor"], given["Axis"], begins)
+
+
+@mistake(DML)
+def no_negative_zero(right: Sequence[Array], **_: Any) -> Sequence[Array]:
+    return [np.where(part == 0, np.zeros_like(part), part) for part in right]
+
+
+@mistake(DML)
+def the_last_element_is_lost(right: Sequence[Array], **_: Any) -> Sequence[Array]:
+    wrong = right[-1].copy()
+    wrong.reshape(-1)[-1:] = 0
+    return [*right[:-1], wrong]
+
+
+class Span(NamedTuple):
+    """What is selected along an axis: the right indices, and what they follow from."""
+
+    indices: Array
+    start: int
+    stop: int
+    step: int
+    extent: int
+
+
+def sliced(
+    right: Sequence[Array],
+    wrong: Callable[[Span], Any],
+    data: Array,
+    start: Array,
+    stop: Array,
+    step: Array,
+    axes: Array | None = None,
+) -> Sequence[Array]:
+    """Return the elements at the indices that `wrong` gives for each span."""
+    if not right[0].size:
+        return right
+    picked = [np.arange(n) for n in data.shape]
+    listed = range(start.size) if axes is None else axes.tolist()
+    spans = zip(listed, start.tolist(), stop.tolist(), step.tolist(), strict=True)
+    for axis, first, end, distance in spans:
+        extent = data.shape[axis]
+        indices = np.array(range(*slice(first, end, distance).indices(extent)))
+        changed = wrong(Span(indices, first, end, distance, extent))
+        picked[axis] = np.clip(changed, 0, extent - 1)
+    return [data[np.ix_(*picked)]]
+
+
+@mistake(SLICE)
+def backwards_from_one_before(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    return sliced(right, lambda span: span.indices - (span.step < 0), **given)
+
+
+@mistake(SLICE)
+def start_clamped_instead_of_wrapped(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    def from_zero(span: Span) -> Array:
+        clamped = span.start < 0 < span.step
+        return span.indices - span.indices[0] if clamped else span.indices
+
+    return sliced(right, from_zero, **given)
+
+
+@mistake(SLICE)
+def begin_and_end_exchanged(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    return sliced(
+        right, lambda span: span.indices[::-1] if span.step < 0 else span.indices, **given
+    )
+
+
+@mistake(SLICE)
+def counted_from_the_stop(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    def up_to_the_stop(span: Span) -> Array:
+        last = slice(span.start, span.stop).indices(span.extent)[1] - 1
+        return span.indices + last - span.indices[-1] if span.step > 1 else span.indices
+
+    return sliced(right, up_to_the_stop, **given)
+
+
+@mistake(SLICE)
+def step_of_one(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    return sliced(right, lambda span: span.indices[0] + np.arange(span.indices.size), **given)
+
+
+@mistake(SLICE)
+def starts_in_the_order_of_the_axes(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    if given.get("axes") is None:
+        return right
+    order = np.argsort(given["axes"].astype(np.int64) % given["data"].ndim)
+    starts = iter(given["start"][order].tolist())
+    return sliced(
+        right,
+        lambda span: span.indices - span.indices[0] + next(starts) % span.extent,
+        **given,
+    )
+
+
+@mistake(BROADCAST)
+def aligned_to_the_left(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    axes = np.arange(given["data"].ndim)
+    return alike(BROADCAST, right, **{**given, "mode": "explicit", "axes_mapping": axes})
+
+
+@mistake(BROADCAST)
+def the_mapping_ignored(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    return alike(BROADCAST, right, **{**given, "mode": "numpy"})
+
+
+@mistake(BROADCAST)
+def repeated_on_end(right: Sequence[Array], data: Array, **_: Any) -> Sequence[Array]:
+    return [np.resize(data, right[0].shape)] if right[0].size else right
+
+
+@mistake(BROADCAST)
+def each_element_repeated(right: Sequence[Array], data: Array, **_: Any) -> Sequence[Array]:
+    if not right[0].size:
+        return right
+    return [np.repeat(data.reshape(-1), right[0].size // data.size).reshape(right[0].shape)]
+
+
+@mistake(BROADCAST)
+def equal_axes_of_data_exchanged(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    return alike(BROADCAST, right, **{**given, "data": given["data"].T})
+
+
+def gathered(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
+    return alike(GATHER, right, indices=indices, **given)
+
+
+@mistake(GATHER)
+def clamped_instead_of_zeros(
+    right: Sequence[Array], indices: Array, **given: Any
+) -> Sequence[Array]:
+    n = given["data"].shape[int(given["axis"].item())]
+    exact = [max(-n, min(index, n - 1)) for index in indices.reshape(-1).tolist()]
+    return gathered(right, np.array(exact, np.int64).reshape(indices.shape), **given)
+
+
+@mistake(GATHER)
+def wrapped_instead_of_zeros(
+    right: Sequence[Array], indices: Array, **given: Any
+) -> Sequence[Array]:
+    n = given["data"].shape[int(given["axis"].item())]
+    exact = [index % n if n else 0 for index in indices.reshape(-1).tolist()]
+    return gathered(right, np.array(exact, np.int64).reshape(indices.shape), **given)
+
+
+@mistake(GATHER)
+def zeros_for_negative(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
+    far = np.iinfo(indices.dtype).max
+    return gathered(right, np.where(indices < 0, far, indices), **given)
+
+
+@mistake(GATHER)
+def negative_off_by_one(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
+    return gathered(right, indices + (indices == -1).astype(indices.dtype), **given)
+
+
+@mistake(GATHER)
+def indices_cut_to_32_bits(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
+    return gathered(right, indices.astype(np.int32), **given)
+
+
+@mistake(GATHER)
+def the_first_batch_for_all(
+    right: Sequence[Array], indices: Array, batch_dims: int = 0, **given: Any
+) -> Sequence[Array]:
+    if not batch_dims or not indices.size:
+        return right
+    first = np.broadcast_to(indices[:1], indices.shape)
+    return gathered(right, first, batch_dims=batch_dims, **given)
+
+
+@mistake(GATHER)
+def indices_transposed(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
+    return gathered(right, indices.T, **given)
+
+
+def shifted(right: Sequence[Array], behind: str, wrong: Array, given: Any) -> Sequence[Array]:
+    """Return wrong outputs of the calls where `behind` says what follows, else the right ones."""
+    return [wrong] if given["behind"] == behind else right
+
+
+@mistake(SHIFT)
+def the_other_direction(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    wrong = np.roll(given["data"], -given["by"], given["axis"])
+    return shifted(right, "other_end", wrong, given)
+
+
+@mistake(SHIFT)
+def the_edge_instead_of_zeros(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    indices = np.arange(given["data"].shape[given["axis"]]) - given["by"]
+    wrong = np.take(given["data"], indices, given["axis"], mode="clip")
+    return shifted(right, "zeros", wrong, given)
+
+
+@mistake(SHIFT)
+def the_other_end_instead_of_zeros(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    wrong = np.roll(given["data"], given["by"], given["axis"])
+    return shifted(right, "zeros", wrong, given)
+
+
+@mistake(SHIFT)
+def the_last_axis_always(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+    return shifted(right, "other_end", np.roll(given["data"], given["by"], -1), given)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shift")
+
+
+def spec_and_cases(operator: str, folder: Path) -> tuple[SpecFile, list[Case]]:
+    """Return the spec without examples and laws, and some small, valid cases of no ambiguity."""
+    if operator == SHIFT:
+        spec_file = shift_spec(folder)
+        cases: Sequence[Case] = cases_of(spec_file, "core", 0)
+    else:
+        spec_file, cases = shipped.spec(operator), shipped.cases(operator)
+    bare = spec_file.spec.model_copy(update={"examples": (), "laws": ()})
+    small = [
+        case
+        for case in cases
+        if (case.rejects, case.twin, case.ambiguity, case.example) == (None,) * 4
+        and all(tensor.size <= FEW_ELEMENTS for tensor in case.call.inputs.values())
+    ]
+    return replace(spec_file, spec=bare), small[:: 1 + len(small) // FEW_CASES]
+
+
+def wrong_by(spec_file: SpecFile, wrong: Mistake) -> SpecFile:
+    """Return a spec whose reference makes a mistake where it can."""
+
+    def reference(**arguments: Any) -> list[Array]:
+        right = spec_file.reference(**deepcopy(arguments))
+        outputs = [np.array(each, order="C") for each in wrong(right, **arguments)]
+        forms = [(each.dtype, each.shape) for each in right]
+        assert forms == [(each.dtype, each.shape) for each in outputs]
+        return outputs
+
+    return replace(spec_file, reference=reference)
+
+
+@pytest.mark.parametrize(("operator", "name"), MISTAKES)
+def test_a_wrong_value_is_found_by_the_formula_alone(
+    operator: str, name: str, folder: Path
+) -> None:
+    spec_file, cases = spec_and_cases(operator, folder)
+    wrong = wrong_by(spec_file, MISTAKES[operator, name])
+    with pytest.raises(SpecError) as caught:
+        vectors_of(wrong, cases)
+    (found,) = caught.value.mistakes
+    line = Path(found.file).read_text().splitlines()[found.line - 1]
+    assert line.strip().startswith("element: ")
+    assert "the formula gives" in found.text
+    plain = tuple(each.model_copy(update={"element": None}) for each in spec_file.spec.outputs)
+    silent = wrong.spec.model_copy(update={"outputs": plain})
+    assert len(vectors_of(replace(wrong, spec=silent), cases)) == len(cases)
+
+
+@pytest.mark.parametrize("operator", sorted({operator for operator, _ in MISTAKES}))
+def test_no_right_value_is_found_wrong(operator: str, folder: Path) -> None:
+    spec_file, cases = spec_and_cases(operator, folder)
+    assert len(vectors_of(wrong_by(spec_file, lambda right, **_: right), cases)) == len(cases)

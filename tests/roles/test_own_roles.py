@@ -1,0 +1,131 @@
+"""A spec brings a role of its own: a class beside it, or one of an installed package."""
+
+from pathlib import Path
+
+import pytest
+
+from opcert.generator.certificate.certify_suite import certify
+from opcert.generator.errors import SpecError
+from opcert.generator.specification.files import read_spec
+from opcert.generator.suite.generation import generate
+
+ROLE = '''
+from typing import ClassVar, Literal
+
+from opcert.generator.roles.data import Data
+from opcert.generator.roles.factors import Factor, Observed, Requirement, levels_where
+from opcert.generator.roles.role import Role
+
+
+class Rows(Role):
+    """How many of the first rows of data are kept."""
+
+    relations: ClassVar = {"of": ("data",)}
+    role: Literal["rows"]
+    of: str
+
+    def own_range(self):
+        return ("0", f"{self.of}.shape[0]")
+
+    def factors(self, profile):
+        yield Factor(self.factor("share"), {"half": 2, "all": 1})
+
+    def build(self, scene):
+        shape = self.partner(self.of, Data).shape(scene)
+        return shape[0] // scene.choice[self.factor("share")]
+
+    def observe(self, call, focus):
+        rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]
+        shares = {"half": count == rows // 2, "all": count == rows}
+        return Observed(levels={self.factor("share"): levels_where(shares)})
+
+    def requirements(self):
+        holds = f"0 <= {self.name} <= {self.of}.shape[0]"
+        yield Requirement(f"{self.name}.range", "There are so many rows.", holds)
+'''
+SPEC = """
+operator: made/Head
+slug: head
+version: 1
+document: {title: Head, version: "1"}
+reference: head.py:head
+types: {T: [f32, i8, u16]}
+roles: {rows: rows.py:Rows}
+inputs:
+  - {name: data, role: data, type: T, rank: [1, 3], text: The rows.}
+attributes:
+  - {name: count, role: rows, of: data, type: int, text: How many rows.}
+outputs:
+  - {name: head, type: T, shape: "[count, *data.shape[1:]]", element: "data[at]", text: The rows.}
+rules:
+  - {id: needed, from: required, clause: Signature}
+  - {id: count-range, from: count.range, clause: Attributes}
+  - {id: first, clause: Description, text: The first rows are kept.}
+"""
+REFERENCE = """
+from opcert.reference import RuleBroken
+
+
+def head(data=None, count=None):
+    if data is None or count is None:
+        raise RuleBroken("head/needed", "an argument is omitted")
+    if not 0 <= count <= data.shape[0]:
+        raise RuleBroken("head/count-range", f"count {count}")
+    return [data[:count].copy()]
+"""
+WRONG = """
+import numpy as np
+
+class Last:
+    name, version = "last", "1"
+    def run(self, operator, inputs, attributes):
+        if not 0 <= attributes["count"] <= inputs["data"].shape[0]:
+            raise ValueError("count")
+        return [inputs["data"][::-1][: attributes["count"]].copy()]
+"""
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    (folder / "rows.py").write_text(ROLE)
+    (folder / "head.py").write_text(REFERENCE)
+    (folder / "wrong.py").write_text(WRONG)
+    (folder / "head.yaml").write_text(SPEC)
+    return folder
+
+
+def test_a_role_beside_the_spec_gives_a_suite_that_tells_right_from_wrong(
+    specs: Path, tmp_path: Path
+) -> None:
+    suite = tmp_path / "suite"
+    generate(suite, specs)
+    assert certify("reference", suite, isolated=False, specs=specs).conformant
+    wrong = certify(f"{specs / 'wrong.py'}:Last", suite, isolated=False, specs=specs)
+    assert not wrong.conformant
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [
+        ("rows.py:Row", "no class 'Row' in rows.py"),
+        ("head.py:head", "'head.py:head' is no subclass of opcert.generator.roles.role.Role"),
+        ("row.py:Rows", "cannot be imported"),
+    ],
+)
+def test_a_role_that_is_none_is_a_mistake_in_its_place(specs: Path, named: str, text: str) -> None:
+    path = specs / "head.yaml"
+    path.write_text(SPEC.replace("rows.py:Rows", named))
+    with pytest.raises(SpecError) as caught:
+        read_spec(path)
+    (mistake,) = caught.value.mistakes
+    assert text in mistake.text
+    assert mistake.line == 8
+
+
+def test_an_unknown_role_is_named_with_those_there_are(specs: Path) -> None:
+    path = specs / "head.yaml"
+    path.write_text(SPEC.replace("role: data", "role: date"))
+    with pytest.raises(SpecError, match=r"expected a role: .*data.*rows"):
+        read_spec(path)
