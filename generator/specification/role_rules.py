@@ -93,7 +93,8 @@ def open_questions(spec: Spec) -> dict[str, OpenQuestion]:
 def derived_requirements(spec: Spec) -> dict[str, Requirement]:
     """Return what the roles of a spec require, by key."""
     names = [each.name for each in spec.arguments if each.required]
-    text = f"{', '.join(names)} have to be given."
+    listed = " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    text = f"{listed} {'have' if len(names) > 1 else 'has'} to be given."
     holds = f"all(name not in omitted for name in {names})"
     found = [Requirement(REQUIRED, text, holds)] if spec.bound_roles else []
     found += [each for role in spec.bound_roles for each in role.requirements()]
@@ -102,13 +103,21 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
 
 def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rule:
     given = tuple(ids[key] for key in requirement.given if key in ids)
-    derived: dict[str, Any] = {"kind": "requirement", "given": given, "text": requirement.text}
+    derived: dict[str, Any] = {
+        "kind": "requirement",
+        "given": given,
+        "text": _sentence(requirement.text),
+    }
     derived |= {"when": requirement.when, "holds": requirement.holds}
     # What the spec writes itself goes before.
     written = rule.model_fields_set - {"kind"}
     return rule.model_copy(
         update={key: value for key, value in derived.items() if key not in written}
     )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def rule_mistakes(spec: Spec) -> Found:
