@@ -23,6 +23,8 @@ from typer.main import get_command
 
 from opcert.generator.arrays.calls import BUILDERS, CHANGES
 from opcert.generator.cli import app
+from opcert.generator.roles import ROLES
+from opcert.generator.roles.role import Role
 from opcert.generator.roles.samplers import SAMPLERS
 from opcert.generator.run.support import support_of
 from opcert.generator.specification.expressions import FUNCTIONS
@@ -187,6 +189,21 @@ def test_what_expressions_can_call_is_all_listed() -> None:
     listed = set(re.findall(r"^\| [^|]+ \| `(\w+)\(", README, re.MULTILINE))
     ours = {*ARRAYS, *BUILDERS, *CHANGES, *SAMPLERS, *FUNCTIONS} - set(dir(builtins))
     assert listed == ours
+
+
+def test_the_roles_are_all_listed_with_their_keys() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ((?:`\w+`(?:, )?)+) \|$", README, re.MULTILINE)
+    listed = {role: set(re.findall(r"\w+", keys)) for role, keys in rows}
+    # The words of a mode are a key of every attribute.
+    known = {
+        name: role.model_fields.keys() - Role.model_fields.keys() for name, role in ROLES.items()
+    }
+    assert listed == {**known, "mode": {"one_of"}}
+
+
+def test_a_new_operator_takes_a_spec_of_few_lines() -> None:
+    (spec,) = (block.text for block in BLOCKS if block.file.endswith("Reverse-1.yaml"))
+    assert len(spec.splitlines()) <= 25
 
 
 def test_the_shown_declaration_is_right() -> None:

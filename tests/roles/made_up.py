@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator import certify
+from opcert.generator import certify, generate
 from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
-from opcert.generator.certificate.certificate import Certificate
 from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import read_spec
 from opcert.generator.specification.model import Spec
+from tests.command_line import opcert
 
 HEAD = """\
 operator: made/Up-1
@@ -28,6 +28,7 @@ reference: up.py:up
 ANY = "def up(**arguments):\n    return []\n"
 # How often a row is drawn until its levels show.
 DRAWS = 32
+_LINES = 25
 
 
 def write(folder: Path, spec: str, reference: str = ANY) -> Path:
@@ -71,7 +72,7 @@ def holds(spec: Spec) -> dict[str, tuple[str | None, tuple[str, ...]]]:
 
 
 class Backend:
-    """A backend that computes every operator by one function."""
+    """A backend whose one operator is a function."""
 
     name = "made-up"
     version = "1"
@@ -86,6 +87,25 @@ class Backend:
         return [*self._function(**inputs, **attributes)]
 
 
-def certified(folder: Path, function: Callable[..., Sequence[Any]] | None = None) -> Certificate:
-    """Certify the reference of the specs in `folder`, or a function in its place."""
-    return certify("reference" if function is None else Backend(function), specs=folder)
+def assert_certified(folder: Path, spec: str, reference: str) -> Path:
+    """Assert that `check` accepts a spec of few lines, and its suite the reference; return it."""
+    path = write(folder, spec, reference)
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= _LINES
+    checked = opcert("check", "--no-strength", path)
+    assert checked.exit_code == 0, checked.output
+    suite = folder / "suite"
+    generate(suite, specs=folder)
+    certificate = certify("reference", suite, specs=folder)
+    assert certificate.conformant
+    assert certificate.grade == "bit-exact"
+    return suite
+
+
+def assert_fails(suite: Path, reference: str, old: str, new: str) -> None:
+    """Assert that a reference with `new` in the place of `old` fails a suite."""
+    assert reference.count(old) == 1, old
+    names: dict[str, Any] = {}
+    exec(reference.replace(old, new), names)  # noqa: S102 -- the text of a test
+    certificate = certify(Backend(names["up"]), suite, specs=suite.parent)
+    assert not certificate.conformant
+    assert any(verdict.status == "fail" for verdict in certificate.verdicts)
