@@ -41,27 +41,21 @@ rules:
   - id: needed
     from: required
     clause: Signature
-    broken_by: {none: {data: None}}
   - id: lengths
     from: begin.length
     clause: Signature
-    broken_by: {one-more: {end: "[*end, 1]"}}
   - id: no-zero
     from: stride.nonzero
     clause: Signature
-    broken_by: {all: {stride: "stride if stride is None else [0 for by in stride]"}}
   - id: all-axes
     from: begin.fit
     clause: Signature
-    broken_by: {fewer: {data: "with_shape(data, [1, *data.shape])"}}
   - id: axes-range
     from: axes.range
     clause: Signature
-    broken_by: {above: {axes: "axes if axes is None else [*axes[1:], data.rank]"}}
   - id: axes-unique
     from: axes.unique
     clause: Signature
-    broken_by: {twice: {axes: "axes if axes is None else [*axes[1:], axes[-1]]"}}
   - {id: region, clause: Description, text: The region is kept.}
 """.replace(
     "SHAPE",
@@ -95,37 +89,30 @@ rules:
   - id: needed
     from: required
     clause: Signature
-    broken_by: {none: {data: None}}
   - id: types
     from: begin.type
     clause: Signature
-    broken_by: {f32: {end: "with_type(end, 'f32')"}}
   - id: begin-rank
     from: begin.rank
     clause: Signature
-    broken_by: {row: {begin: "with_shape(begin, [1, begin.size])"}}
   - id: end-rank
     from: end.rank
     clause: Signature
-    broken_by: {row: {end: "with_shape(end, [1, end.size])"}}
   - id: stride-rank
     from: stride.rank
     clause: Signature
-    broken_by: {row: {stride: "with_shape(stride, [1, stride.size])"}}
   - id: lengths
     from: begin.length
     clause: Signature
-    broken_by: {one-more: {end: "with_values(end, [*end.values, 1])"}}
   - id: no-zero
     from: stride.nonzero
     clause: Signature
-    broken_by: {all: {stride: "with_values(stride, [0 for by in stride.values])"}}
   - {id: region, clause: Description, text: The region is kept.}
 """
 REFERENCE = """
 import numpy as np
 
-from opcert.reference.rules import is_integer, require
+from opcert.reference.rules import require
 
 
 def crop(data=None, begin=None, end=None, stride=None, axes=None):
@@ -134,7 +121,10 @@ def crop(data=None, begin=None, end=None, stride=None, axes=None):
     require(data is not None and end is not None, "crop/needed", "an argument is omitted")
     if not tensors:
         require(begin is not None, "crop/needed", "begin is omitted")
-    require(all(map(is_integer, tensors)), "crop/types", "lists of another type")
+    for name, each in (("begin", begin), ("end", end), ("stride", stride)):
+        if isinstance(each, np.ndarray):
+            known = ("int64", "int16" if name == "stride" else "int32")
+            require(str(each.dtype) in known, "crop/types", f"{name} of {each.dtype}")
     for name, each in (("begin", begin), ("end", end), ("stride", stride)):
         if isinstance(each, np.ndarray):
             require(each.ndim == 1, f"crop/{name}-rank", f"{name} of rank {each.ndim}")
