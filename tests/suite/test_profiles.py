@@ -60,7 +60,9 @@ def pack_size(folder: Path) -> int:
 
 
 def levels(folder: Path, factor: str) -> set[str]:
-    return {case["levels"][factor] for case in index_of(folder)["cases"] if "levels" in case}
+    index = index_of(folder)
+    position = [*index["words"]].index(factor)
+    return {case["levels"][position] for case in index["cases"] if "levels" in case}
 
 
 def test_a_suite_says_of_which_profile_it_is(specs: Path, tmp_path: Path) -> None:
