@@ -24,12 +24,12 @@ outputs:
     shape: "[size * count for size, count in zip(data.shape, repeats.values)]"
     text: Data beside itself.
 rules:
-  - {id: type, from: repeats.type, clause: R, broken_by: {f32: {repeats: "with_type(repeats, 'f32')"}}}
-  - {id: rank, from: repeats.rank, clause: R, broken_by: {row: {repeats: "with_shape(repeats, [1, repeats.size])"}}}
-  - {id: length, from: repeats.length, clause: R, broken_by: {longer: {repeats: "with_values(repeats, [*repeats.values, 1])"}}}
-  - {id: least, from: repeats.least, clause: R, broken_by: {negative: {repeats: "with_values(repeats, replace(repeats.values, 0, -1))"}}}
+  - {id: type, from: repeats.type, clause: R}
+  - {id: rank, from: repeats.rank, clause: R}
+  - {id: length, from: repeats.length, clause: R}
+  - {id: least, from: repeats.least, clause: R}
   - {id: tiled, clause: D, text: Data is repeated along each axis., when: data.size > 0}
-"""  # noqa: E501
+"""
 REFERENCE = """\
 import numpy as np
 

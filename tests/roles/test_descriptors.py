@@ -26,9 +26,9 @@ attributes:
 outputs:
   - {name: y, type: T, count: n, shape: "parts[i]['dims']", text: Y.}
 rules:
-  - {id: in-range, from: axis.range, clause: A, broken_by: {above: {axis: x.rank}}}
-  - {id: least, from: n.least, clause: N, broken_by: {zero: {n: "0"}}}
-  - {id: described, from: n.described, clause: N, broken_by: {above: {n: n + 1}}}
+  - {id: in-range, from: axis.range, clause: A}
+  - {id: least, from: n.least, clause: N}
+  - {id: described, from: n.described, clause: N}
   - {id: rank, from: parts.rank, clause: P, unbreakable: Not of interest here.}
   - {id: kind, from: parts.element-type, clause: P, unbreakable: Not of interest here.}
   - {id: off, from: parts.off-axis, clause: P, unbreakable: Not of interest here.}

@@ -27,9 +27,9 @@ outputs:
     shape: replace(data.shape, axis, data.shape[axis] // number)
     text: Part i.
 rules:
-  - {id: in-range, from: axis.range, clause: A, broken_by: {above: {axis: data.rank}}}
-  - {id: least, from: number.least, clause: N, broken_by: {zero: {number: "0"}}}
-  - {id: divides, from: number.divides, clause: N, broken_by: {more: {number: number + 1}}}
+  - {id: in-range, from: axis.range, clause: A}
+  - {id: least, from: number.least, clause: N}
+  - {id: divides, from: number.divides, clause: N}
   - {id: consecutive, clause: D, text: Part follows part., holds: len(outputs) == number}
 """
 REFERENCE = """\

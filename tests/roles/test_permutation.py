@@ -25,12 +25,11 @@ outputs:
     shape: "[data.shape[axis] for axis in (order or range(data.rank)[::-1])]"
     text: Data with its axes in another order.
 rules:
-  - {id: length, from: order.length, clause: O, broken_by: {more: {order: "[*order, 0]"}}}
+  - {id: length, from: order.length, clause: O}
   - id: in-range
     from: order.range
     clause: O
-    broken_by: {above: {order: "[axis + 1 for axis in order]"}}
-  - {id: once, from: order.unique, clause: O, broken_by: {two: {order: "[0, *order[1:]]"}}}
+  - {id: once, from: order.unique, clause: O}
   - {id: moved, clause: D, text: Axes change places., when: data.rank > 1}
 """
 REFERENCE = """\
