@@ -94,7 +94,8 @@ class Indices(Role):
 
     @property
     def _all_inside(self) -> str:
-        return f"all({self._least} <= index < {self._size} for index in {self.name}.values)"
+        least, most = f"min({self.name}.values)", f"max({self.name}.values)"
+        return f"({self.name}.size == 0 or {self._least} <= {least} and {most} < {self._size})"
 
     @property
     def _leading(self) -> LeadingDims | None:
@@ -293,7 +294,7 @@ class Indices(Role):
         beside = prod(extent for d, extent in enumerate(shape) if d != axis)
         own = sampler.dims(rank - len(shared), kind, beside)
         n = choice[self.data.factor("length")]
-        if choice[self.factor("order")] == "rising" and len(own) == 1 and n > 1:
+        if choice[self.factor("order")] == "rising" and rank == len(own) == 1 and n > 1:
             # All in order: the output is data, which a backend may then return itself.
             own = (n,)
         needed = NEEDED[choice[self.factor("layout")]]

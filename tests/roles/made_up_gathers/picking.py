@@ -45,6 +45,10 @@ def pick_in_batches(data: Array, indices: Array, axis: int, batches: int) -> lis
 
 
 def _picked(data: Array, indices: Array, axis: int) -> Array:
+    axis %= data.ndim
+    if not data.shape[axis]:
+        shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+        return np.zeros(shape, data.dtype)
     return np.asarray(data.take(np.asarray(indices).astype(np.intp), axis, mode="clip"))
 
 
