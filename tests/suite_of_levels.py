@@ -22,9 +22,8 @@ BEHAVIOUR = """\
 examples:
 """
 TABLE = """\
-  together: [[type, rank, n, count]]
-  masked: [n == 0, level.count == 'none', rank == 1 and n == 1]
-  seen:
+  full_combinations: [[type, rank, n, count]]
+  observe:
     type: data.type
     rank: data.rank
     n: data.shape[0]

@@ -1,9 +1,7 @@
 """One spec's table of factors: rows of levels, and the call that a row draws."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-
-import numpy as np
 
 from opcert.generator.arrays.calls import BUILDERS, Call, Tensor
 from opcert.generator.cases.choices import Choices, choices_of
@@ -58,7 +56,7 @@ class InputSpace:
     def full_combinations(self) -> list[tuple[str, ...]]:
         """Return the factors of which every combination is covered: those of roles and the spec."""
         groups = [group for role in self._spec.bound_roles for group in role.full_combinations()]
-        return [*groups, *self._spec.cases.together]
+        return [*groups, *self._spec.cases.full_combinations]
 
     def choices(self) -> tuple[Choices, Choices]:
         """Return every row that can be, and those of them whose output can tell.
@@ -72,31 +70,19 @@ class InputSpace:
         possible = [
             *(forbidding_of_role(factors, each) for each in forbidden),
             *(following_of_role(factors, each) for each in derived),
-            *(forbidding(factors, text) for text in table.unless),
-            *(following(factors, *each) for each in table.follows.items()),
+            *(forbidding(factors, text) for text in table.constraints),
+            *(following(factors, *each) for each in table.derived.items()),
         ]
         try:
             choices = choices_of(self._factors.sizes, possible, ties=self._masks)
         except ValueError as error:
-            raise ExpressionError(str(error), ("cases", "unless")) from None
+            raise ExpressionError(str(error), ("cases", "constraints")) from None
         return choices, choices.admitting(self._masks)
 
     @cached_property
     def _masks(self) -> list[Constraint]:
         masking = (each for role in self._spec.bound_roles for each in role.masking())
-        return [
-            *(forbidding_of_role(self._factors, each) for each in masking),
-            *(forbidding(self._factors, text) for text in self._spec.cases.masked),
-        ]
-
-    def are_masked(self, rows: Sequence[Row]) -> list[bool]:
-        """Return of each row whether the output of its call cannot tell."""
-        columns = dict(enumerate(np.array(rows, np.int64).reshape(-1, len(self.factors)).T))
-        telling = np.ones(len(rows), bool)
-        for mask in self._masks:
-            telling &= mask.over(columns, np.ones(len(rows), bool))
-        masked: list[bool] = (~telling).tolist()
-        return masked
+        return [forbidding_of_role(self._factors, each) for each in masking]
 
     def call(self, row: Row, seed: str, chance: Chance | None = None) -> Call:
         """Draw the call of `row`, each draw from a seed of its own, or all from `chance`.

@@ -61,7 +61,7 @@ def following(factors: Factors, factor: str, text: str) -> Constraint:
         name = evaluate_in(scope, expression)
         if name not in levels:
             found = f"{shown(text)} is {shown(name)}{did_you_mean(str(name), levels)}"
-            raise ExpressionError(found, ("cases", "follows", factor))
+            raise ExpressionError(found, ("cases", "derived", factor))
         return levels.index(name)
 
     asked = _asked(factors, expression, level)

@@ -32,7 +32,8 @@ class Sights:
         }
         # The factors whose levels can be told from a call.
         of_roles = {factor.name for factor in role_factors(spec, profile)}
-        self.factors = [each for each in self.levels if each in of_roles or each in spec.cases.seen]
+        observed = of_roles | spec.cases.observe.keys()
+        self.factors = [factor for factor in self.levels if factor in observed]
 
     def of(self, call: Call) -> Iterator["Sight"]:
         """Yield the sight of `call` from each of the places that the spec names.
@@ -42,11 +43,11 @@ class Sights:
         """
         names = self.conditions.names(call)
         for focus in self._focuses(call):
-            for text_name, text in self.spec.cases.seen_at.items() or [("", "[0]")]:
+            for text_name, text in self.spec.cases.places.items() or [("", "[0]")]:
                 try:
                     places = list(evaluate(parse(text), names, FUNCTIONS))
                 except (ExpressionError, Inapplicable, TypeError) as error:
-                    raise ExpressionError(str(error), ("cases", "seen_at", text_name)) from None
+                    raise ExpressionError(str(error), ("cases", "places", text_name)) from None
                 for place in places:
                     known = {**names, text_name: place} if text_name else names
                     yield Sight(self, known, self._observed(call, focus))
@@ -96,7 +97,7 @@ class Sight:
         self._scope = scope_of(names)
         self._values: dict[str, Any] = dict(observed.values)
         self._levels = observed.levels
-        for name, seen in sights.spec.cases.seen.items():
+        for name, seen in sights.spec.cases.observe.items():
             if isinstance(seen, str):
                 value = self._evaluated(name, seen)
                 if name in sights.levels:
@@ -111,7 +112,7 @@ class Sight:
         except Inapplicable:
             return None
         except ExpressionError as error:
-            raise ExpressionError(str(error), ("cases", "seen", name)) from None
+            raise ExpressionError(str(error), ("cases", "observe", name)) from None
 
     def levels(self, factor: str) -> frozenset[str]:
         """Return the levels of `factor` that show."""
@@ -125,7 +126,7 @@ class Sight:
         """
         if factor in self._levels:
             return level in self._levels[factor]
-        seen = self._sights.spec.cases.seen.get(factor, "")
+        seen = self._sights.spec.cases.observe.get(factor, "")
         if isinstance(seen, str):
             found = self._values[factor]
             wanted = self._wanted(self._sights.levels[factor][level])
@@ -135,7 +136,7 @@ class Sight:
         try:
             return holds_in(self._scope, parse(seen[level]))
         except ExpressionError as error:
-            raise ExpressionError(str(error), ("cases", "seen", factor, level)) from None
+            raise ExpressionError(str(error), ("cases", "observe", factor, level)) from None
 
     def _wanted(self, level: Level) -> Any:
         """Return the value of `level`, given what shows of the factors that it builds on."""

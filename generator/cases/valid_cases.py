@@ -91,7 +91,7 @@ class ValidCases:
         if plain is not None:
             return plain, False
         missing = ", ".join(f"{each}={levels[each]}" for each in unseen)
-        raise ExpressionError(f"{missing} does not show in {call}", ("cases", "seen", unseen[0]))
+        raise ExpressionError(f"{missing} does not show in {call}", ("cases", "observe", unseen[0]))
 
     def _valid(self, name: str, call: Call, place: SpecPath, **more: Any) -> Case:
         """Return the case of a valid call, whose patterns are its own."""

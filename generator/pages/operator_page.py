@@ -121,8 +121,8 @@ class OperatorPage:
     def names(self) -> dict[str, str]:
         """What the factors show by that is no factor: places in a call, and steps to a value."""
         table = self.spec.cases
-        places = {name: f"each of {text}" for name, text in table.seen_at.items()}
-        steps = {name: text for name, text in table.seen.items() if name not in table.factors}
+        places = {name: f"each of {text}" for name, text in table.places.items()}
+        steps = {name: text for name, text in table.observe.items() if name not in table.factors}
         return {**places, **{name: text for name, text in steps.items() if isinstance(text, str)}}
 
     @property
@@ -238,7 +238,7 @@ def _factors(spec: Spec) -> tuple[FactorEntry, ...]:
         for profile, others in (("full", full), ("stress", stress)):
             if [level.name for level in others[name]] != [level.name for level in levels]:
                 shown[profile] = _levels(spec, name, others[name])
-        seen = spec.cases.seen.get(name)
+        seen = spec.cases.observe.get(name)
         shows = {"": seen} if isinstance(seen, str) else seen or {}
         entries.append(FactorEntry(factor_id(spec.slug, name), name, shown, shows))
     return tuple(entries)

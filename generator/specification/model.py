@@ -266,28 +266,27 @@ class FactorTable(Part):
     profiles: dict[OtherProfile, dict[str, Levels]] = Field(
         default_factory=dict, description="Other levels of some factors in another profile."
     )
-    together: tuple[tuple[str, ...], ...] = Field(
+    full_combinations: tuple[tuple[str, ...], ...] = Field(
         default=(),
         description="Factors of which every combination is covered, however many they are.",
     )
-    follows: dict[str, ExpressionText] = Field(
+    derived: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Factors whose level, by name, the others decide."
     )
-    unless: tuple[ExpressionText, ...] = Field(default=(), description="Choices that cannot be.")
-    masked: tuple[ExpressionText, ...] = Field(
-        default=(), description="Choices whose output hides the other factors."
+    constraints: tuple[ExpressionText, ...] = Field(
+        default=(), description="Combinations that cannot occur."
     )
     draw: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Ordered draws, each over what precedes it."
     )
     inputs: dict[str, ExpressionText] = Field(default_factory=dict)
     attributes: dict[str, ExpressionText] = Field(default_factory=dict)
-    seen_at: dict[str, ExpressionText] = Field(
+    places: dict[str, ExpressionText] = Field(
         default_factory=dict,
         max_length=1,
         description="A name and its values: the places of a call at which the factors show.",
     )
-    seen: dict[str, Seen] = Field(
+    observe: dict[str, Seen] = Field(
         default_factory=dict,
         description="How each factor shows in a drawn call: the value of its level, a list of such "
         "values, or a condition for each level. Other names are for those behind them to use.",

@@ -112,7 +112,7 @@ def _keys_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
         field = model.model_fields.get(str(step))
         if field is not None:
             model = next(_parts_in(field.annotation), model)
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _parts_in(annotation: Any) -> Any:

@@ -47,13 +47,12 @@ def table_mistakes(spec: Spec) -> Found:
     factors = [*roles, *table.factors]
     yield from _factor_names(spec)
     known["level"] = tuple(factors)
-    for key in ("unless", "masked"):
-        for i, text in enumerate(getattr(table, key)):
-            yield from _over_factors(("cases", key, i), text, known, factors)
-    for factor, text in table.follows.items():
+    for i, text in enumerate(table.constraints):
+        yield from _over_factors(("cases", "constraints", i), text, known, factors)
+    for factor, text in table.derived.items():
         beside = {name: dots for name, dots in known.items() if name != factor}
         beside["level"] = tuple(each for each in factors if each != factor)
-        yield from _over_factors(("cases", "follows", factor), text, beside, factors)
+        yield from _over_factors(("cases", "derived", factor), text, beside, factors)
     yield from _draws(spec, known)
     yield from _seen(spec)
 
@@ -79,8 +78,8 @@ def _factor_names(spec: Spec) -> Found:
     """Yield what names a factor or one of its levels and is none."""
     table, roles = spec.cases, role_levels(spec)
     known = [*roles, *table.factors]
-    for factor in table.follows:
-        yield from unknown_name(("cases", "follows", factor, KEY), "factor", factor, known)
+    for factor in table.derived:
+        yield from unknown_name(("cases", "derived", factor, KEY), "factor", factor, known)
     for factor, words in table.words.items():
         here: SpecPath = ("cases", "words", factor)
         yield from unknown_name((*here, KEY), "factor", factor, known)
@@ -92,9 +91,9 @@ def _factor_names(spec: Spec) -> Found:
             yield from unknown_name(
                 ("cases", "profiles", profile, factor, KEY), "factor", factor, known
             )
-    for i, factors in enumerate(table.together):
+    for i, factors in enumerate(table.full_combinations):
         for j, factor in enumerate(factors):
-            yield from unknown_name(("cases", "together", i, j), "factor", factor, known)
+            yield from unknown_name(("cases", "full_combinations", i, j), "factor", factor, known)
 
 
 def _all_levels(spec: Spec, factor: str) -> list[str]:
@@ -126,11 +125,11 @@ def _levels(path: SpecPath, levels: Levels, known: Known, fixed: Mapping[str, An
 
 def _seen(spec: Spec) -> Found:
     table, known = spec.cases, call_names(spec)
-    for name, text in table.seen_at.items():
-        yield from expression_mistakes(("cases", "seen_at", name), text, known, FUNCTIONS)
+    for name, text in table.places.items():
+        yield from expression_mistakes(("cases", "places", name), text, known, FUNCTIONS)
         known = {**known, name: ()}
-    for name, seen in table.seen.items():
-        here: SpecPath = ("cases", "seen", name)
+    for name, seen in table.observe.items():
+        here: SpecPath = ("cases", "observe", name)
         if isinstance(seen, str):
             yield from expression_mistakes(here, seen, known, FUNCTIONS)
             # The value of a level is for comparing; what is no factor is for those behind it.
@@ -144,8 +143,8 @@ def _seen(spec: Spec) -> Found:
 
 
 def _unseen_levels(spec: Spec, path: SpecPath, factor: str) -> Found:
-    """Yield a mistake for each level of `factor` that 'seen' leaves out, or that is none."""
-    seen, levels = spec.cases.seen[factor], _all_levels(spec, factor)
+    """Yield a mistake for each level of `factor` that 'observe' leaves out, or that is none."""
+    seen, levels = spec.cases.observe[factor], _all_levels(spec, factor)
     for level in levels:
         if level not in seen:
             yield path, f"does not say when the level '{level}' shows"

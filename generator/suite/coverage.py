@@ -113,7 +113,7 @@ class _Count:
             told=tuple(self.sights.factors),
             covered=(
                 *(self.tuples(t) for t in range(1, strength + 1)),
-                self.together(),
+                self.full_combinations(),
                 # Under stress it is sizes that count.
                 *(() if self.profile == "stress" else self.named(rules, types, features)),
             ),
@@ -181,9 +181,9 @@ class _Count:
         groups = combinations(self.sights.levels, t)
         return self.counted(names[t], [group for group in groups if len(group) == t])
 
-    def together(self) -> Covered:
+    def full_combinations(self) -> Covered:
         """Count the combinations that the spec wants of some factors."""
-        return self.counted("wanted together", self.space.full_combinations())
+        return self.counted("full combinations", self.space.full_combinations())
 
     def counted(self, dimension: str, groups: Sequence[Sequence[str]]) -> Covered:
         present, missing = 0, list[str]()

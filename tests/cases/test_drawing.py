@@ -18,8 +18,7 @@ FACTORS = {
     "at": {"first": "0", "last": "n - 1", "behind": "n"},
     "layout": {"plain": "0", "odd": "at % 2"},
 }
-UNLESS = ["level.at == 'last' and n < 2", "at > n"]
-MASKED = ["n == 0"]
+CONSTRAINTS = ["level.at == 'last' and n < 2", "at > n"]
 DRAW = {"others": "dims(2)", "shape": "insert(others, 0, n)"}
 INPUTS = {"data": "filled(type, shape)", "at": "scalar('i8', at)"}
 ATTRIBUTES = {"axis": "pick(range(10))", "mode": "'odd' if level.layout == 'odd' else None"}
@@ -49,8 +48,7 @@ def made_up(**table: Any) -> Spec:
         "rules": [{"id": "any", "kind": "behaviour", "clause": "x", "text": "x"}],
         "cases": {
             "factors": FACTORS,
-            "unless": UNLESS,
-            "masked": MASKED,
+            "constraints": CONSTRAINTS,
             "draw": DRAW,
             "inputs": INPUTS,
             "attributes": {"axis": "1"},
@@ -83,7 +81,7 @@ def position(n: str, at: str) -> int:
 
 
 def possible(n: str, at: str) -> bool:
-    """What UNLESS leaves, said once more."""
+    """What CONSTRAINTS leaves, said once more."""
     return not (at == "last" and N[n] < 2) and position(n, at) <= N[n]
 
 
@@ -108,7 +106,7 @@ def test_no_row_is_a_choice_that_cannot_be() -> None:
 
 
 def test_a_factor_that_follows_has_the_level_that_the_others_decide() -> None:
-    found = levels(follows={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
+    found = levels(derived={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
     assert {chosen["layout"] for chosen in found} == {"odd", "plain"}
     for chosen in found:
         odd = position(chosen["n"], chosen["at"]) == 4 or chosen["type"] == "i8"
@@ -120,16 +118,14 @@ def test_every_possible_pair_of_levels_is_in_a_row() -> None:
     assert set().union(*map(pairs_of, levels())) == wanted
 
 
-def test_every_pair_that_an_output_can_tell_is_in_a_row_that_masks_nothing() -> None:
-    telling = [chosen for chosen in every_choice() if chosen["n"] != "none"]
-    found = [chosen for chosen in levels() if chosen["n"] != "none"]
-    assert set().union(*map(pairs_of, found)) == set().union(*map(pairs_of, telling))
-
-
-def test_masked_choices_come_last() -> None:
-    masked = [chosen["n"] == "none" for chosen in levels()]
-    assert masked == sorted(masked)
-    assert any(masked)
+def test_every_pair_of_rows_that_discriminate_is_in_one_of_them() -> None:
+    table = InputSpace(made_up())
+    rows = table.rows(2, lambda row: table.level_names(row)["n"] != "none")
+    discriminating = [chosen for chosen in every_choice() if chosen["n"] != "none"]
+    found = [chosen for chosen in map(table.level_names, rows) if chosen["n"] != "none"]
+    assert set().union(*map(pairs_of, found)) == set().union(*map(pairs_of, discriminating))
+    everywhere = [*map(pairs_of, map(table.level_names, rows))]
+    assert set().union(*everywhere) == set().union(*map(pairs_of, every_choice()))
 
 
 def test_a_stronger_cover_has_every_possible_triple() -> None:

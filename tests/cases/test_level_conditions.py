@@ -46,7 +46,7 @@ def forbidden(factors: Factors, text: str, rows: list[dict[str, int]]) -> list[b
 def test_a_mask_forbids_what_its_condition_does(name: str) -> None:
     factors = Factors(spec(name).spec, "core")
     table = spec(name).spec.cases
-    for text in (*table.unless, *table.masked):
+    for text in table.constraints:
         rows = some_rows(factors, text)
         constraint = forbidding(factors, text)
         assert constraint.parts, text
@@ -104,17 +104,17 @@ def test_what_fails_on_some_levels_is_asked_of_those_alone_that_are_reached() ->
 
 
 def test_a_condition_fails_on_no_row_that_another_forbids() -> None:
-    possible = InputSpace(made_up(unless=["n == 0", "5 // n == 1"])).choices()[0]
+    possible = InputSpace(made_up(constraints=["n == 0", "5 // n == 1"])).choices()[0]
     sizes = [len(table.choices) for table in possible.tables]
     assert min(sizes) > 0
     with pytest.raises(ExpressionError, match="'5 // n == 1' cannot be evaluated"):
-        InputSpace(made_up(unless=["5 // n == 1"])).choices()
+        InputSpace(made_up(constraints=["5 // n == 1"])).choices()
 
 
 @pytest.mark.parametrize("text", ["n", "n and level.type == 'i8'", "level.type == 'i8' and n"])
 def test_a_condition_that_is_neither_true_nor_false_is_told_as_a_whole(text: str) -> None:
     with pytest.raises(ExpressionError, match=f"'{text}' is [05]; expected true or false"):
-        InputSpace(made_up(unless=[text])).choices()
+        InputSpace(made_up(constraints=[text])).choices()
 
 
 def test_a_condition_of_very_many_terms_is_asked_as_it_is() -> None:

@@ -62,7 +62,7 @@ cases:
     where: {first: 0, last: rank - 1}
     by: {two: 2, none: 0, back: -1, far: 12}
     behind: {zeros: "'zeros'", other_end: "'other_end'"}
-  unless: [level.where == 'last' and rank < 2]
+  constraints: [level.where == 'last' and rank < 2]
   draw: {shape: "insert(dims(rank - 1, 'varied', n), where, n)"}
   inputs: {data: "filled(type, shape)"}
   attributes: {axis: where, by: by, behind: behind}

@@ -58,8 +58,8 @@ def sights(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any) 
         "cases": {
             "factors": FACTORS,
             "inputs": {"data": "filled(type, [n])", "indices": "listed('i8', [index])"},
-            "seen_at": SEEN_AT,
-            "seen": seen,
+            "places": SEEN_AT,
+            "observe": seen,
             **table,
         },
     }
@@ -116,7 +116,7 @@ def test_without_a_place_nothing_shows() -> None:
 
 
 def test_without_seen_at_there_is_one_place() -> None:
-    found = sights({"n": "data.shape[0]"}, seen_at={})
+    found = sights({"n": "data.shape[0]"}, places={})
     assert len(list(found.of(call((5, 2), 1, 2)))) == 1
     assert found.unseen(call((5, 2)), LEVELS) == []
 
@@ -134,12 +134,12 @@ def test_a_list_shows_every_level_whose_value_is_in_it() -> None:
 
 
 def test_an_element_that_the_call_does_not_have_shows_nothing() -> None:
-    found = sights({"mine": "indices.values[9]", "n": "mine"}, seen_at={})
+    found = sights({"mine": "indices.values[9]", "n": "mine"}, places={})
     assert found.unseen(call((5, 2, 3), 1, 4), LEVELS) == ["n"]
 
 
 def test_a_factor_that_cannot_be_told_is_not_asked_for() -> None:
-    found = sights({"type": "data.type"}, seen_at={})
+    found = sights({"type": "data.type"}, places={})
     assert found.factors == ["type"]
     assert found.unseen(call((9,), 3), LEVELS) == []
 
@@ -149,9 +149,9 @@ def test_a_factor_told_by_conditions_has_the_value_of_its_level() -> None:
         "n": {"five": "data.rank == 1", "one": "data.rank == 2", "many": "data.rank > 2"},
         "index": "indices.values[0]",
     }
-    assert only(sights(seen, seen_at={}), call((3,), 4)).levels("index") == {"last"}
-    assert only(sights(seen, seen_at={}), call((3, 3), 0)).levels("index") == {"first", "last"}
-    assert only(sights(seen, seen_at={}), call((3, 3, 3), 259)).levels("index") == {"beyond"}
+    assert only(sights(seen, places={}), call((3,), 4)).levels("index") == {"last"}
+    assert only(sights(seen, places={}), call((3, 3), 0)).levels("index") == {"first", "last"}
+    assert only(sights(seen, places={}), call((3, 3, 3), 259)).levels("index") == {"beyond"}
 
 
 def test_the_levels_are_those_of_the_profile() -> None:
@@ -166,13 +166,13 @@ def test_the_levels_are_those_of_the_profile() -> None:
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"seen_at": {"k": "data.rank"}}, ("cases", "seen_at", "k")),
-        ({"seen_at": {"k": "highest('f32')"}}, ("cases", "seen_at", "k")),
-        ({"seen": {"n": "highest('f32')"}}, ("cases", "seen", "n")),
-        ({"seen": {"mine": "highest('f32')", "n": "mine"}}, ("cases", "seen", "mine")),
+        ({"places": {"k": "data.rank"}}, ("cases", "places", "k")),
+        ({"places": {"k": "highest('f32')"}}, ("cases", "places", "k")),
+        ({"observe": {"n": "highest('f32')"}}, ("cases", "observe", "n")),
+        ({"observe": {"mine": "highest('f32')", "n": "mine"}}, ("cases", "observe", "mine")),
         (
-            {"seen": {"rest": {"alone": "data.rank == 9", "more": "data.rank"}}},
-            ("cases", "seen", "rest", "more"),
+            {"observe": {"rest": {"alone": "data.rank == 9", "more": "data.rank"}}},
+            ("cases", "observe", "rest", "more"),
         ),
     ],
     ids=str,
@@ -188,7 +188,7 @@ def test_what_cannot_be_told_is_a_mistake_with_its_place(
 def test_the_layout_of_a_tensor_shows() -> None:
     found = sights(
         {"layout": "data.layout"},
-        seen_at={},
+        places={},
         factors={"layout": "['c', 'fortran', 'reversed', 'gapped']"},
     )
 

@@ -60,8 +60,8 @@ def test_a_factor_has_its_levels_by_profile() -> None:
 def test_a_factor_that_is_written_out_has_what_its_levels_show_by(tmp_path: Path) -> None:
     write_specs(tmp_path)
     path = tmp_path / "take.yaml"
-    seen = '  seen_at: {k: "[0]"}\n  seen:\n    at: data.rank - 1\n'
-    path.write_text(path.read_text().replace("  seen:\n", seen))
+    seen = '  places: {k: "[0]"}\n  observe:\n    at: data.rank - 1\n'
+    path.write_text(path.read_text().replace("  observe:\n", seen))
     page = operator_page(read_spec(path), SUITE)
     factors = {each.name: each for each in page.factors}
     assert factors["n"].levels["core"]["three"] == "3"

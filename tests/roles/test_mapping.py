@@ -14,10 +14,9 @@ from tests.roles.made_expand.specs import written
 
 # By the keys that decide when it is given: the changes to the made-up spec.
 _MODE = "    mode: how\n    mode_is: listed\n"
-_GIVEN = '  - {id: places-given, from: places.given, clause: "3", unbreakable: made up}\n'
+_GIVEN = '  - {id: places-given, from: places.given, clause: "3"}\n'
 _ALIGNED = [
-    f'  - {{id: {name}, from: sizes.{name}, clause: "1", unbreakable: made up}}\n'
-    for name in ("ranks", "extents")
+    f'  - {{id: {name}, from: sizes.{name}, clause: "1"}}\n' for name in ("ranks", "extents")
 ]
 _WAYS: dict[str, list[tuple[str, str]]] = {
     "in a mode": [],

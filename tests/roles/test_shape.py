@@ -50,9 +50,12 @@ def suite(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def calls(specs: Path, *, masked: bool) -> list[Call]:
     """Calls drawn for rows whose output cannot show a fault, or for all the others."""
     space = InputSpace(read_spec(specs / "expand.yaml").spec)
-    rows = space.rows(2)
-    flags = zip(rows, space.are_masked(rows), strict=True)
-    return [space.call(row, "seed") for row, is_masked in flags if is_masked == masked]
+    _, unmasked = space.choices()
+    return [
+        space.call(row, "seed")
+        for row in space.rows(2)
+        if (unmasked.agreeing(dict(enumerate(row))) is None) == masked
+    ]
 
 
 def test_a_spec_without_modes_gives_a_suite_that_its_reference_passes(

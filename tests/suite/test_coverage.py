@@ -72,7 +72,7 @@ def test_the_core_suite_misses_nothing(operator: str) -> None:
     assert [each.dimension for each in found.covered] == [
         "levels",
         "pairs of levels",
-        "wanted together",
+        "full combinations",
         "rules",
         "types x ranks",
         "feature levels",
@@ -84,7 +84,7 @@ def test_a_whole_suite_misses_nothing(whole: Path, specs: Path) -> None:
     assert missing(found) == {}
     present = {each.dimension: each.present for each in found.covered}
     assert present["levels"] == sum(map(len, LEVELS.values()))
-    assert present["wanted together"] == 2 * 2 * 3 * 2
+    assert present["full combinations"] == 2 * 2 * 3 * 2
     assert present["rules"] == 3
     assert found.types == {key: found.types[key] for key in product(["i8", "f32"], [1, 2])}
     assert found.told == tuple(LEVELS)
@@ -104,7 +104,7 @@ def test_a_level_that_was_taken_out_is_named_with_its_pairs(suite: Path, specs: 
     assert missing(counted(suite, specs)) == {
         "levels": {"type=f32"},
         "pairs of levels": pairs,
-        "wanted together": combinations_of(*others, type="f32"),
+        "full combinations": combinations_of(*others, type="f32"),
         "types x ranks": {"f32 of rank 1", "f32 of rank 2"},
     }
 
@@ -113,7 +113,7 @@ def test_a_pair_that_was_taken_out_is_named_alone(suite: Path, specs: Path) -> N
     take_out(suite, valid(rank=2, n=3))
     assert missing(counted(suite, specs)) == {
         "pairs of levels": {"rank=two n=three"},
-        "wanted together": combinations_of("type", "count", rank="two", n="three"),
+        "full combinations": combinations_of("type", "count", rank="two", n="three"),
     }
 
 
@@ -159,7 +159,7 @@ def test_a_pair_in_empty_outputs_counts_only_where_no_output_could_tell(
     # With one element, 'n=zero' or 'count=none' there is none that tells, so those are left.
     assert missing(found) == {
         "pairs of levels": {"type=i8 rank=one"},
-        "wanted together": {"type=i8 rank=one n=three count=all"},
+        "full combinations": {"type=i8 rank=one n=three count=all"},
     }
 
 
@@ -192,7 +192,7 @@ def test_each_profile_counts_what_it_is_for(
     assert missing(found) == {}
     assert {each.dimension for each in found.covered if each.present} == {
         *dimensions,
-        "wanted together",
+        "full combinations",
     }
 
 
@@ -216,7 +216,7 @@ def test_a_whole_suite_exits_0(whole: Path, specs: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{OPERATOR}: 100%\n")
     assert "missing" not in result.stdout
-    assert "100%  wanted together: 24 of 24" in result.stdout
+    assert "100%  full combinations: 24 of 24" in result.stdout
     assert "valid calls" in result.stdout
 
 

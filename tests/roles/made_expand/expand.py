@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 @requires_arguments("expand-1/required-inputs")
 def expand(data: Array, sizes: Array) -> list[Array]:
     """Broadcast `data` to `sizes`, aligned at the end."""
-    require(sizes.dtype.kind == "i", "expand-1/sizes-type", f"sizes of {sizes.dtype}")
+    require(sizes.dtype.name in ("int32", "int64"), "expand-1/sizes-type", f"{sizes.dtype}")
     require(sizes.ndim == 1, "expand-1/sizes-rank", f"sizes of rank {sizes.ndim}")
     target = tuple(sizes.tolist())
     require(min(target, default=0) >= 0, "expand-1/sizes-least", f"sizes {target}")
