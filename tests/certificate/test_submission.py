@@ -19,6 +19,7 @@ from tests import handed_in
 from tests.command_line import opcert
 from tests.handed_in import GIVEN, named, without, write, write_changed
 from tests.small_suite import contents
+from tests.tamperings import waiver
 
 CASES = ("--operator", "directml/*", "--case", "dml-split/axis-range*")
 
@@ -111,6 +112,10 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
         r"files\.claim\.yaml: found none",
     ),
     "what the claim says": (claimed_otherwise, r"claim\.content: is not what claim\.yaml says"),
+    "a waiver extended": (
+        lambda folder: write_changed(folder, waiver(expires="9999-12-30")),
+        r"waivers\.content: is not what waivers\.yaml says",
+    ),
     "no waivers": (
         lambda folder: write_changed(folder, lambda data: data.update(waivers=None)),
         r"files\.waivers\.yaml: found one, while the certificate has no waivers",
