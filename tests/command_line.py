@@ -1,8 +1,10 @@
 """The command line as a user calls it: within this process, or as a program of its own."""
 
+import resource
 import signal
 import subprocess
 import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,13 @@ MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 def opcert(*arguments: str | Path | int) -> Result:
     """Call opcert within this process."""
     return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def limited(answers: Connection, *arguments: str | Path) -> None:
+    """Send how opcert ended in 4 GiB of memory: its exit code, stderr, and what it raised."""
+    resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
+    done = opcert(*arguments)
+    answers.send((done.exit_code, done.stderr, type(done.exception).__name__))
 
 
 def started(*arguments: str | Path, **how: Any) -> subprocess.Popen[str]:

@@ -1,4 +1,7 @@
-"""Backends that misbehave as processes do, on calls of rank 3; otherwise they are the reference."""
+"""Backends that misbehave as processes do, on calls of rank 3; otherwise they are right.
+
+They call the reference functions without reading a spec: processes with them start quickly.
+"""
 
 import ctypes
 import os
@@ -8,13 +11,27 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends.reference import Reference
+from opcert.reference.broadcasting import broadcast_1
+from opcert.reference.dml_split import dml_split
+from opcert.reference.gathering import gather_8
+from opcert.reference.rules import Array, Operator
+from opcert.reference.slicing import slice_8
+from opcert.reference.variadic_split import variadic_split_1
+
+SLEEPS = "import time; time.sleep(600)"
+FUNCTIONS: Mapping[str, Operator] = {
+    "directml/DML_OPERATOR_SPLIT": dml_split,
+    "openvino/Broadcast-1": broadcast_1,
+    "openvino/Gather-8": gather_8,
+    "openvino/Slice-8": slice_8,
+    "openvino/VariadicSplit-1": variadic_split_1,
+}
 
 
 class OddError(Exception):
@@ -54,9 +71,10 @@ def _leave_a_thread() -> None:
     threading.Thread(target=time.sleep, args=(60,)).start()
 
 
+@cache
 def _leave_a_process() -> None:
-    # It names the process that tests, which looks for it.
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", str(os.getppid())])
+    # Once in a process, for it takes time. It names the process that tests, which looks for it.
+    subprocess.Popen([sys.executable, "-c", SLEEPS, str(os.getppid())])
 
 
 def _close_all() -> None:
@@ -94,13 +112,23 @@ GIVES: Mapping[str, Callable[[Sequence[Array]], Any]] = {
 }
 
 
-class Misbehaves(Reference):
+class Behaves:
+    """Calls the reference functions."""
+
+    name, version = "behaves", "1"
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        if operator not in FUNCTIONS:
+            raise NotImplementedError(operator)
+        return FUNCTIONS[operator](**inputs, **attributes)
+
+
+class Misbehaves(Behaves):
     """Does what `how` names."""
 
     name = "misbehaves"
 
     def __init__(self, how: str) -> None:
-        super().__init__()
         self.how = how
 
     def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
@@ -113,19 +141,18 @@ class Misbehaves(Reference):
         return outputs
 
 
-class CannotBeMade(Reference):
+class CannotBeMade(Behaves):
     def __init__(self) -> None:
         os.write(2, b"no device\n")
         os.abort()
 
 
-class IsLost(Reference):
+class IsLost(Behaves):
     """Crashes in call 310, and cannot be made again, as on a device that is lost."""
 
     name = "is-lost"
 
     def __init__(self, trace: str) -> None:
-        super().__init__()
         self.trace, self.calls = Path(trace), 0
         if self.trace.exists():
             raise OSError("the device is lost")
@@ -138,7 +165,7 @@ class IsLost(Reference):
         return super().run(operator, inputs, attributes)
 
 
-class CrashesOnce(Reference):
+class CrashesOnce(Behaves):
     """Crashes in call 305 of its process, the second behind the first case with its many calls."""
 
     name = "crashes-once"
@@ -151,7 +178,7 @@ class CrashesOnce(Reference):
         return super().run(operator, inputs, attributes)
 
 
-class Prints(Reference):
+class Prints(Behaves):
     """Says what it does, on both streams, and is wrong for rank 3."""
 
     name = "prints"
@@ -164,14 +191,13 @@ class Prints(Reference):
         return outputs
 
 
-class Interrupts(Reference):
+class Interrupts(Behaves):
     """Interrupts the run that it is of as a user does, once, in one configuration."""
 
     name = "interrupts"
     configurations: ClassVar = {"which": ("one", "other", "last")}
 
     def __init__(self, trace: str, which: str = "other") -> None:
-        super().__init__()
         self.trace = Path(trace)
         self.interrupts = which == "other"
 
@@ -184,7 +210,7 @@ class Interrupts(Reference):
         return super().run(operator, inputs, attributes)
 
 
-class NeverWrites(Reference):
+class NeverWrites(Behaves):
     """Returns memory as it comes."""
 
     name = "never-writes"

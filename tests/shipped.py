@@ -1,6 +1,6 @@
-"""The specs that come with opcert, with their cases and vectors, made once in a process."""
+"""The specs that come with opcert; the cases and vectors of one at a time, for they are large."""
 
-from functools import cache
+from functools import cache, lru_cache
 
 import pytest
 
@@ -12,7 +12,8 @@ from opcert.generator.specification.references import spec_paths
 
 SPECS = {path.stem: path for path in spec_paths(None)}
 
-each_spec = pytest.mark.parametrize("name", SPECS)
+# All the tests of a module with one spec run before those with the next.
+each_spec = pytest.mark.parametrize("name", SPECS, scope="module")
 
 
 @cache
@@ -21,13 +22,14 @@ def spec(name: str) -> SpecFile:
     return read_spec(SPECS[name])
 
 
-@cache
+@lru_cache(maxsize=1)
 def cases(name: str) -> tuple[Case, ...]:
     """Return the cases of its core suite."""
+    vectors.cache_clear()  # those of another spec
     return tuple(cases_of(spec(name), "core", 0))
 
 
-@cache
+@lru_cache(maxsize=1)
 def vectors(name: str) -> tuple[Vector, ...]:
     """Return the vectors of its core suite."""
     return tuple(vectors_of(spec(name), cases(name)))

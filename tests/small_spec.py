@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "bad_specs"
-TAKE = (FOLDER / "one_slug" / "first.yaml").read_text().replace("../take.py", "take.py")
+TAKE = (FOLDER / "take.yaml").read_text()
 
 
 def spec(folder: Path, *changes: tuple[str, str], name: str = "take") -> Path:

@@ -45,7 +45,7 @@ Chosen = Callable[[Case], bool]
 
 def write_specs(folder: Path) -> None:
     """Write a small spec whose factors show, and its reference."""
-    text = (FOLDER / "one_slug" / "first.yaml").read_text().replace("../take.py", "take.py")
+    text = (FOLDER / "take.yaml").read_text()
     assert text.count("  draw:\n") == text.count("examples:\n") == 1
     text = text.replace("  draw:\n", TABLE).replace("examples:\n", BEHAVIOUR)
     (folder / "take.yaml").write_text(text)

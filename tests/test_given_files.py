@@ -1,15 +1,16 @@
 """Files that others wrote are read at once and up to a limit, whatever stands in their place."""
 
+import multiprocessing
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from opcert.generator.given_files import content
+from tests.command_line import limited
 from tests.small_suite import GLOB, INDEX, MANIFEST, PACK, edit_index, write
 
 
@@ -27,16 +28,42 @@ STRANGE: dict[str, Put] = {
 }
 
 
-def opcert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+class Done(NamedTuple):
+    """How a command ended, and what it wrote to stderr."""
+
+    returncode: int
+    stderr: str
+
+
+# Each command is a process, for its memory is limited, that begins with opcert imported.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(
+    [
+        "typer.testing",
+        "opcert.generator.cli",
+        "opcert.generator.certificate.certify_suite",
+        "opcert.generator.certificate.submission",
+        "opcert.generator.report.files",
+        "opcert.generator.suite.generation",
+    ]
+)
+
+
+def opcert(*arguments: str | Path) -> Done:
     """Run a command, which ends on its own, in little memory and without a traceback."""
-    code = (
-        "import resource, sys; from opcert.generator.cli import main; "
-        "resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30)); main()"
-    )
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert "Traceback" not in done.stderr
-    return done
+    ours, theirs = _PROCESSES.Pipe(duplex=False)
+    process = _PROCESSES.Process(target=limited, args=(theirs, *arguments))
+    process.start()
+    theirs.close()
+    try:
+        assert ours.poll(60)
+        code, stderr, raised = ours.recv()
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+    assert raised in ("NoneType", "SystemExit")
+    return Done(code, stderr)
 
 
 @pytest.fixture
@@ -44,7 +71,7 @@ def suite(tmp_path: Path) -> Path:
     return write(tmp_path / "suite")
 
 
-def told(done: subprocess.CompletedProcess[str], path: Path) -> None:
+def told(done: Done, path: Path) -> None:
     """Check that it is told in one line what is wrong with `path`."""
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert str(path) in done.stderr

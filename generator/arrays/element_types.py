@@ -32,7 +32,9 @@ ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
     "u4": np.dtype(ml_dtypes.uint4),
 }
 HALF_BYTES = ("i4", "u4")
-INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+SIGNED = ("i8", "i16", "i32", "i64")
+UNSIGNED = ("u8", "u16", "u32", "u64")
+INTEGERS = (*SIGNED, *UNSIGNED)
 FLOATS = ("bf16", "f16", "f32", "f64", "f8e4m3", "f8e5m2")
 TYPE_SETS: dict[str, tuple[str, ...]] = {
     "any": tuple(name for name in ELEMENT_TYPES if name not in HALF_BYTES),

@@ -4,7 +4,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from opcert.generator.cases.case import Case, Mistakes, digest
-from opcert.generator.cases.changed_cases import ChangedCases
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.cases.negative_cases import NegativeCases
+from opcert.generator.cases.neighbours import neighbours
 from opcert.generator.cases.valid_cases import ValidCases
 from opcert.generator.specification.files import SpecFile
 
@@ -13,7 +15,7 @@ STRENGTH = {"core": 2, "full": 3, "stress": 2}
 
 
 def cases_of(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
-    """Return every case of a spec, twins first: the same for the same spec, profile and seed.
+    """Return every case of a spec, baselines first: the same for the same spec, profile and seed.
 
     Raises:
         SpecError: with every mistake that the draws bring out.
@@ -22,9 +24,16 @@ def cases_of(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     author = ValidCases(spec_file, profile, seed, mistakes)
     valid = [*author.examples(), *author.drawn(STRENGTH[profile])]
     mistakes.stop()
-    twins = [case for case in valid if case.ambiguity is None]
-    beside = ChangedCases(spec_file.spec, spec_file.reference, profile, twins, mistakes)
-    changed = [*beside.siblings(), *beside.rejected(), *beside.ambiguous()]
+    spec, reference = spec_file.spec, spec_file.reference
+    baselines = [case for case in valid if case.ambiguity is None]
+    negative = NegativeCases(spec, reference, profile, seed, baselines, mistakes)
+    changed = [*neighbours(Conditions(spec), profile, seed, baselines), *negative.cases()]
+    touched = {case.ambiguity for case in (*valid, *changed)}
+    for i, each in enumerate(spec.ambiguities):
+        # Under stress there are fewer calls, of other sizes.
+        if each.id not in touched and profile != "stress":
+            text = f"no case touches '{each.id}'; expected 'violations' that do"
+            mistakes.note(("ambiguities", i, "id"), text)
     mistakes.stop()
     return _in_order(valid, changed)
 

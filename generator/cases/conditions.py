@@ -1,6 +1,6 @@
 """What a call keeps, breaks and touches, by the conditions of its spec."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from opcert.generator.specification.expressions import (
     scope_of,
     shown,
 )
-from opcert.generator.specification.model import Spec
+from opcert.generator.specification.model import Ambiguity, Rule, Spec
 from opcert.generator.specification.yaml_source import SpecPath
 
 _MOST_OUTPUTS = 1000
@@ -41,7 +41,8 @@ class _Condition:
         self._expression = None if text == "True" else parse(text)
         self._place: SpecPath = place
         required = {each.name for each in spec.arguments if each.required}
-        self.about = required & parse(text).names
+        self.names = parse(text).names
+        self.about = required & self.names
 
     def holds(self, scope: Scope) -> bool:
         """Return whether it holds.
@@ -86,6 +87,10 @@ class Conditions:
         }
 
     @cached_property
+    def _named(self) -> dict[str, tuple[Sequence[Rule], Sequence[Ambiguity]]]:
+        return {}
+
+    @cached_property
     def _required(self) -> frozenset[str]:
         return frozenset(each.name for each in self.spec.arguments if each.required)
 
@@ -105,14 +110,19 @@ class Conditions:
             ExpressionError: a condition cannot be evaluated on the call.
         """
         scope = scope_of(self.names(call))
+        return self._standing(scope, self.spec.requirements.values(), presumed)
+
+    def _standing(
+        self, scope: Scope, asked: Iterable[Rule], presumed: Collection[str] = ()
+    ) -> Standing:
         absent = {name for name in self._required if scope[name] is None}
         kept: list[str] = []
         broken: list[str] = []
         moot: set[str] = set()
-        for name, rule in self.spec.requirements.items():
-            when, holds = self._rules[name]
+        for rule in asked:
+            when, holds = self._rules[rule.id]
             if not moot.isdisjoint(rule.given):
-                moot.add(name)
+                moot.add(rule.id)
             elif absent.isdisjoint(when.about | holds.about):
                 try:
                     if not when.holds(scope):
@@ -122,10 +132,49 @@ class Conditions:
                     if presumed:
                         continue
                     raise
-                (kept if is_kept else broken).append(name)
-                if not is_kept and name not in presumed:
-                    moot.add(name)
+                (kept if is_kept else broken).append(rule.id)
+                if not is_kept and rule.id not in presumed:
+                    moot.add(rule.id)
         return Standing(tuple(kept), tuple(broken))
+
+    def after_change(self, call: Call, argument: str) -> tuple[tuple[str, ...], str | None]:
+        """Return what `standing` and `ambiguity` say of a valid call of which an argument changed.
+
+        That is the requirements that it breaks, and the ambiguity that decides it. Only what names
+        the argument is asked: the rest is as it was before, kept and not touched.
+
+        Raises:
+            ExpressionError: a condition cannot be evaluated on the call.
+        """
+        scope = scope_of(self.names(call))
+        rules, ambiguities = self._naming(argument)
+        broken = self._standing(scope, rules).broken
+        return broken, self._ambiguity(scope, ambiguities, rules)
+
+    def _naming(self, argument: str) -> tuple[Sequence[Rule], Sequence[Ambiguity]]:
+        """Return the requirements and the ambiguities that name an argument, or what is omitted."""
+        if argument not in self._named:
+            names = {argument, "omitted"}
+            rules: dict[str, Rule] = {}
+            for rule in self.spec.requirements.values():
+                is_named = any(not names.isdisjoint(each.names) for each in self._rules[rule.id])
+                # It may also become moot by one of them.
+                if is_named or not rules.keys().isdisjoint(rule.given):
+                    rules[rule.id] = rule
+            ambiguities = [
+                each
+                for each in self.spec.ambiguities
+                if not names.isdisjoint(self._ambiguities[each.id].names)
+            ]
+            self._named[argument] = [*rules.values()], ambiguities
+        return self._named[argument]
+
+    def named_by(self, owner: str) -> frozenset[str]:
+        """Return the arguments that a requirement or an ambiguity names."""
+        if owner in self._ambiguities:
+            return self._ambiguities[owner].names
+        when, holds = self._rules[owner]
+        return when.names | holds.names
 
     def behaviours(self, call: Call) -> tuple[str, ...]:
         """Return the behaviours that a valid `call` shows."""
@@ -133,23 +182,32 @@ class Conditions:
         return tuple(name for name in self.spec.behaviours if self._rules[name][0].holds(scope))
 
     def ambiguity(self, call: Call) -> str | None:
-        """Return the first ambiguity that decides what `call` has to give.
+        """Return the ambiguity that decides what `call` has to give.
 
-        Those that the call touches decide nothing where it is invalid however they are read: where
-        it breaks a requirement that rests on none of them, also once theirs are presumed to hold.
+        That is the first that the call touches, of those by which it breaks what it breaks. They
+        decide nothing where it is invalid however they are read: where it breaks a requirement that
+        rests on none of them, also once theirs are presumed to hold.
         """
         scope = scope_of(self.names(call))
+        return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())
+
+    def _ambiguity(
+        self, scope: Scope, asked: Iterable[Ambiguity], rules: Iterable[Rule]
+    ) -> str | None:
         absent = {name for name in self._required if scope[name] is None}
         touched = [
             ambiguity
-            for ambiguity in self.spec.ambiguities
+            for ambiguity in asked
             if absent.isdisjoint((touches := self._ambiguities[ambiguity.id]).about)
             and touches.holds(scope)
         ]
         if not touched:
             return None
         breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
-        return touched[0].id if breaks.issuperset(self.standing(call, breaks).broken) else None
+        if not breaks.issuperset(self._standing(scope, rules, breaks).broken):
+            return None
+        broken = self._standing(scope, rules).broken
+        return next((each.id for each in touched if {*broken} <= {*each.breaks}), touched[0].id)
 
     def output_counts(self, call: Call) -> list[int]:
         """Return how many outputs of a valid `call` each description in the spec stands for.

@@ -89,6 +89,14 @@ def following_of_role(factors: Factors, derived: Derived) -> Constraint:
     names = [level.name for level in factors.levels[derived.factor]]
     position = factors.position[derived.factor]
     asked = _asked_of(factors, derived.factors, lambda *values: names.index(derived.level(*values)))
+    if derived.vectorised:
+
+        def levels(columns: Mapping[str | LevelOf, Integers]) -> Integers:
+            derived_names = derived.level(*(columns[each] for each in derived.factors))
+            which = [derived_names == name for name in names]
+            return np.select(which, range(len(names)), default=-1)
+
+        asked.ask_arrays = levels
     return Constraint(
         (*asked.factors, position),
         lambda columns, reached: asked.answers(columns, reached) == columns[position],
@@ -193,6 +201,8 @@ class _Asked:
     ) -> None:
         self._table = factors
         self._ask = ask
+        # Asked instead, where it is set: of arrays, as Python takes long for many choices.
+        self.ask_arrays: Callable[[Mapping[str | LevelOf, Integers]], Integers] | None = None
         self._levels = factors.ordered(levels)
         self._named = factors.ordered(set(named) & factors.levels.keys())
         about = {*factors.behind(self._named), *self._levels}
@@ -219,7 +229,17 @@ class _Asked:
             ],
             int(np.count_nonzero(asked)),
         )
-        found = np.zeros(len(places), np.int64)
+        found: Integers = np.zeros(len(places), np.int64)
+        if self.ask_arrays is not None:
+            arrays: dict[str | LevelOf, Integers] = {
+                name: _array(known)[ids[places]]
+                for name, (ids, known) in zip(self._named, values, strict=True)
+            }
+            for each in self._levels:
+                level_names = np.array([level.name for level in self._table.levels[each]])
+                arrays[LevelOf(each)] = level_names[chosen[each][places]]
+            found = self.ask_arrays(arrays)
+            places = places[:0]
         scope = scope_of(self._table.fixed)
         for i, place in enumerate(places.tolist()):
             for name, (ids, known) in zip(self._named, values, strict=True):
@@ -243,6 +263,12 @@ class _Asked:
             value = self._table.value(factor, {each: int(chosen[each][i]) for each in names})
             found.append(ids.setdefault((type(value), value), len(ids)))
         return np.array(found, np.int64)[which], [value for _, value in ids]
+
+
+def _array(values: Sequence[Any]) -> Any:
+    """Return values as an array; integers are cut so that two of them can be added."""
+    most = 1 << 62
+    return np.array([max(-most, min(v, most)) if isinstance(v, int) else v for v in values])
 
 
 def _distinct_choices(

@@ -1,6 +1,7 @@
 """Spec -> trials: a valid call that is drawn afresh, and the calls that belong beside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from opcert.generator.arrays.calls import Call
@@ -10,10 +11,13 @@ from opcert.generator.arrays.element_types import (
     name_of,
 )
 from opcert.generator.arrays.patterns import array_of, counted
+from opcert.generator.cases.candidates import bounds_in
 from opcert.generator.cases.changes import Change, after
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.laws import Laws, References
+from opcert.generator.cases.list_changes import Aim
+from opcert.generator.cases.mutations import Mutation, mutations_of
 from opcert.generator.cases.rows import Below, PossibleRows
 from opcert.generator.cases.vectors import specials_added
 from opcert.generator.errors import ExpressionError, Inapplicable, OpcertError, SpecError
@@ -26,27 +30,20 @@ from opcert.generator.verdicts.reduction import Candidate
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
 _PATTERNS = 1 << 16
-# How many ways of breaking a rule, one behind the other, are tried on a call.
-_TRIES = 8
-
-
-@dataclass(frozen=True)
-class Way:
-    """One way of breaking a rule."""
-
-    rule: str
-    name: str
-    change: Change
+# How many mutations and violations, one behind the other, are tried on a call, and how many calls
+# that break a rule follow a valid one at most.
+_TRIES = 64
+_REJECTIONS = 8
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A valid call, and the steps that try it; `way` and `law` are the numbers of what they add."""
+    """A valid call, and the steps that try it; `wrong` and `law` number what they add."""
 
     call: Call
     steps: Sequence[Step]
     levels: Mapping[str, str]
-    way: int
+    wrong: int
     law: int
 
     def __repr__(self) -> str:
@@ -94,10 +91,11 @@ class Trials:
         self.spec = spec_file.spec
         self.conditions = Conditions(spec_file.spec)
         self.laws = Laws(spec_file, references)
-        self.ways = [
-            Way(rule.id, name, change)
+        self._mutations = mutations_of(self.spec)
+        self._violations = [
+            (f"{rule.id}.{name}", change)
             for rule in self.spec.rules
-            for name, change in rule.broken_by.items()
+            for name, change in rule.violations.items()
         ]
         try:
             self._space = InputSpace(self.spec)
@@ -112,7 +110,8 @@ class Trials:
             SpecError: the spec contradicts itself or its reference on what is drawn.
         """
         row, pattern = self._rows.read(below), below(_PATTERNS)
-        way, law = below(len(self.ways) + 1), below(len(self.spec.laws) + 1)
+        wrong = below(len(self._mutations) + len(self._violations) + 1)
+        law = below(len(self.spec.laws) + 1)
         try:
             call = self._space.call(row, "", chance)
         except Inapplicable:
@@ -122,8 +121,8 @@ class Trials:
         try:
             if self.conditions.ambiguity(call) or self.conditions.standing(call).broken:
                 return None
-            steps = self._steps(call, self._inputs(call, pattern), way, law)
-            return Trial(call, steps, self._space.level_names(row), way, law)
+            steps = self._steps(call, self._inputs(call, pattern), wrong, law)
+            return Trial(call, steps, self._space.level_names(row), wrong, law)
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
 
@@ -134,7 +133,7 @@ class Trials:
             ExpressionError: the spec contradicts itself or its reference on it.
         """
         call = Candidate.of(valid).call
-        steps = self._steps(call, valid.inputs, trial.way, trial.law)
+        steps = self._steps(call, valid.inputs, trial.wrong, trial.law)
         return replace(trial, call=call, steps=steps)
 
     def _mistake(self, error: ExpressionError, context: str) -> SpecError:
@@ -153,7 +152,9 @@ class Trials:
             if not step.by_law or support.why_left_out(step.operator, _About(step)) is None
         ]
 
-    def _steps(self, call: Call, inputs: Mapping[str, Array], way: int, law: int) -> Sequence[Step]:
+    def _steps(
+        self, call: Call, inputs: Mapping[str, Array], wrong: int, law: int
+    ) -> Sequence[Step]:
         outputs = self._golden(call, inputs)
         valid = self._step(call, inputs, outputs)
         steps = [valid]
@@ -163,7 +164,7 @@ class Trials:
             beside = "with every bit of the data inverted"
             steps.append(self._step(call, other, self._golden(call, other), beside=beside))
         steps.append(self._step(call, inputs, outputs, beside="repeated"))
-        steps += self._rejection(call, inputs, valid, way)
+        steps += self._rejections(call, inputs, valid, wrong)
         return [*steps, *self._law(law, call, inputs, outputs)]
 
     def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
@@ -200,26 +201,42 @@ class Trials:
             rule,
         )
 
-    def _rejection(
+    def _rejections(
         self, call: Call, inputs: Mapping[str, Array], valid: Step, first: int
     ) -> list[Step]:
         """Return calls that break one rule alone, and the valid one behind them."""
         rejected: list[Step] = []
-        for way in (self.ways[first - 1 :] + self.ways[: first - 1])[: _TRIES if first else 0]:
-            changed = after(self.conditions, call, way.change)
-            if (
-                changed is not None
-                and self.conditions.ambiguity(changed) is None
-                and self.conditions.standing(changed).broken == (way.rule,)
-            ):
+        for name, changed in self._changed(call, first):
+            if len(rejected) == _REJECTIONS:
+                break
+            broken: tuple[str, ...] = ()
+            # A changed call on which a condition has no answer shows nothing.
+            with suppress(ExpressionError):
+                if self.conditions.ambiguity(changed) is None:
+                    broken = self.conditions.standing(changed).broken
+            if len(broken) == 1:
                 given = {
-                    name: inputs[name] if call.inputs.get(name) is tensor else counted(tensor)
-                    for name, tensor in changed.inputs.items()
+                    argument: inputs[argument]
+                    if call.inputs.get(argument) is tensor
+                    else counted(tensor)
+                    for argument, tensor in changed.inputs.items()
                 }
-                rule = self.spec.full_id(way.rule)
-                rejected.append(self._step(changed, given, None, beside=way.name, rule=rule))
+                rule = self.spec.full_id(broken[0])
+                rejected.append(self._step(changed, given, None, beside=name, rule=rule))
         again = self._step(call, inputs, valid.golden, beside="behind the rejection")
         return [*rejected, again] if rejected else []
+
+    def _changed(self, call: Call, first: int) -> Iterator[tuple[str, Call]]:
+        """Yield some of what mutations and violations make of a call, from the `first` on."""
+        changes: list[Mutation | tuple[str, Change]] = [*self._mutations, *self._violations]
+        for change in (changes[first - 1 :] + changes[: first - 1])[: _TRIES if first else 0]:
+            if isinstance(change, Mutation):
+                aim = Aim(*bounds_in(self.conditions, call, change.argument), first)
+                name, changed = change.name, change.applied(self.spec, call, aim)
+            else:
+                name, changed = change[0], after(self.conditions, call, change[1])
+            if changed is not None:
+                yield name, changed
 
     def _law(
         self, number: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]

@@ -21,6 +21,8 @@ from opcert.generator.isolation.messages import ROOM, line_of, spin_until_ready
 START = 300.0
 # How long a call may take before its memory is looked at, and how often it then is.
 _PATIENCE, _OFTEN = 0.02, 0.1
+# How many seconds a process that answers no more has for leaving.
+_LEAVES = 1.0
 # How much of what a call prints is kept, and how much a file of it may take.
 _LOGGED, _PRINTED = 2000, 1 << 24
 _LONGEST_LINE = 1 << 24
@@ -185,7 +187,7 @@ class Process:
 
     def _ended(self) -> EndedError:
         try:
-            code = self._process.wait(1)
+            code = self._process.wait(_LEAVES)
         except subprocess.TimeoutExpired:
             return EndedError("protocol", "it closed its end of the conversation")
         if code < 0:

@@ -28,8 +28,8 @@ Errata = Mapping[str, Erratum]
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way of breaking a rule or reaching an ambiguity: its change by argument, its cases."""
+class Violation:
+    """What breaks a rule or reaches an ambiguity: a mutation by name, or a change; its cases."""
 
     name: str
     change: Mapping[str, str]
@@ -38,13 +38,13 @@ class Way:
 
 @dataclass(frozen=True)
 class RuleEntry:
-    """A rule under its full id, with the cases behind it and those of each way of breaking it."""
+    """A rule under its full id, with the cases behind it and those of each violation of it."""
 
     id: str
     rule: Rule
     given: tuple[str, ...]
     cases: RuleCases
-    ways: tuple[Way, ...]
+    violations: tuple[Violation, ...]
     errata: Errata
 
 
@@ -59,7 +59,7 @@ class AmbiguityEntry:
     ambiguity: Ambiguity
     valid: int
     invalid: int
-    ways: tuple[Way, ...]
+    violations: tuple[Violation, ...]
     errata: Errata
 
     @property
@@ -189,18 +189,25 @@ def _rule(
         rule,
         spec.full_ids(*rule.given),
         cases.get(full_id, RuleCases((), (), ())),
-        _ways(full_id, rule.broken_by, ids),
+        _violations(full_id, rule.violations, ids),
         _errata(spec, rule.id),
     )
 
 
-def _ways(
+def _violations(
     owner: str, changes: Mapping[str, Mapping[str, str]], ids: tuple[str, ...]
-) -> tuple[Way, ...]:
-    """Return each way with its cases, whose ids are the way's and the digest of a twin."""
+) -> tuple[Violation, ...]:
+    """Return each violation with its cases, whose ids are its own and the digest of a baseline.
+
+    Those that the spec declares come first, also where the suite has none of their cases.
+    """
+    cases: dict[str, list[str]] = {name: [] for name in changes}
+    for case in ids:
+        violation, _, _ = case.rpartition("-")
+        if violation.startswith(f"{owner}."):
+            cases.setdefault(violation.removeprefix(f"{owner}."), []).append(case)
     return tuple(
-        Way(name, change, tuple(id_ for id_ in ids if id_.rpartition("-")[0] == f"{owner}.{name}"))
-        for name, change in changes.items()
+        Violation(name, changes.get(name, {}), tuple(some)) for name, some in cases.items()
     )
 
 
@@ -215,7 +222,7 @@ def _ambiguities(
             each,
             touched[each.id, "outputs"],
             touched[each.id, "rejection"],
-            _ways(spec.full_id(each.id), each.shown_by, ids),
+            _violations(spec.full_id(each.id), each.violations, ids),
             _errata(spec, each.id),
         )
         for each in spec.ambiguities

@@ -21,6 +21,8 @@ from opcert.generator.roles.factors import (
 )
 from opcert.generator.roles.role import Role
 
+_FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
+
 
 class Axis(Role):
     """An axis of data: a tensor of one element, or an attribute.
@@ -115,7 +117,7 @@ class Axis(Role):
             ranks = f"{name}.rank <= {most}" if least == "0" else f"{name}.rank == {most}"
             yield Requirement(
                 f"{name}.shape",
-                f"{name} has one element, given as {' or '.join(self.form).replace('_', ' ')}.",
+                f"{name} is {' or '.join(_FORMS[form] for form in self.form)}.",
                 f"{ranks} and {name}.size == 1",
             )
         least, _ = self.range or self.own_range()

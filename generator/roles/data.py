@@ -30,7 +30,7 @@ _LENGTHS = {
 _LARGE_LENGTHS = {"past_u16": 65537, "past_16_mb": 4194319, "past_u8": 257, "six": 6}
 _OTHERS = ("varied", "long", "equal", "same", "ones", "wide", "tall", "zero")
 # Extents so large that a tensor has room for one of them.
-_PAST_A_TILE = ("wide", "tall", "huge")
+PAST_A_TILE = ("wide", "tall", "huge")
 _AXES: dict[str, Any] = {
     "first": 0,
     "last": lambda rank: rank - 1,
@@ -41,7 +41,7 @@ _AXES: dict[str, Any] = {
     "middle": lambda rank: rank // 2,
     "lower_middle": lambda rank: (rank - 1) // 2,
 }
-_LAYOUT_WORDS = {
+LAYOUT_WORDS = {
     "c": "",
     "fortran": "{} in Fortran order",
     "reversed": "{} backwards in memory",
@@ -91,7 +91,7 @@ class Data(Role):
         yield Factor(
             self.factor("others"), {each: each for each in others}, words="{} extents beside it"
         )
-        words = {level: text.format(name) for level, text in _LAYOUT_WORDS.items()}
+        words = {level: text.format(name) for level, text in LAYOUT_WORDS.items()}
         yield Factor(self.factor("layout"), {each: each for each in LAYOUTS}, words=words)
         # Data of which all elements are the same shows no position.
         alike = ("no",) if is_stress else ("no", "some")
@@ -113,7 +113,7 @@ class Data(Role):
                 lambda rank, n, axis: rank == 0 and (n != 1 or axis != "first"),
                 *(rank, length, LevelOf(axis)),
             )
-        crowded = (*_PAST_A_TILE, "zero")
+        crowded = (*PAST_A_TILE, "zero")
         yield forbid(
             lambda elements, n, others: elements != "no" and (n < 2 or others in crowded),
             *(elements, length, others),

@@ -45,11 +45,16 @@ class Forbidden:
 
 @dataclass(frozen=True)
 class Derived:
-    """A factor whose level, by name, others determine."""
+    """A factor whose level, by name, others determine.
+
+    Where `vectorised`, `level` is asked once, of an array for each factor, and returns an array of
+    names. Integers come as int64, and count as -2^62 or 2^62 where they are further from 0.
+    """
 
     factor: str
-    level: Callable[..., str]
+    level: Callable[..., Any]
     factors: tuple[str | LevelOf, ...]
+    vectorised: bool = False
 
 
 def forbid(when: Callable[..., bool], *factors: str | LevelOf) -> Forbidden:
@@ -118,3 +123,15 @@ class Requirement:
     holds: str
     when: str = "True"
     given: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """What the document does not decide, by its author's word: the spec states an ambiguity.
+
+    `key` names it in the spec; `touches` is the condition on the calls that depend on it.
+    """
+
+    key: str
+    text: str
+    touches: str

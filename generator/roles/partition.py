@@ -31,6 +31,7 @@ MANY_COUNTS = {"past_64": 65, "past_256": 257, "two": 2}
 # What lengths look like: where the first is the mean, parts look equal from their first and their
 # number; where one is past 127, it is negative if a byte is read with a sign.
 LENGTHS = ("varied", "ones", "equal", "first_one", "last_one", "first_mean", "high_bit")
+_BYTE = highest("u8")
 
 
 class Partition(Role):
@@ -135,7 +136,9 @@ class Partition(Role):
             lambda layout, count: layout != "c" and count < 2, self.factor("layout"), count
         )
         yield forbid(
-            lambda lengths, n, count, t, special: not _can_be(lengths, n, count, t, special),
+            lambda lengths, n, count, t, special: (
+                special == "none" and not can_be(lengths, n, count, highest(t))
+            ),
             *(lengths, n, count, types, special),
         )
 
@@ -187,7 +190,7 @@ class Partition(Role):
             },
             {
                 self.factor("special"): levels_where(special),
-                self.factor("lengths"): observed_lengths(values, n, tensor.type),
+                self.factor("lengths"): observed_lengths(values, n, most),
             },
         )
 
@@ -233,20 +236,19 @@ class Partition(Role):
         )
 
 
-def _can_be(lengths: str, n: int, count: int, element_type: str, special: str) -> bool:
-    """Whether `count` lengths of a kind can make up an axis of `n`."""
-    most = highest(element_type)
-    if lengths == "varied":
-        return special != "none" or count != n or count == 1
-    if lengths == "ones":
+def can_be(kind: str, n: int, count: int, most: int) -> bool:
+    """Whether `count` lengths up to `most`, none of them 0, can be of a kind and sum to `n`."""
+    if kind == "varied":
+        return count != n or count == 1
+    if kind == "ones":
         return count == n
-    if lengths in ("first_one", "last_one"):
+    if kind in ("first_one", "last_one"):
         return count < n and n - 1 <= most * (count - 1)
-    if lengths == "equal":
+    if kind == "equal":
         return n > 0 and n % count == 0 and n != count
-    if lengths == "first_mean":
+    if kind == "first_mean":
         return count > 2 and n % count == 0 and count < n and n // count < most
-    return element_type == "u8" and 127 < n - count + 1 <= 255
+    return most == _BYTE and 127 < n - count + 1 <= most
 
 
 def lengths_of(kind: str, n: int, count: int, most: int, sampler: Sampler) -> tuple[int, ...]:
@@ -265,23 +267,23 @@ def lengths_of(kind: str, n: int, count: int, most: int, sampler: Sampler) -> tu
     return sampler.parts(n, count, most)
 
 
-def observed_lengths(values: Sequence[int], n: int, element_type: str) -> frozenset[str]:
-    """Return of which kinds the lengths of an axis of `n` are."""
+def observed_lengths(values: Sequence[int], n: int, most: int) -> frozenset[str]:
+    """Return of which kinds the lengths of an axis of `n` are, where each may be up to `most`."""
     several = len(values) > 1
     if not values:
         return frozenset()
-    least, most = min(values), max(values)
+    least, greatest = min(values), max(values)
     return levels_where(
         {
-            "varied": n == 0 or not several or least < most,
-            "ones": least == most == 1,
-            "equal": several and least == most,
+            "varied": n == 0 or not several or least < greatest,
+            "ones": least == greatest == 1,
+            "equal": several and least == greatest,
             "first_one": several and values[0] == 1,
             "last_one": several and values[-1] == 1,
-            "high_bit": element_type == "u8" and most > 127,
+            "high_bit": most == _BYTE and greatest > 127,
             "first_mean": len(values) > 2
             and -1 not in values
             and values[0] * len(values) == n
-            and least < most,
+            and least < greatest,
         }
     )

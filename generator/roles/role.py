@@ -16,9 +16,12 @@ from opcert.generator.roles.factors import (
     Factor,
     Focus,
     Forbidden,
+    LevelOf,
     Observed,
+    OpenQuestion,
     Requirement,
     Scene,
+    forbid,
 )
 
 Partner = TypeVar("Partner", bound="Role")
@@ -76,6 +79,9 @@ class Role(Argument):
     def place_in(self, signature: Signature) -> None:
         """Place the role among the other arguments."""
         self._signature = signature
+        # What is cached was worked out among others.
+        for name in self.__dict__.keys() - type(self).model_fields.keys():
+            del self.__dict__[name]
 
     def own_rank(self) -> Ends:
         """Return the least and the greatest rank, where the spec does not give them."""
@@ -84,6 +90,14 @@ class Role(Argument):
     def own_range(self) -> Ends | None:
         """Return the least and the greatest value, where the spec does not give them."""
         return None
+
+    def named_by(self, key: str) -> list["Role"]:
+        """Return the arguments that name this one under `key`."""
+        return [each for each in self._signature.roles if getattr(each, key, None) == self.name]
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the role among the others: the key at fault, and the text."""
+        return iter(())
 
     def partner(self, name: str, kind: type[Partner]) -> Partner:
         """Return the argument `name`, whose role is of the class `kind`."""
@@ -98,6 +112,21 @@ class Role(Argument):
         return self.type in ATTRIBUTE_TYPES
 
     @property
+    def numbers(self) -> str:
+        """The expression of its list of numbers."""
+        return self.name if self.is_attribute else f"{self.name}.values"
+
+    @property
+    def length(self) -> str:
+        """The expression of how many numbers its list has."""
+        return f"len({self.name})" if self.is_attribute else f"{self.name}.size"
+
+    @property
+    def is_given(self) -> str:
+        """The condition that a call does not omit it."""
+        return "True" if self.required else f"{self.name} is not None"
+
+    @property
     def number(self) -> str:
         """The expression of its one number."""
         return self.name if self.is_attribute else f"{self.name}.values[0]"
@@ -106,7 +135,7 @@ class Role(Argument):
         """Return the name of its factor for `aspect`."""
         return f"{self.name}_{aspect}"
 
-    @property
+    @cached_property
     def type_factor(self) -> str:
         """The factor of its element type, which the arguments of one symbol share."""
         return f"{self._signature.arguments_of(self.type)[0].name}_type"
@@ -128,12 +157,30 @@ class Role(Argument):
         """Whether the choice omits it."""
         return not self.is_attribute and scene.choice.level(self.type_factor) == OMITTED
 
+    def omission(self, factor: str, level: str) -> Iterator[Forbidden]:
+        """Yield that its type is omitted where `factor` has the level that omits it."""
+        if self.is_attribute or self.required:
+            return
+        sharing = self._signature.arguments_of(self.type)
+        if any(each.required for each in sharing):
+            return
+        about = (LevelOf(factor), LevelOf(self.type_factor))
+        yield forbid(lambda own, of_type: own != level and of_type == OMITTED, *about)
+        if len(sharing) == 1:
+            yield forbid(lambda own, of_type: own == level and of_type != OMITTED, *about)
+
     def integers(self, scene: Scene, values: Sequence[int], layout: Layout = "c") -> Tensor:
         """Return a one-dimensional tensor of its type."""
         return laid_out(listed(scene.choice[self.type_factor], tuple(values)), layout)
 
+    def is_in(self, call: Call) -> bool:
+        """Whether a call does not omit it."""
+        return self.name in call.inputs or call.attributes.get(self.name) is not None
+
     def values_in(self, call: Call) -> tuple[int, ...]:
         """Return its integers in a call; none where it is omitted."""
+        if self.is_attribute:
+            return tuple(call.attributes.get(self.name) or ())
         tensor = call.inputs.get(self.name)
         return () if tensor is None or tensor.values is None else tuple(map(int, tensor.values))
 
@@ -141,8 +188,9 @@ class Role(Argument):
         """Return the element type that a call has in its place."""
         if self.is_attribute or self.type_factor != self.factor("type"):
             return {}
-        tensor = call.inputs.get(self.name)
-        return {self.type_factor: OMITTED if tensor is None else tensor.type}
+        sharing = [each.name for each in self._signature.arguments_of(self.type)]
+        types = [call.inputs[name].type for name in sharing if name in call.inputs]
+        return {self.type_factor: types[0] if types else OMITTED}
 
     # What a role says of the input space.
 
@@ -195,5 +243,12 @@ class Role(Argument):
             types = "INTEGERS" if is_all else str(list(symbol))
             kind = "an integer type" if is_all else f"one of the types {', '.join(symbol)}"
             yield Requirement(
-                f"{self.name}.type", f"{self.name} is of {kind}.", f"{self.name}.type in {types}"
+                f"{self.name}.type",
+                f"{self.name} is of {kind}.",
+                f"{self.name}.type in {types}",
+                self.is_given,
             )
+
+    def open_questions(self) -> Iterator[OpenQuestion]:
+        """Yield what its document does not decide."""
+        return iter(())

@@ -21,6 +21,7 @@ from opcert.generator.roles.role import Role
 from opcert.generator.specification.expressions import CONSTANTS
 
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+Violations = dict[Name, dict[str, ExpressionText]]
 Levels = ExpressionText | dict[LevelName, ExpressionText]
 OtherProfile = Literal["full", "stress"]
 Seen = ExpressionText | dict[LevelName, ExpressionText]
@@ -95,8 +96,9 @@ class Rule(Part):
         None, description="Over inputs and attributes; a behaviour's also over `outputs`."
     )
     given: tuple[Name, ...] = Field((), description="The requirements without which it is moot.")
-    broken_by: dict[Name, dict[str, ExpressionText]] = Field(
-        default_factory=dict, description="Ways to break it, each one change to a valid call."
+    violations: Violations = Field(
+        default_factory=dict,
+        description="Changes to a valid call that break it alone, beside the mutations.",
     )
     unbreakable: str | None = Field(None, description="Why it cannot be broken alone.")
 
@@ -124,9 +126,15 @@ class Ambiguity(Part):
         description="The requirements that a call may break because the reference takes the "
         "reading by which it is invalid. One that breaks another is invalid in both readings.",
     )
-    touches: ExpressionText = Field(description="Whether a call depends on it.")
-    shown_by: dict[Name, dict[str, ExpressionText]] = Field(
-        description="Ways to reach it, each one change to a valid call."
+    derived: str | None = Field(
+        None,
+        alias="from",
+        description="What a role leaves open, such as indices.range; `touches` follows from it.",
+    )
+    touches: ExpressionText = Field("", description="Whether a call depends on it.")
+    violations: Violations = Field(
+        default_factory=dict,
+        description="Changes to a valid call that come to depend on it, beside the mutations.",
     )
 
 

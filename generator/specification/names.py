@@ -1,7 +1,6 @@
 """What a spec names: every id, type, input and expression must be known where it stands."""
 
 from collections import Counter
-from collections.abc import Mapping
 
 from pydantic import JsonValue
 
@@ -16,7 +15,7 @@ from opcert.generator.specification.expressions import (
     shown,
 )
 from opcert.generator.specification.law_names import law_mistakes
-from opcert.generator.specification.model import Output, Rule, Spec
+from opcert.generator.specification.model import Output, Rule, Spec, Violations
 from opcert.generator.specification.naming import (
     Found,
     Known,
@@ -165,16 +164,14 @@ def _requirement(spec: Spec, rule: Rule, path: SpecPath, known: Known) -> Found:
         yield (*path, "id"), text
     else:
         yield from expression_mistakes((*path, "holds"), rule.holds, known, FUNCTIONS)
-    if not rule.broken_by and rule.unbreakable is None:
-        text = f"requirement '{rule.id}' is never broken; expected 'broken_by' or 'unbreakable'"
-        yield (*path, "id"), text
-    if rule.broken_by and rule.unbreakable is not None:
-        yield (*path, "unbreakable", KEY), "'unbreakable' beside 'broken_by'; expected one of them"
-    yield from _ways(spec, (*path, "broken_by"), rule.broken_by)
+    if rule.violations and rule.unbreakable is not None:
+        text = "'unbreakable' beside 'violations'; expected one of them"
+        yield (*path, "unbreakable", KEY), text
+    yield from _violations(spec, (*path, "violations"), rule.violations)
 
 
 def _behaviour(rule: Rule, path: SpecPath, known: Known) -> Found:
-    for key in ("broken_by", "unbreakable", "given"):
+    for key in ("violations", "unbreakable", "given"):
         if getattr(rule, key):
             yield (*path, key, KEY), f"'{key}' in a behaviour; only a requirement can be broken"
     if rule.holds is not None:
@@ -182,15 +179,15 @@ def _behaviour(rule: Rule, path: SpecPath, known: Known) -> Found:
         yield from expression_mistakes((*path, "holds"), rule.holds, with_outputs, FUNCTIONS)
 
 
-def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> Found:
+def _violations(spec: Spec, path: SpecPath, violations: Violations) -> Found:
     arguments = [each.name for each in spec.arguments]
     functions = {**FUNCTIONS, **BUILDERS, **CHANGES}
-    for way, change in ways.items():
+    for name, change in violations.items():
         if not 1 <= len(change) <= _MOST_CHANGED and path[0] == "rules":
             expected = f"expected one, or up to {_MOST_CHANGED} that only go together"
-            yield (*path, way), f"{len(change)} arguments change; {expected}"
+            yield (*path, name), f"{len(change)} arguments change; {expected}"
         for target, text in change.items():
-            here = (*path, way, target)
+            here = (*path, name, target)
             yield from unknown_name((*here, KEY), "input or attribute", target, arguments)
             yield from expression_mistakes(here, text, call_names(spec), functions)
 
@@ -198,13 +195,14 @@ def _ways(spec: Spec, path: SpecPath, ways: Mapping[str, Mapping[str, str]]) -> 
 def _ambiguities(spec: Spec) -> Found:
     for i, each in enumerate(spec.ambiguities):
         path = ("ambiguities", i)
-        yield from expression_mistakes(
-            (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
-        )
+        if each.touches:
+            yield from expression_mistakes(
+                (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
+            )
         for j, name in enumerate(each.breaks):
             requirements = list(spec.requirements)
             yield from unknown_name((*path, "breaks", j), "requirement", name, requirements)
-        yield from _ways(spec, (*path, "shown_by"), each.shown_by)
+        yield from _violations(spec, (*path, "violations"), each.violations)
 
 
 def _errata(spec: Spec) -> Found:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from opcert.generator.errors import did_you_mean
-from opcert.generator.roles.factors import Requirement
+from opcert.generator.roles.factors import OpenQuestion, Requirement
 from opcert.generator.roles.role import Role, Signature
 from opcert.generator.specification.model import Rule, Spec
 from opcert.generator.specification.naming import Found, unknown_name
@@ -13,7 +13,27 @@ REQUIRED = "required"
 
 
 def role_mistakes(spec: Spec) -> Found:
-    """Yield what is wrong with what roles name of each other; the rest needs them to be right."""
+    """Yield what is wrong with roles beside each other; the rest needs them to be right."""
+    wrong_relations = [*_relation_mistakes(spec)]
+    yield from wrong_relations or _mistakes_among_others(spec)
+
+
+def _mistakes_among_others(spec: Spec) -> Found:
+    """Yield what roles find wrong themselves, once what they name of each other is right."""
+    signature = Signature(
+        {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
+    )
+    for role in spec.bound_roles:
+        role.place_in(signature)
+    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, argument in enumerate(described):
+            if isinstance(argument, Role):
+                for key, text in argument.mistakes():
+                    yield (part, i, key), text
+
+
+def _relation_mistakes(spec: Spec) -> Found:
+    """Yield where a role names an argument that there is not, or one of another role."""
     arguments = {each.name: each for each in spec.arguments}
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, role in enumerate(described):
@@ -55,13 +75,26 @@ def with_roles(spec: Spec) -> Spec:
         _completed(rule, requirements[rule.derived], ids) if rule.derived in requirements else rule
         for rule in spec.rules
     ]
-    return spec.with_parts(rules=tuple(rules))
+    questions = open_questions(spec)
+    ambiguities = [
+        each.model_copy(update={"touches": questions[each.derived].touches})
+        if each.derived in questions and not each.touches
+        else each
+        for each in spec.ambiguities
+    ]
+    return spec.with_parts(rules=tuple(rules), ambiguities=tuple(ambiguities))
+
+
+def open_questions(spec: Spec) -> dict[str, OpenQuestion]:
+    """Return what the roles of a spec leave open, by key."""
+    return {each.key: each for role in spec.bound_roles for each in role.open_questions()}
 
 
 def derived_requirements(spec: Spec) -> dict[str, Requirement]:
     """Return what the roles of a spec require, by key."""
     names = [each.name for each in spec.arguments if each.required]
-    text = f"{', '.join(names)} have to be given."
+    listed = " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    text = f"{listed} {'have' if len(names) > 1 else 'has'} to be given."
     holds = f"all(name not in omitted for name in {names})"
     found = [Requirement(REQUIRED, text, holds)] if spec.bound_roles else []
     found += [each for role in spec.bound_roles for each in role.requirements()]
@@ -70,13 +103,21 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
 
 def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rule:
     given = tuple(ids[key] for key in requirement.given if key in ids)
-    derived: dict[str, Any] = {"kind": "requirement", "given": given, "text": requirement.text}
+    derived: dict[str, Any] = {
+        "kind": "requirement",
+        "given": given,
+        "text": _sentence(requirement.text),
+    }
     derived |= {"when": requirement.when, "holds": requirement.holds}
     # What the spec writes itself goes before.
     written = rule.model_fields_set - {"kind"}
     return rule.model_copy(
         update={key: value for key, value in derived.items() if key not in written}
     )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def rule_mistakes(spec: Spec) -> Found:
@@ -93,3 +134,20 @@ def rule_mistakes(spec: Spec) -> Found:
         if key not in stated and key != REQUIRED:
             text = f"no rule states '{key}': {requirement.text}"
             yield ("rules",), f"{text}; expected a rule with 'from: {key}' and its clause"
+    yield from _ambiguity_mistakes(spec)
+
+
+def _ambiguity_mistakes(spec: Spec) -> Found:
+    """Yield where ambiguities and what roles leave open do not fit."""
+    questions = open_questions(spec)
+    for i, each in enumerate(spec.ambiguities):
+        if each.derived is not None and each.derived not in questions:
+            near = did_you_mean(each.derived, [*questions])
+            yield ("ambiguities", i, "from"), f"no role leaves '{each.derived}' open{near}"
+        elif each.derived is None and not each.touches:
+            text = f"ambiguity '{each.id}' has no condition; expected the key 'touches'"
+            yield ("ambiguities", i, "id"), text
+    for key in questions.keys() - {each.derived for each in spec.ambiguities}:
+        text = f"no ambiguity states '{key}': {questions[key].text}"
+        # There may be no ambiguities at all.
+        yield ("inputs",), f"{text}; expected one with 'from: {key}' and its readings"

@@ -207,6 +207,9 @@ def _outputs(
 
 def _line(case: IndexedCase) -> str:
     written = case.model_dump(mode="json", exclude_defaults=True)
+    if case.levels:
+        # The index names the factors, in this order.
+        written["levels"] = [*case.levels.values()]
     return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
 
 

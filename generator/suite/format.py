@@ -2,15 +2,23 @@
 
 from collections.abc import Mapping
 from math import prod
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+)
 
 from opcert.generator.arrays.calls import MOST_DIMENSIONS, MOST_ELEMENTS
 from opcert.generator.arrays.element_types import ELEMENT_TYPES
 from opcert.generator.arrays.layouts import Layout
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST = "manifest.json"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -100,8 +108,27 @@ class ErratumText(Record):
     affects: tuple[str, ...]
 
 
+def _remembered(words: Mapping[str, object], info: ValidationInfo) -> Mapping[str, object]:
+    """Keep the factors, which the cases behind them have levels of."""
+    if info.context is not None:
+        info.context["factors"] = [*words]
+    return words
+
+
+def _by_factor(levels: Any, info: ValidationInfo) -> Any:
+    """Return the levels by factor, where a file lists their names alone."""
+    if not isinstance(levels, list) or info.context is None:
+        return levels
+    factors = info.context.get("factors", [])
+    if len(levels) != len(factors):
+        raise ValueError(f"a level of each of the {len(factors)} factors")
+    return dict(zip(factors, levels, strict=True))
+
+
 class IndexedCase(Record):
     """One case: what it calls, what it expects and why it exists.
+
+    A file lists the names of its `levels` alone, in the order in which the index has the factors.
 
     `why` is what the document says of an example. Any other case exists for its `levels`, or for
     the change that tells it from its `twin`. `type` and `rank` are those of the operator's first
@@ -116,7 +143,7 @@ class IndexedCase(Record):
     ambiguity: str | None = None
     why: str = ""
     rules: tuple[str, ...]
-    levels: Mapping[str, str] = {}
+    levels: Annotated[Mapping[str, str], BeforeValidator(_by_factor)] = {}
     feature_levels: tuple[str, ...] = ()
     type: TypeName
     rank: Extent
@@ -153,7 +180,7 @@ class Index(Record):
     rules: Mapping[str, RuleText]
     ambiguities: Mapping[str, AmbiguityText] = {}
     errata: Mapping[str, ErratumText] = {}
-    words: Mapping[str, Mapping[str, str]] = {}
+    words: Annotated[Mapping[str, Mapping[str, str]], AfterValidator(_remembered)] = {}
     cases: tuple[IndexedCase, ...]
 
 

@@ -76,7 +76,7 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
 def _operator_suite(spec_file: SpecFile, vectors: Sequence[Vector]) -> OperatorSuite:
     """Return the cases as a suite has them, without a folder."""
     entry, files = operator_files(spec_file, vectors, "core")
-    index = Index.model_validate_json(files[entry.index])
+    index = Index.model_validate_json(files[entry.index], context={})
     return OperatorSuite(entry, index, files[entry.pack], Path(entry.spec).parent)
 
 

@@ -170,7 +170,7 @@ def _bytes(path: Path) -> bytes:
 
 def _model(path: Path, text: bytes, model: type[Model]) -> Model:
     try:
-        found = model.model_validate_json(text)
+        found = model.model_validate_json(text, context={})
     except ValidationError as error:
         # What of the form is wrong tells nothing where the format is another one.
         _check_format(path, _format(path, text))

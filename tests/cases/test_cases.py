@@ -10,9 +10,10 @@ import pytest
 from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.case import Case
 from opcert.generator.cases.cases import cases_of
-from opcert.generator.cases.changed_cases import TWINS
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.factors import factors_of
+from opcert.generator.cases.mutations import mutations_of
+from opcert.generator.cases.negative_cases import OPEN, STRATUM
 from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec, spec
@@ -33,9 +34,8 @@ examples:
     outputs:
       - {type: u8, shape: [3]}
 """
-MOST = 'most: {Axis: "4294967295"}'
-LAID = "filled(type, shape)"
-WAY = f"another: {{Axis: InputTensor.rank + 1}}\n      {MOST}"
+NO_TENSORS = 'no-tensors: {OutputCount: "0", OutputTensors: "[]"}'
+ANOTHER = f'another: {{OutputCount: "0", Axis: "0"}}\n      {NO_TENSORS}'
 
 
 def by_id(found: tuple[Case, ...] | list[Case]) -> dict[str, Case]:
@@ -71,11 +71,15 @@ def differences(call: Call, twin: Call) -> list[str]:
     return [name for name in found.keys() | others.keys() if found.get(name) != others.get(name)]
 
 
-def ways(name: str) -> set[str]:
-    """Each way of breaking a rule, and of showing an ambiguity."""
-    parts = spec(name).spec
-    breaking = {f"{rule.id}.{way}" for rule in parts.rules for way in rule.broken_by}
-    return breaking | {f"{each.id}.{way}" for each in parts.ambiguities for way in each.shown_by}
+def changed(name: str) -> list[Case]:
+    """The cases that break a requirement or touch an ambiguity by a change of a baseline."""
+    own = (case for case in cases(name) if case.twin is not None)
+    return [case for case in own if case.rejects is not None or case.ambiguity is not None]
+
+
+def owner(case: Case) -> str:
+    """The requirement or the ambiguity that a case is named after."""
+    return case.id.partition("/")[2].partition(".")[0]
 
 
 @each_spec
@@ -150,17 +154,33 @@ def test_a_must_reject_case_is_a_change_of_few_arguments_away_from_its_twin(name
 
 
 @each_spec
-def test_each_way_of_breaking_a_rule_is_applied_to_a_few_twins(name: str) -> None:
-    names = [case.id.partition("/")[2].rpartition("-")[0] for case in cases(name) if case.twin]
-    kinds = Counter(name for name in names if not name.startswith(("other-", "without-")))
-    assert set(kinds) == ways(name)
-    assert all(1 <= count <= TWINS["core"] for count in kinds.values())
+def test_each_requirement_is_broken_and_each_ambiguity_touched_by_many_changes(name: str) -> None:
+    parts, names = spec(name).spec, {case.id.rpartition("-")[0] for case in changed(name)}
+    numbers = Counter(map(owner, changed(name)))
+    reachable = {id_ for id_, rule in parts.requirements.items() if rule.unbreakable is None}
+    assert set(numbers) == reachable | {each.id for each in parts.ambiguities}
+    assert all(numbers[each.id] <= OPEN["core"] for each in parts.ambiguities)
+    declared = [(each.id, each.violations) for each in parts.rules]
+    declared += [(each.id, each.violations) for each in parts.ambiguities]
+    for id_, violations in declared:
+        assert {parts.full_id(f"{id_}.{each}") for each in violations} <= names
 
 
 @each_spec
-def test_the_twins_are_not_always_the_same(name: str) -> None:
-    twins = {case.twin for case in cases(name) if case.twin}
-    assert len(twins) > 3 * TWINS["core"]
+def test_a_kind_of_change_of_an_argument_breaks_a_requirement_in_few_cases(name: str) -> None:
+    mutations = {mutation.name: mutation for mutation in mutations_of(spec(name).spec)}
+    strata: Counter[tuple[str, str, str]] = Counter()
+    for case in changed(name):
+        mutation = mutations.get(case.id.partition(".")[2].rpartition("-")[0])
+        if mutation is not None:
+            strata[owner(case), mutation.argument, mutation.kind] += 1
+    assert len(strata) > 100
+    assert max(strata.values()) <= STRATUM["core"]
+
+
+@each_spec
+def test_the_baselines_are_not_always_the_same(name: str) -> None:
+    assert len({case.twin for case in cases(name) if case.twin}) > 60
 
 
 def test_a_case_that_touches_an_ambiguity_is_no_twin_even_of_a_call_that_does_not(
@@ -227,21 +247,36 @@ def test_an_example_more_leaves_every_drawn_case_as_it_was(tmp_path: Path) -> No
             assert found[case.id] == case
 
 
-def test_a_way_of_breaking_a_rule_more_leaves_every_case_as_it_was(tmp_path: Path) -> None:
-    found = by_id(cases_with(tmp_path, MOST, WAY))
-    assert sum(".another-" in name for name in found) == TWINS["core"]
-    assert all(found[case.id] == case for case in cases(SMALLEST.stem))
+def test_another_seed_breaks_requirements_otherwise_and_has_other_neighbours() -> None:
+    others = cases_of(spec(SMALLEST.stem), "core", 1)
+    drawn = {case.id for case in others if case.twin is None}
+    assert drawn == {case.id for case in cases(SMALLEST.stem) if case.twin is None}
+    own = {case.id for case in cases(SMALLEST.stem) if case.twin is not None}
+    same = own & {case.id for case in others if case.twin is not None}
+    assert len(same) < len(own) / 4
+    neighbours = {case.id for case in others if "/other-" in case.id}
+    assert neighbours
+    assert neighbours != {name for name in own if "/other-" in name}
+
+
+def test_a_violation_more_leaves_the_cases_of_other_rules_as_they_were(tmp_path: Path) -> None:
+    found = by_id(cases_with(tmp_path, NO_TENSORS, ANOTHER))
+    assert 1 <= sum(".another-" in name for name in found) <= STRATUM["core"]
+    for case in cases(SMALLEST.stem):
+        if "/output-count-positive." not in case.id:
+            assert found[case.id] == case
 
 
 def test_a_change_that_breaks_nothing_alone_is_a_mistake(tmp_path: Path) -> None:
-    text = mistakes_with(tmp_path, 'axis-minus-two: {Axis: "-2"}', 'axis-minus-two: {Axis: "0"}')
-    assert "'uint-range.axis-minus-two' applies to no call" in text
+    text = mistakes_with(tmp_path, NO_TENSORS, "no-tensors: {OutputTensors: OutputTensors}")
+    assert "'output-count-positive.no-tensors' applies to no call" in text
 
 
 def test_a_draw_that_breaks_a_rule_is_a_mistake_that_names_rule_and_levels(tmp_path: Path) -> None:
-    text = mistakes_with(tmp_path, "'DataType': DATA_TYPE[type]}", "'DataType': 'INT4'}")
-    assert "breaks output-type" in text
-    assert "drawn for type=" in text
+    derived = "    from: OutputCount.least\n"
+    text = mistakes_with(tmp_path, derived, f"{derived}    holds: OutputCount > 1\n")
+    assert "breaks output-count-positive" in text
+    assert ", drawn for InputTensor_type=" in text
 
 
 def test_an_example_that_breaks_a_rule_is_a_mistake(tmp_path: Path) -> None:
@@ -252,14 +287,22 @@ def test_an_example_that_breaks_a_rule_is_a_mistake(tmp_path: Path) -> None:
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / SMALLEST.name
     text = SMALLEST.read_text(encoding="utf-8")
-    for old, new in ((MOST, 'most: {Axis: "0"}'), ('{Axis: "-2"}', '{Axis: "0"}')):
-        text = text.replace(old, new, 1)
+    nothing = "with_shape(InputTensor, InputTensor.shape)"
+    for old, new in (
+        (NO_TENSORS, 'no-tensors: {Axis: "0"}'),
+        ("with_shape(InputTensor, [])", nothing),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    text = text.replace(
+        "OutputTensors: \"[{**output, 'Sizes': []} for output in OutputTensors]\"", "Axis: Axis"
+    )
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SpecError) as caught:
         cases_of(read_spec(path), "core", 0)
     assert len(caught.value.mistakes) == 2
     lines = [text.splitlines()[each.line - 1].strip() for each in caught.value.mistakes]
-    assert [line.partition(":")[0] for line in lines] == ["axis-minus-two", "most"]
+    assert [line.partition(":")[0] for line in lines] == ["no-tensors", "scalar-input"]
 
 
 def test_a_feature_level_is_one_whose_table_has_the_rank_and_type() -> None:

@@ -46,7 +46,6 @@ NONE = {
     "text": "What no rows are.",
     "readings": {"valid": "Rows.", "invalid": "No rows."},
     "touches": "count == 0",
-    "shown_by": {},
 }
 
 

@@ -242,7 +242,7 @@ def test_every_factor_of_a_shipped_spec_can_be_told(name: str) -> None:
 
 
 # Whatever is not one of the other levels of its factor.
-OF_ANY_CALL = {("order", "drawn"), ("step", "product"), ("added", "drawn")}
+OF_ANY_CALL = {("indices_order", "drawn"), ("target_shape_new", "drawn")}
 
 
 @each_spec

@@ -138,7 +138,6 @@ MADE_UP: dict[str, Any] = {
             "clause": "x",
             "text": "x",
             "holds": "axis == 0",
-            "broken_by": {"above": {"axis": "1"}},
         },
         {"id": "same", "kind": "behaviour", "clause": "x", "text": "x", "holds": "True"},
     ],

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json_schema())
+
+
 @settings(deadline=None)
 @given(certificate=CERTIFICATES)
 def test_what_is_written_is_read(
@@ -99,7 +105,7 @@ def test_what_is_written_is_read(
     found = read_certificate(path)
     assert found == certificate
     assert found.to_json() == certificate.to_json()
-    jsonschema.validate(json.loads(path.read_text()), json_schema())
+    validator().validate(json.loads(path.read_text()))
 
 
 def test_a_run_is_of_the_schema(written: bytes) -> None:

@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from opcert.generator.suite import operator_suite
 from opcert.generator.suite.suite import Suite
 from opcert.generator.verdicts import certification
 from opcert.generator.verdicts.verdict import Verdict
@@ -13,8 +12,7 @@ from tests.faults.fault import Fault
 
 @cache
 def core_suite() -> Suite:
-    """Return the core suite, opened once, whose large inputs are made once in all runs."""
-    operator_suite._made = cache(operator_suite._made.__wrapped__)
+    """Return the core suite, opened once."""
     return Suite()
 
 

@@ -1,4 +1,7 @@
-"""Every fault of the catalogue is one, and the core suite finds it."""
+"""Every fault of the catalogue is one, and the core suite finds it.
+
+One fault of each mechanism of each operator is sought always, the others where slow tests run.
+"""
 
 import pytest
 
@@ -8,7 +11,14 @@ from tests.faults.finding import first_failure, found
 from tests.faults.standing import broken_by, conditions, open_in
 from tests.faults.witness import shown
 
-_EACH = pytest.mark.parametrize("name", FAULTS)
+_FIRST = {(fault.mechanism, fault.operator): name for name, fault in reversed(FAULTS.items())}
+_EACH = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in _FIRST.values() else pytest.mark.slow)
+        for name in FAULTS
+    ],
+)
 
 
 @_EACH

@@ -2,75 +2,28 @@
 
 import subprocess
 import sys
-from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from opcert.generator import backends, configurations
 from opcert.generator.backends import load
-from opcert.generator.backends.reference import Reference
 from opcert.generator.certificate.file import read_certificate
 from opcert.generator.errors import BackendError
 from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
+from tests.isolation.configured import Several
 
-HERE = f"{Path(__file__).resolve()}"
+FILE = str(Path(__file__).with_name("configured.py"))
 CASE = "dml-split/axis-range*"
-
-
-class Several(Reference):
-    """Has two options that can be `all`, and one of which that is a value."""
-
-    name = "several"
-    configurations: ClassVar = {"device": ["CPU", "GPU.0", "a/b"], "level": (0, 1)}
-
-    def __init__(self, device: str = "CPU", level: Any = 0, mode: str = "some") -> None:
-        super().__init__()
-        if device == "a/b":
-            raise ValueError("no such device")
-        self.accepts = device == "GPU.0"
-        self.version = f"1 {device} {level} {mode}"
-
-    def run(self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
-        if not self.accepts:
-            return super().run(operator, inputs, attributes)
-        return list(inputs.values())
-
-
-def made(device: str = "CPU") -> Several:
-    return Several(device)
-
-
-made.configurations = {"device": ("CPU", "GPU.0")}  # type: ignore[attr-defined]
-
-
-class NoMapping(Several):
-    configurations: ClassVar = ["device"]  # type: ignore[assignment]
-
-
-class NoList(Several):
-    configurations: ClassVar = {"device": "CPU"}
-
-
-class NoValues(Several):
-    configurations: ClassVar = {"device": []}
-
-
-class Alike(Several):
-    configurations: ClassVar = {"device": [0, "0"]}
-
-
-class AllAgain(Several):
-    configurations: ClassVar = {"device": ["all"]}
 
 
 @pytest.mark.parametrize("isolated", [None, False])
 def test_all_means_each_value(isolated: bool | None) -> None:
-    found = configurations(f"{HERE}:Several", {"device": "all", "mode": "m"}, isolated)
+    found = configurations(f"{FILE}:Several", {"device": "all", "mode": "m"}, isolated)
     assert [each.name for each in found] == ["device=CPU", "device=GPU.0", "device=a%2Fb"]
     assert [each.options for each in found] == [
         {"device": device, "mode": "m"} for device in ("CPU", "GPU.0", "a/b")
@@ -78,7 +31,7 @@ def test_all_means_each_value(isolated: bool | None) -> None:
 
 
 def test_all_of_several_options_means_each_of_each() -> None:
-    found = configurations(f"{HERE}:Several", {"level": "all", "device": "all"}, isolated=False)
+    found = configurations(f"{FILE}:Several", {"level": "all", "device": "all"}, isolated=False)
     assert len({each.name for each in found}) == 6
     assert found[1].name == "level=0,device=GPU.0"
     assert found[1].options == {"level": 0, "device": "GPU.0"}
@@ -88,17 +41,17 @@ def test_all_of_several_options_means_each_of_each() -> None:
     "options", [{}, {"device": "CPU"}, {"mode": "all"}, {"mode": object()}, {"device": ["all"]}]
 )
 def test_other_options_are_one_configuration(options: dict[str, Any]) -> None:
-    (found,) = configurations(f"{HERE}:Several", options)
+    (found,) = configurations(f"{FILE}:Several", options)
     assert (found.name, found.options) == ("", options)
 
 
 def test_a_factory_may_have_configurations() -> None:
-    found = configurations(f"{HERE}:made", {"device": "all"})
+    found = configurations(f"{FILE}:made", {"device": "all"})
     assert [each.name for each in found] == ["device=CPU", "device=GPU.0"]
 
 
 def test_an_entry_point_may_have_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("theirs", "tests.isolation.test_configuration:Several", backends.GROUP)
+    point = EntryPoint("theirs", "tests.isolation.configured:Several", backends.GROUP)
     point_of = SimpleNamespace(name="theirs", load=lambda: Several, value=point.value)
     monkeypatch.setattr(backends, "entry_points", lambda **_: [point_of])
     assert len(configurations("theirs", {"device": "all"}, isolated=False)) == 3
@@ -122,7 +75,7 @@ def test_a_backend_that_is_not_found_is_told_by_its_run() -> None:
     ],
 )
 def test_configurations_of_another_form_are_told(name: str, told: str) -> None:
-    backend = ("--backend", f"{HERE}:{name}", "--backend-option", "device=all")
+    backend = ("--backend", f"{FILE}:{name}", "--backend-option", "device=all")
     result = opcert("certify", *backend)
     assert result.exit_code == 2
     assert told in result.stderr
@@ -131,13 +84,13 @@ def test_configurations_of_another_form_are_told(name: str, told: str) -> None:
 
 def test_one_backend_is_of_one_configuration() -> None:
     with pytest.raises(BackendError, match="choose one: device=CPU, device="):
-        load(f"{HERE}:Several", device="all")
-    assert load(f"{HERE}:Several", mode="all").version == "1 CPU 0 all"
+        load(f"{FILE}:Several", device="all")
+    assert load(f"{FILE}:Several", mode="all").version == "1 CPU 0 all"
 
 
 @pytest.mark.parametrize("command", ["claim", "explore"])
 def test_claim_and_explore_ask_to_choose_one(command: str, tmp_path: Path) -> None:
-    backend = ("--backend", f"{HERE}:Several", "--backend-option", "device=all")
+    backend = ("--backend", f"{FILE}:Several", "--backend-option", "device=all")
     out = ("--out", tmp_path / "claim.yaml") if command == "claim" else ()
     result = opcert(command, *backend, *out)
     assert result.exit_code == 2
@@ -148,7 +101,14 @@ def test_claim_and_explore_ask_to_choose_one(command: str, tmp_path: Path) -> No
 def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
     tmp_path: Path,
 ) -> None:
-    arguments = ("--backend", f"{HERE}:Several", "--backend-option", "device=all", "--case", CASE)
+    arguments = (
+        "--backend",
+        f"{FILE}:Several",
+        "--backend-option",
+        "device=all",
+        "--case",
+        CASE,
+    )
     result = opcert("certify", *arguments, "--out", tmp_path)
     assert result.exit_code == 2
     assert "ValueError: no such device" in result.stderr
@@ -164,7 +124,14 @@ def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
 
 
 def test_without_out_each_answer_is_printed() -> None:
-    arguments = ("--backend", f"{HERE}:made", "--backend-option", "device=all", "--case", CASE)
+    arguments = (
+        "--backend",
+        f"{FILE}:made",
+        "--backend-option",
+        "device=all",
+        "--case",
+        CASE,
+    )
     result = opcert("certify", *arguments, "--in-process")
     assert result.exit_code == 1
     assert "\ndevice=GPU.0:\n" in result.stdout

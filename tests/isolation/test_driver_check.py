@@ -76,13 +76,13 @@ def test_a_wrong_answer_is_told_and_the_other_calls_are_made(how: str, told: str
 def test_a_driver_that_stays_when_its_input_ends_is_told() -> None:
     code, (wrong, _) = checked("stays")
     assert code == 1
-    assert wrong == "WRONG  end of input: expected it to exit; it still runs 2 s later"
+    assert wrong == "WRONG  end of input: expected it to exit; it still runs 0.5 s later"
 
 
 def test_a_hang_is_told_after_the_time_for_a_call() -> None:
-    code, (wrong, *_) = checked("sleep", "--timeout", "1")
+    code, (wrong, *_) = checked("sleep", "--timeout", "0.5")
     assert code == 1
-    assert "hang: no answer within 1 s" in wrong
+    assert "hang: no answer within 0.5 s" in wrong
 
 
 def test_what_knows_no_operator_is_no_answer() -> None:

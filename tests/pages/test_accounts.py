@@ -11,7 +11,7 @@ from tests.faults.finding import core_suite
 
 SUITE = core_suite()
 CASES = SUITE.cases
-AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-before-[0-9a-f]{8}")
+AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-set-to-zero-[0-9a-f]{8}")
 AXIS = re.compile(r"(\w+\[1?\]) \[?(-?\d)\]?")
 
 
@@ -50,7 +50,7 @@ def test_a_rejection_names_its_rule_and_the_one_change() -> None:
     case = next(each for each in CASES if AXIS_BEFORE.fullmatch(each))
     told = account(case)
     assert told.broken is not None
-    assert told.broken.text == "Normalized, batch_dims is not beyond axis."
+    assert told.broken.text == "The dimensions that batch_dims counts lie before axis."
     assert told.broken.clause == SUITE.operators[told.operator].index.rules[told.broken.id].clause
     assert told.twin == CASES[case][1].twin
     (change,) = told.changes
@@ -91,21 +91,30 @@ def test_errata_that_affect_a_rule_or_an_example_are_with_its_cases() -> None:
 
 
 def test_levels_are_told_in_words() -> None:
-    drawn = next(c for _, c in CASES.values() if c.levels.get("stop") == "beyond")
+    drawn = next(c for _, c in CASES.values() if c.levels.get("stop_value") == "beyond")
     words = account(drawn.id).why.split(", ")
-    assert {f"data of {drawn.type}", f"rank {drawn.rank}", "a stop past the end"} <= set(words)
+    assert {f"data of {drawn.type}", f"data rank {drawn.rank}", "a stop past the end"} <= set(words)
 
 
 @pytest.mark.parametrize(
     ("case", "words"),
     [
         ("gather-8/required-inputs.axis-", r"axis is left out"),
-        ("gather-8/axis-type.f16-", r"axis is of f16 instead of [iu]\d+"),
-        ("gather-8/axis-range.above-", r"axis is \[?\d\]? instead of \[?-?\d\]?"),
-        ("gather-8/batch-shapes-equal.first-larger-", r"data has the shape \[.*\] instead of .*"),
-        ("broadcast-1/mode-known.pdpd-", r'mode is "pdpd" instead of .*'),
-        ("dml-split/output-type.first-", r"OutputTensors .*DataType is \"F.*\" instead of .*"),
-        ("dml-split/surplus-descriptors.tensor-too-many-", r"OutputTensors has \d+ elements .*"),
+        ("gather-8/axis-type.axis-as-f16-", r"axis is of f16 instead of [iu]\d+"),
+        ("gather-8/axis-range.axis-above-", r"axis is \[?\d\]? instead of \[?-?\d\]?"),
+        (
+            "gather-8/batch-shapes-equal.data-first-extent-plus-one-",
+            r"data has the shape \[.*\] instead of .*",
+        ),
+        ("broadcast-1/mode-known.mode-set-to-pdpd-", r'mode is "pdpd" instead of .*'),
+        (
+            "dml-split/output-type.OutputTensors-first-field-set-to-F",
+            r"OutputTensors .*DataType is \"F.*\" instead of .*",
+        ),
+        (
+            "dml-split/surplus-descriptors.OutputTensors-with-first-record-again-",
+            r"OutputTensors has \d+ elements .*",
+        ),
     ],
 )
 def test_a_change_is_told_in_words(case: str, words: str) -> None:

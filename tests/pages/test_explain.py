@@ -10,7 +10,7 @@ from opcert.generator.pages.explain import found_case, told
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()
-AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-before-[0-9a-f]{8}")
+AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-set-to-zero-[0-9a-f]{8}")
 
 
 def shown(name: str) -> str:
@@ -96,5 +96,5 @@ def test_errata_are_shown() -> None:
 
 def test_levels_and_feature_levels_are_shown() -> None:
     drawn = next(c.id for _, c in SUITE if c.id.startswith("dml-split/valid-i8-3-"))
-    assert "\ndrawn for\n    type=i8 rank=3 " in shown(drawn)
+    assert "\ndrawn for\n    InputTensor_type=i8 InputTensor_rank=3 " in shown(drawn)
     assert "    in feature levels 4_1, 3_0\n" in shown(drawn)

@@ -1,4 +1,4 @@
-"""What the page of an operator shows: counts as the manifest has them, every way with its cases."""
+"""What the page of an operator shows: counts as in the manifest, each violation with its cases."""
 
 import shutil
 from pathlib import Path
@@ -32,11 +32,13 @@ def test_the_numbers_of_cases_are_those_of_the_manifest(name: str) -> None:
 
 
 @each_spec
-def test_the_cases_that_break_a_rule_are_those_of_its_ways(name: str) -> None:
+def test_the_cases_that_break_a_rule_are_those_of_its_violations(name: str) -> None:
     for entry in page_of(name).requirements:
-        of_ways = {case for way in entry.ways for case in way.cases}
-        assert of_ways == set(entry.cases.negative)
-        assert all(way.cases for way in entry.ways)
+        cases = {case for violation in entry.violations for case in violation.cases}
+        assert cases == set(entry.cases.negative)
+        assert all(violation.cases for violation in entry.violations)
+        declared = {violation.name: violation.change for violation in entry.violations}
+        assert declared.items() >= entry.rule.violations.items()
 
 
 @each_spec
@@ -49,14 +51,23 @@ def test_every_rule_is_a_requirement_or_a_behaviour(name: str) -> None:
 
 def test_a_factor_has_its_levels_by_profile() -> None:
     factors = {each.name: each for each in page_of("Gather-8").factors}
-    assert list(factors["rank"].levels["core"]) == [*"12345678"]
-    assert factors["n"].levels["core"]["past_u8"] == "256"
-    assert "i4" in factors["type"].levels["full"]
+    assert list(factors["data_rank"].levels["core"]) == [*"12345678"]
+    assert "past_u8" in factors["data_length"].levels["core"]
+    assert "past_16_mb" in factors["data_length"].levels["stress"]
+    assert "i4" in factors["data_type"].levels["full"]
+
+
+def test_a_factor_that_is_written_out_has_what_its_levels_show_by(tmp_path: Path) -> None:
+    write_specs(tmp_path)
+    path = tmp_path / "take.yaml"
+    seen = '  seen_at: {k: "[0]"}\n  seen:\n    at: data.rank - 1\n'
+    path.write_text(path.read_text().replace("  seen:\n", seen))
+    page = operator_page(read_spec(path), SUITE)
+    factors = {each.name: each for each in page.factors}
+    assert factors["n"].levels["core"]["three"] == "3"
     assert factors["rank"].shows == {"": "data.rank"}
-    assert factors["sign"].shows["negative"] == "axis.values[0] < 0"
-    assert factors["n"].shows == {"": "data.shape[at]"}
-    assert page_of("Gather-8").names["at"] == "wrap(axis.values[0], data.rank)"
-    assert page_of("Gather-8").names["k"].startswith("each of sorted(")
+    assert page.names["at"] == "data.rank - 1"
+    assert page.names["k"].startswith("each of [0]")
 
 
 def test_an_example_is_shown_nested_or_by_what_fills_it() -> None:

@@ -216,8 +216,8 @@ def test_without_a_claim_the_certificate_says_so() -> None:
         ),
         (f"operators:\n  {PARTS}:\n    ranks: four\n", '3:12: found "four"; expected a list'),
         (
-            f"operators:\n  {PARTS}:\n    excluded: [layout=revresed]\n",
-            "did you mean 'layout=reversed'?",
+            f"operators:\n  {PARTS}:\n    excluded: [data_layout=revresed]\n",
+            "did you mean 'data_layout=reversed'?",
         ),
         (f"operators:\n  {PARTS}:\n", "2:3: found null; expected a mapping"),
         (f"feature_level: 9_9\noperators:\n  {PARTS}: {{}}\n", "1:16: no operator has feature"),

@@ -18,7 +18,7 @@ from opcert.generator.specification.yaml_source import Source
 from tests.command_line import opcert
 
 SHIPPED = spec_paths(None)
-TAKE = Path(__file__).parents[1] / "bad_specs" / "one_slug" / "first.yaml"
+TAKE = Path(__file__).parents[1] / "bad_specs" / "take.yaml"
 
 
 @cache

@@ -137,7 +137,10 @@ def test_what_the_index_claims_is_not_counted(suite: Path, specs: Path) -> None:
     take_out(suite, valid(n=1))
 
     def claim(cases: list[Case]) -> list[Case]:
-        return [c | {"levels": c["levels"] | {"n": "one"}} if "levels" in c else c for c in cases]
+        for case in cases:
+            if "levels" in case:
+                case["levels"][[*LEVELS].index("n")] = "one"
+        return cases
 
     edit_cases(suite, claim)
     found = counted(suite, specs)
@@ -165,7 +168,7 @@ def test_a_factor_without_seen_counts_as_drawn(suite: Path, specs: Path, tmp_pat
     assert told in text
     untold = Path(shutil.copytree(specs, tmp_path / "untold"))
     (untold / "take.yaml").write_text(text.replace(told, ""))
-    take_out(suite, lambda case: case.get("levels", {}).get("type") == "f32")
+    take_out(suite, lambda case: "f32" in case.get("levels", []))
     found = counted(suite, untold)
     assert found.told == ("rank", "n", "count")
     assert missing(found)["levels"] == {"type=f32"}

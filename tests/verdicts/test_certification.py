@@ -1,6 +1,5 @@
 """Certification: verdicts, kinds and conformance, as wrong backends bring them out."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -14,11 +13,11 @@ from opcert.generator import Certificate, certify
 from opcert.generator.arrays.element_types import Array
 from opcert.generator.errors import BackendError, OpcertError
 from opcert.generator.report.terminal import answer
-from opcert.reference import RuleBroken
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs
 
+HOSTED = str(Path(__file__).with_name("hosted.py"))
 DML = "directml/*"
 
 
@@ -261,42 +260,17 @@ def test_what_a_claim_excludes_is_out_of_claim(tmp_path: Path) -> None:
     assert certificate.excluded == {"openvino/Slice-8": ["slice-8/step-nonzero"]}
 
 
-class EndsWhereTheDocumentIsOpen(wrong.Right):
-    """Ends its process where an index is boolean, which documents leave open."""
-
-    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        if any(each.dtype == np.bool_ for each in list(inputs.values())[1:]):
-            os.abort()
-        return super().run(operator, inputs, attributes)
-
-
 def test_a_crash_is_one_also_where_the_document_is_open() -> None:
-    backend = f"{__file__}:EndsWhereTheDocumentIsOpen"
+    backend = f"{HOSTED}:EndsWhereTheDocumentIsOpen"
     certificate = certify(backend, core_suite(), case="gather-8/boolean-index*")
     assert {v.status for v in certificate.verdicts} == {"crash"}
     assert not certificate.conformant
 
 
-class RefusedError(Exception):
-    rejected_by = "adapter"
-
-
-class ChecksInItsAdapter(wrong.Right):
-    """Rejects as the reference does, some calls in what stands for an adapter."""
-
-    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        try:
-            return super().run(operator, inputs, attributes)
-        except RuleBroken as error:
-            if error.rule == "dml-split/axis-range":
-                raise RefusedError("axis") from None
-            raise
-
-
 @pytest.mark.parametrize("isolated", [False, True])
 def test_a_certificate_counts_the_rejections_of_the_adapter(isolated: bool) -> None:
     certificate = certify(
-        f"{__file__}:ChecksInItsAdapter",
+        f"{HOSTED}:ChecksInItsAdapter",
         core_suite(),
         isolated,
         operator=DML,

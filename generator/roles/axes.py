@@ -1,0 +1,219 @@
+"""The role `axes`: a list of axes of data."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from opcert.generator.arrays.calls import Call
+from opcert.generator.arrays.element_types import lowest
+from opcert.generator.arrays.indexing import wrap
+from opcert.generator.roles.argument import Ends
+from opcert.generator.roles.data import Data
+from opcert.generator.roles.factors import (
+    Factor,
+    Focus,
+    Forbidden,
+    Observed,
+    Requirement,
+    Scene,
+    forbid,
+    levels_where,
+)
+from opcert.generator.roles.role import LIST_LAYOUTS, OMITTED, Role
+from opcert.generator.roles.samplers import Sampler
+
+# Which axes are listed, in which order; with how many axes data has at least.
+_LISTINGS = {
+    "one": (1, "one axis listed"),
+    "omitted": (0, ""),
+    "all": (2, "all axes listed"),
+    "some": (3, "some axes listed"),
+    "disordered": (3, "all axes listed out of order"),
+    "descending": (2, "all axes listed in descending order"),
+    "some_disordered": (3, "some axes listed out of order"),
+}
+_SIGNS = {"positive": "", "negative": "axes from the end", "mixed": "some axes from the end"}
+
+
+class Axes(Role):
+    """A list of axes of data in any order: a tensor, or an attribute.
+
+    Where it is not required, `omitted` says which axes those are that it is without: all, or the
+    first ones, as many as the lists have that go `along` it. `negative` says whether an axis counts
+    from the end where it is negative, and `unique` whether none may be listed twice.
+    """
+
+    relations: ClassVar = {"of": ("data",)}
+
+    role: Literal["axes"]
+    of: str
+    omitted: Literal["all", "first"] = "all"
+    negative: bool = True
+    unique: bool = True
+
+    def own_rank(self) -> Ends:
+        """Return that it is a list."""
+        return ("1", "1")
+
+    def own_range(self) -> Ends | None:
+        """Return the axes that data has."""
+        if self.is_attribute:
+            return None
+        return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield that no list says how many the first axes are."""
+        if self.omitted == "first" and not self.named_by("along"):
+            text = f"nothing says how many; expected an argument with 'along: {self.name}'"
+            yield "omitted", text
+
+    @cached_property
+    def data(self) -> Data:
+        """The data whose axes they are."""
+        return self.partner(self.of, Data)
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield which axes are listed, from which end they count, and the layout in memory."""
+        yield from self.type_factors(profile)
+        words = {listing: text for listing, (_, text) in _LISTINGS.items()}
+        if self.required:
+            words.pop("omitted")
+        yield Factor(self.factor("listing"), {each: each for each in words}, words=words)
+        if self.negative:
+            yield Factor(self.factor("sign"), {each: each for each in _SIGNS}, words=_SIGNS)
+        if not self.is_attribute:
+            layouts = {"c": "", "reversed": f"{self.name} backwards in memory"}
+            layouts["gapped"] = f"{self.name} with gaps"
+            levels = {each: each for each in LIST_LAYOUTS}
+            yield Factor(self.factor("layout"), levels, words=layouts)
+
+    def constraints(self) -> Iterator[Forbidden]:
+        """Yield which axes data of a rank lists, and which of them can be negative."""
+        listing, sign = self.factor("listing"), self.factor("sign")
+        yield from self.omission(listing, "omitted")
+        # Of no axes nothing says that they are none.
+        least = {each: rank for each, (rank, _) in _LISTINGS.items()}
+        least["omitted"] = int(self.omitted == "first")
+        yield forbid(lambda listing, rank: rank < least[listing], listing, self.data.factor("rank"))
+        if self.negative:
+            yield forbid(
+                lambda sign, listing: (
+                    (sign == "mixed" and listing == "one")
+                    or (sign != "positive" and listing == "omitted")
+                ),
+                *(sign, listing),
+            )
+        if self.is_attribute:
+            return
+        if self.negative:
+            yield forbid(
+                lambda sign, t: sign != "positive" and t != OMITTED and lowest(t) == 0,
+                *(sign, self.type_factor),
+            )
+        yield forbid(
+            lambda layout, listing: layout != "c" and listing in ("one", "omitted"),
+            *(self.factor("layout"), listing),
+        )
+
+    def listed(self, scene: Scene) -> tuple[int, ...]:
+        """Return the axes for a choice, in order and from the front, with that in focus."""
+        return scene.draw(self.factor("listed"), lambda sampler: self._drawn(scene, sampler))
+
+    def _drawn(self, scene: Scene, sampler: Sampler) -> tuple[int, ...]:
+        choice = scene.choice
+        axis, axes = choice[self.data.factor("axis")], range(choice[self.data.factor("rank")])
+        listing = choice.level(self.factor("listing"))
+        if listing == "omitted":
+            return tuple(axes if self.omitted == "all" else axes[: axis + 1])
+        if listing == "one":
+            return (axis,)
+        if listing == "descending":
+            return tuple(axes[::-1])
+        chosen = sampler.subset_with(axes, axis, 2) if listing.startswith("some") else tuple(axes)
+        return sampler.disordered(chosen) if listing.endswith("disordered") else chosen
+
+    def build(self, scene: Scene) -> Any:
+        """Return the axes, all, none or every other one of them from the end."""
+        choice = scene.choice
+        if choice.level(self.factor("listing")) == "omitted":
+            return None
+        sign, rank = choice.level(self.factor("sign")), choice[self.data.factor("rank")]
+        values = [
+            axis - rank if sign == "negative" or (sign == "mixed" and k % 2 == 0) else axis
+            for k, axis in enumerate(self.listed(scene))
+        ]
+        if self.is_attribute:
+            return values
+        return self.integers(scene, values, choice[self.factor("layout")])
+
+    def listed_in(self, call: Call) -> Sequence[int]:
+        """Return the axes of a call, in order and from the front."""
+        rank = call.inputs[self.of].rank
+        if self.is_in(call):
+            return [wrap(axis, rank) for axis in self.values_in(call)]
+        if self.omitted == "all":
+            return range(rank)
+        return range(len(self.named_by("along")[0].values_in(call)))
+
+    def focuses(self, call: Call) -> list[Focus]:
+        """Return each of the axes, with its place in the list."""
+        return [{"axis": axis, "element": k} for k, axis in enumerate(self.listed_in(call))]
+
+    def observe(self, call: Call, _: Focus) -> Observed:
+        """Return the levels of all factors."""
+        values, listed = self.values_in(call), tuple(self.listed_in(call))
+        rank, count = call.inputs[self.of].rank, len(listed)
+        is_given = self.is_in(call)
+        is_ascending, is_descending = (
+            listed == tuple(sorted(listed)),
+            listed == tuple(sorted(listed, reverse=True)),
+        )
+        is_all, are_some = is_given and count == rank > 1, is_given and 1 < count < rank
+        levels = {
+            self.factor("listing"): levels_where(
+                {
+                    "omitted": not is_given,
+                    "one": is_given and count == 1,
+                    "all": is_all and is_ascending,
+                    "some": are_some and is_ascending,
+                    "disordered": is_all and not is_ascending and not is_descending,
+                    "descending": is_all and is_descending,
+                    "some_disordered": are_some and not is_ascending,
+                }
+            )
+        }
+        if self.negative:
+            least, most = min(values, default=0), max(values, default=0)
+            signs = {"positive": least >= 0, "negative": most < 0, "mixed": least < 0 <= most}
+            levels[self.factor("sign")] = levels_where(signs)
+        seen = self.observed_type(call)
+        if not self.is_attribute:
+            seen[self.factor("layout")] = call.inputs[self.name].layout if is_given else "c"
+        return Observed(seen, levels)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type, its rank, its range, and that no axis is listed twice."""
+        yield from super().requirements()
+        name, rank = self.name, f"{self.of}.rank"
+        form: tuple[str, ...] = ()
+        if not self.is_attribute:
+            form = (f"{name}.type", f"{name}.rank")
+            text = f"{name} is one-dimensional."
+            yield Requirement(form[1], text, f"{name}.rank == 1", self.is_given)
+        least = f"-{rank}" if self.negative else "0"
+        yield Requirement(
+            f"{name}.range",
+            f"Each of {name} is an axis that {self.of} has.",
+            f"all({least} <= axis < {rank} for axis in {self.numbers})",
+            self.is_given,
+            form,
+        )
+        if self.unique:
+            wrapped = f"wrap(axis, {rank})" if self.negative else "axis"
+            yield Requirement(
+                f"{name}.unique",
+                "No axis is listed twice.",
+                f"len(set({wrapped} for axis in {self.numbers})) == {self.length}",
+                self.is_given,
+                (*form, f"{name}.range"),
+            )

@@ -1,0 +1,158 @@
+"""The role `descriptors`: records that describe the tensors into which an axis is divided."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from opcert.generator.arrays.calls import Call
+from opcert.generator.arrays.element_types import highest
+from opcert.generator.arrays.indexing import replace
+from opcert.generator.errors import did_you_mean
+from opcert.generator.roles.axis import Axis
+from opcert.generator.roles.count import Count
+from opcert.generator.roles.data import Data
+from opcert.generator.roles.factors import (
+    Factor,
+    Focus,
+    Forbidden,
+    Observed,
+    Requirement,
+    Scene,
+    forbid,
+)
+from opcert.generator.roles.partition import (
+    COUNTS,
+    LENGTHS,
+    MANY_COUNTS,
+    can_be,
+    lengths_of,
+    observed_lengths,
+)
+from opcert.generator.roles.role import Role
+
+# Sizes have no element type of their own; the structures of C have them in 32 bits.
+_MOST = highest("u32")
+
+
+class Descriptors(Role):
+    """Records, each of the sizes and the element type of an output: a list attribute.
+
+    The outputs divide an axis of data and are like data elsewhere; none is empty. `sizes` and
+    `element_type` name the fields of a record, and `type_names` the table among the constants that
+    says what an element type is called in it.
+    """
+
+    relations: ClassVar = {"of": ("data",), "along": ("axis",)}
+
+    role: Literal["descriptors"]
+    type: Literal["list"]
+    of: str
+    along: str
+    sizes: str
+    element_type: str
+    type_names: str
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield that there is no such table, or that a type of data is not in it."""
+        constants = self._signature.constants
+        table = constants.get(self.type_names)
+        if table is None:
+            near = did_you_mean(self.type_names, [*constants])
+            yield "type_names", f"unknown table of constants '{self.type_names}'{near}"
+            return
+        # A symbol that there is not is a mistake of its own.
+        types = self._signature.types.get(self.data.type, ())
+        unnamed = [element_type for element_type in types if element_type not in table]
+        if unnamed:
+            text = f"'{self.type_names}' has no name for {', '.join(unnamed)}"
+            yield "type_names", f"{text}; expected one for each type of '{self.of}'"
+
+    @property
+    def data(self) -> Data:
+        """The data that is divided."""
+        return self.partner(self.of, Data)
+
+    @property
+    def axis(self) -> Axis:
+        """The axis that is divided."""
+        return self.partner(self.along, Axis)
+
+    @property
+    def counter(self) -> Count | None:
+        """The argument that says how many of the records count, where there is one."""
+        return next((role for role in self.named_by("of") if isinstance(role, Count)), None)
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield how many outputs there are, and what their sizes on the axis look like."""
+        counts = MANY_COUNTS if profile == "stress" else COUNTS
+        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in counts.items()}
+        yield Factor(self.factor("count"), counts, words=words)
+        kinds = {kind: kind for kind in LENGTHS if kind != "high_bit"}
+        yield Factor(self.factor("lengths"), kinds, words="{} sizes")
+
+    def constraints(self) -> Iterator[Forbidden]:
+        """Yield which sizes can make up an axis."""
+        n, count, lengths = self.data.factor("length"), self.factor("count"), self.factor("lengths")
+        yield forbid(lambda count, n: count > n, count, n)
+        yield forbid(lambda lengths, count: lengths != "varied" and count < 2, lengths, count)
+        yield forbid(
+            lambda lengths, n, count: not can_be(lengths, n, count, _MOST), lengths, n, count
+        )
+
+    def build(self, scene: Scene) -> list[dict[str, Any]]:
+        """Return a record for each output."""
+        choice, data = scene.choice, self.data
+        axis, n = choice[data.factor("axis")], choice[data.factor("length")]
+        count, kind = choice[self.factor("count")], choice[self.factor("lengths")]
+        lengths = scene.draw(self.name, lambda sampler: lengths_of(kind, n, count, _MOST, sampler))
+        name = self._signature.constants[self.type_names][choice[data.type_factor]]
+        shape = data.shape(scene)
+        return [
+            {self.sizes: [*replace(shape, axis, length)], self.element_type: name}
+            for length in lengths
+        ]
+
+    def observe(self, call: Call, focus: Focus) -> Observed:
+        """Return how many outputs a call has, and of which kinds their sizes on the axis are."""
+        counter = self.counter
+        records: Sequence[Mapping[str, Any]] = call.attributes[self.name]
+        if counter is not None:
+            records = records[: call.attributes[counter.name]]
+        axis = focus["axis"]
+        lengths = [record[self.sizes][axis] for record in records]
+        kinds = observed_lengths(lengths, call.inputs[self.of].shape[axis], _MOST)
+        return Observed({self.factor("count"): len(records)}, {self.factor("lengths"): kinds})
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield that the records have the rank, the type and the sizes that data asks for."""
+        name, of, axis, counter = self.name, self.of, self.axis.wrapped, self.counter
+        records = name if counter is None else f"{name}[:{counter.name}]"
+        described = () if counter is None else (f"{counter.name}.described",)
+        sizes = f"record['{self.sizes}']"
+        yield Requirement(
+            f"{name}.rank",
+            f"Every tensor that {name} describes has as many dimensions as {of}.",
+            f"all(len({sizes}) == {of}.rank for record in {records})",
+            given=described,
+        )
+        yield Requirement(
+            f"{name}.element-type",
+            f"Every tensor that {name} describes has the element type of {of}.",
+            f"all(record['{self.element_type}'] == {self.type_names}[{of}.type] "
+            f"for record in {records})",
+            given=described,
+        )
+        # A record of another rank has no size on some axis.
+        fitting = (f"{self.along}.range", f"{name}.rank")
+        yield Requirement(
+            f"{name}.off-axis",
+            f"Off the axis, every tensor that {name} describes has the sizes of {of}.",
+            f"all({sizes}[d] == {of}.shape[d] "
+            f"for record in {records} for d in range({of}.rank) if d != {axis})",
+            given=fitting,
+        )
+        yield Requirement(
+            f"{name}.sum",
+            f"On the axis, the sizes that {name} describes sum to exactly that of {of}.",
+            f"sum({sizes}[{axis}] for record in {records}) == {of}.shape[{axis}]",
+            given=fitting,
+        )

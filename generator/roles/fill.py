@@ -1,0 +1,95 @@
+"""The role `fill`: one element of the type of data."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from opcert.generator.arrays.calls import Call, Tensor, filled
+from opcert.generator.roles.argument import Ends
+from opcert.generator.roles.data import Data
+from opcert.generator.roles.factors import Factor, Focus, Observed, Requirement, Scene, levels_where
+from opcert.generator.roles.role import OMITTED, Role
+
+_FORMS = {"scalar": (), "one_element": (1,)}
+
+
+class Fill(Role):
+    """One element of the type of data: a tensor.
+
+    `form` lists its forms: `scalar` (rank 0) and `one_element` (shape [1]). Where it is not
+    required, it is without it a zero.
+    """
+
+    relations: ClassVar = {"like": ("data",)}
+
+    role: Literal["fill"]
+    like: str
+    form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
+
+    def own_rank(self) -> Ends:
+        """Return the ranks of its forms."""
+        ranks = [len(_FORMS[form]) for form in self.form]
+        return (str(min(ranks)), str(max(ranks)))
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield that it has a type symbol of its own."""
+        symbol = self.data.type
+        if self.type != symbol:
+            yield "type", f"'{self.type}' is not that of '{self.like}'; expected '{symbol}'"
+
+    @property
+    def data(self) -> Data:
+        """The data whose type it has."""
+        return self.partner(self.like, Data)
+
+    def factors(self, _: str) -> Iterator[Factor]:
+        """Yield the element, and the form where there is more than one."""
+        words = {"some": "", "zero": f"{self.name} of zero"}
+        if not self.required:
+            words[OMITTED] = f"{self.name} omitted"
+        yield Factor(self.factor("element"), {each: each for each in words}, words=words)
+        if len(self.form) > 1:
+            forms = {form: f"{self.name} of shape {[*shape]}" for form, shape in _FORMS.items()}
+            yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
+
+    def build(self, scene: Scene) -> Tensor | None:
+        """Return one element for a data pattern to fill, or a zero."""
+        choice = scene.choice
+        element = choice[self.factor("element")]
+        if element == OMITTED:
+            return None
+        form = choice[self.factor("form")] if len(self.form) > 1 else self.form[0]
+        tensor = filled(choice[self.data.factor("type")], _FORMS[form])
+        return replace(tensor, alike="zero") if element == "zero" else tensor
+
+    def observe(self, call: Call, _: Focus) -> Observed:
+        """Return the element and the form."""
+        tensor = call.inputs.get(self.name)
+        is_zero = tensor is not None and tensor.alike == "zero"
+        levels = {
+            self.factor("element"): levels_where(
+                {OMITTED: tensor is None, "zero": is_zero, "some": bool(tensor) and not is_zero}
+            )
+        }
+        if len(self.form) > 1:
+            # Where it is omitted, it has no form: any is right.
+            shown = [form for form in self.form if tensor is None or _FORMS[form] == tensor.shape]
+            levels[self.factor("form")] = frozenset(shown)
+        return Observed(levels=levels)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type and its shape."""
+        name = self.name
+        yield Requirement(
+            f"{name}.type",
+            f"{name} has the type of {self.like}.",
+            f"{name}.type == {self.like}.type",
+            self.is_given,
+        )
+        shapes = [_FORMS[form] for form in self.form]
+        yield Requirement(
+            f"{name}.shape",
+            f"{name} is one element, given as {' or '.join(self.form).replace('_', ' ')}.",
+            f"{name}.shape in {shapes}",
+            self.is_given,
+        )

@@ -1,0 +1,215 @@
+"""The role `mapping`: axes of data onto axes of a target shape."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from opcert.generator.arrays.calls import Call, Tensor
+from opcert.generator.errors import did_you_mean
+from opcert.generator.roles.argument import Ends
+from opcert.generator.roles.data import Data
+from opcert.generator.roles.factors import (
+    Factor,
+    Focus,
+    Forbidden,
+    Observed,
+    Requirement,
+    Scene,
+    forbid,
+    levels_where,
+)
+from opcert.generator.roles.mode import Mode
+from opcert.generator.roles.role import Role
+from opcert.generator.roles.samplers import Sampler
+
+# Where it is not given, and data aligns with the end of the target.
+ALIGNED = "aligned"
+# Which axes of the target it lists: `ends` is the first one and the last ones, `inner` leaves out
+# the first one and another.
+_PLACES = ("trailing", "leading", "spread", "ends", "inner")
+
+
+class AxisMapping(Role):
+    """For each axis of data an axis of the target shape, in ascending order.
+
+    It is given in the mode `mode_is` alone where it names a `mode`; where it does not, always, or
+    as the caller likes if it is not `required`. Along an axis that it maps, a size of 1 is `kept`
+    or `stretched`, or the document leaves that `open`.
+    """
+
+    relations: ClassVar = {"of": ("data",), "into": ("shape",), "mode": ("mode",)}
+
+    role: Literal["mapping"]
+    of: str
+    into: str
+    mode: str | None = None
+    mode_is: str | None = None
+    ones: Literal["kept", "stretched", "open"] = "kept"
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield where it is said to be given in a mode that there is not."""
+        mode = self.selected_by
+        if mode is None:
+            if self.mode_is is not None:
+                yield "mode_is", "expected the key 'mode' beside it"
+        elif self.mode_is not in mode.one_of:
+            near = did_you_mean(str(self.mode_is), [*mode.one_of])
+            key = "mode" if self.mode_is is None else "mode_is"
+            yield key, f"expected one of the words of '{mode.name}' as the key 'mode_is'{near}"
+        elif self.required:
+            yield "mode", "expected 'required: false', since it is given in one mode alone"
+
+    def own_rank(self) -> Ends:
+        """Return that it is a list."""
+        return ("1", "1")
+
+    def own_range(self) -> Ends:
+        """Return the axes that the target has."""
+        return ("0", f"{self.into}.size - 1")
+
+    @property
+    def data(self) -> Data:
+        """The data whose axes it maps."""
+        return self.partner(self.of, Data)
+
+    @property
+    def target(self) -> Role:
+        """The target shape whose axes it lists."""
+        return self.partner(self.into, Role)
+
+    @property
+    def selected_by(self) -> Mode | None:
+        """The mode that decides whether it is given."""
+        return None if self.mode is None else self.partner(self.mode, Mode)
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the axes that it lists."""
+        yield from self.type_factors(profile)
+        words = {level: f"mapped to {level} axes" for level in _PLACES}
+        if not self.required:
+            words = {ALIGNED: "", **words}
+        yield Factor(self.factor("places"), {level: level for level in words}, words=words)
+
+    def constraints(self) -> Iterator[Forbidden]:
+        """Yield which axes there are to list, and when it is given."""
+        places = self.factor("places")
+        rank, added = self.data.factor("rank"), self.target.factor("added")
+        mode = self.selected_by
+        if mode is not None:
+            yield forbid(
+                lambda places, word: (places == ALIGNED) == (word == self.mode_is),
+                *(places, mode.factor("word")),
+            )
+        yield from self.omission(places, ALIGNED)
+        yield forbid(
+            lambda places, added: places not in (ALIGNED, "trailing") and added == 0, places, added
+        )
+        several = ("spread", "ends", "inner")
+        yield forbid(lambda places, rank: places in several and rank < 2, places, rank)
+        yield forbid(lambda places, added: places == "inner" and added < 2, places, added)
+
+    @property
+    def aligned(self) -> tuple[str, str, tuple[str, ...]]:
+        """The condition that data aligns, how a sentence says so, and its prerequisites."""
+        mode = self.selected_by
+        if mode is None:
+            return f"{self.name} is None", f"Without {self.name}, ", ()
+        words = [word for word in mode.one_of if word != self.mode_is]
+        return mode.is_one_of(words), f"In mode {' or '.join(words)}, ", (mode.known,)
+
+    def places(self, scene: Scene) -> tuple[int, ...]:
+        """Return the axis of the target of each axis of data."""
+        return scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
+
+    def _drawn(self, scene: Scene, sampler: Sampler) -> tuple[int, ...]:
+        choice = scene.choice
+        rank, added = choice[self.data.factor("rank")], choice[self.target.factor("added")]
+        places, size = choice.level(self.factor("places")), rank + added
+        if places == "leading":
+            return tuple(range(rank))
+        if places == "ends":
+            return (0, *range(1 + added, size))
+        if places == "inner":
+            return sampler.sample(range(1, size), rank)
+        if places == "spread":
+            return sampler.subset_with(range(size), 0, rank)[:rank]
+        return tuple(range(added, size))
+
+    def build(self, scene: Scene) -> Tensor | None:
+        """Return the axes, laid out in memory as the target is."""
+        if scene.choice[self.factor("places")] == ALIGNED:
+            return None
+        return self.integers(scene, self.places(scene), scene.choice[self.target.factor("layout")])
+
+    def observe(self, call: Call, _: Focus) -> Observed:
+        """Return which axes it lists."""
+        places = self.values_in(call)
+        rank, size = len(places), call.inputs[self.into].size
+        is_given, several = self.is_in(call), rank > 1
+        levels = {
+            ALIGNED: not is_given,
+            "trailing": is_given and places == tuple(range(size - rank, size)),
+            "leading": is_given and places == tuple(range(rank)),
+            "spread": is_given and several and places[0] == 0,
+            "ends": is_given and several and places == (0, *range(size - rank + 1, size)),
+            "inner": is_given and several and places[0] > 0 and places[-1] - places[0] >= rank,
+        }
+        return Observed(self.observed_type(call), {self.factor("places"): levels_where(levels)})
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield when it is given, its type and form, and which axes it may list."""
+        name, of, into = self.name, self.of, self.into
+        mode, values, target = self.selected_by, f"{self.name}.values", f"{into}.values"
+        form = (f"{into}.type", f"{into}.rank")
+        selected: tuple[str, ...] = ()
+        when, begin = self.is_given, ""
+        if mode is not None:
+            selected = (mode.known,)
+            is_selected, begin = mode.is_one_of([str(self.mode_is)]), f"In mode {self.mode_is}, "
+            yield Requirement(
+                f"{name}.given",
+                f"{begin}{name} is given.",
+                f"{name} is not None",
+                is_selected,
+                (*selected, *form, f"{into}.least"),
+            )
+            when = f"{is_selected} and {when}"
+        for requirement in super().requirements():
+            yield replace(requirement, when=when, given=selected)
+        yield Requirement(
+            f"{name}.rank", f"{name} is one-dimensional.", f"{name}.rank == 1", when, selected
+        )
+        yield Requirement(
+            f"{name}.size",
+            f"{name} has as many elements as {of} has dimensions.",
+            f"{name}.size == {of}.rank",
+            when,
+            (f"{name}.rank",),
+        )
+        least, _ = self.range or self.own_range()
+        yield Requirement(
+            f"{name}.range",
+            f"{name} lists axes of the output.",
+            f"all({least} <= axis < {into}.size for axis in {values})",
+            when,
+            (*form, f"{name}.type", f"{name}.rank", f"{name}.size"),
+        )
+        yield Requirement(
+            f"{name}.order",
+            f"{name} is in ascending order.",
+            f"tuple(sorted(set({values}))) == {values}",
+            when,
+            (f"{name}.range",),
+        )
+        sizes = f"[1, {target}[axis]]" if self.ones != "kept" else f"[{target}[axis]]"
+        yield Requirement(
+            f"{name}.extents",
+            f"{begin}each size of {of} is {'1 or ' if self.ones != 'kept' else ''}that of the "
+            f"axis of the output that {name} maps it to.",
+            f"all(n in {sizes} for n, axis in zip({of}.shape, {values}))",
+            when,
+            (
+                f"{into}.least",
+                *(f"{name}.{aspect}" for aspect in ("given", "size", "range", "order")),
+            ),
+        )

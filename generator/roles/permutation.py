@@ -1,0 +1,114 @@
+"""The role `permutation`: an order of all axes of data."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from opcert.generator.arrays.calls import Call
+from opcert.generator.roles.argument import Ends
+from opcert.generator.roles.factors import (
+    Factor,
+    Focus,
+    Forbidden,
+    Observed,
+    Requirement,
+    Scene,
+    forbid,
+    levels_where,
+)
+from opcert.generator.roles.per_axis import PerAxis
+from opcert.generator.roles.role import OMITTED
+
+# The orders, with the least rank at which each differs from those before it. A rotation is not its
+# own inverse: it tells an order from the one that undoes it.
+_ORDERS = {
+    **{"reversed": 2, "identity": 0, "last_two_exchanged": 3, "first_to_last": 3},
+    **{"last_to_first": 3, "disordered": 3},
+}
+
+
+class Permutation(PerAxis):
+    """An order of all axes of data, each listed once and counted from the front.
+
+    Where it is not required, it is without it the reversed order.
+    """
+
+    role: Literal["permutation"]
+
+    def own_range(self) -> Ends | None:
+        """Return the axes that data has."""
+        return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the order, and the layout in memory."""
+        yield from self.type_factors(profile)
+        words = {order: f"axes {order.replace('_', ' ')}" for order in _ORDERS}
+        words |= {"reversed": "axes in reversed order", "identity": "axes in their own order"}
+        if not self.required:
+            words[OMITTED] = f"{self.name} omitted"
+        yield Factor(self.factor("order"), {order: order for order in words}, words=words)
+        yield from self.layout_factors()
+
+    def constraints(self) -> Iterator[Forbidden]:
+        """Yield which orders the axes of a rank have."""
+        yield from super().constraints()
+        order = self.factor("order")
+        yield from self.omission(order, OMITTED)
+        yield forbid(
+            lambda order, rank: rank < _ORDERS.get(order, 0), order, self.data.factor("rank")
+        )
+        if not self.is_attribute:
+            layout = self.factor("layout")
+            yield forbid(lambda order, layout: order == OMITTED and layout != "c", *(order, layout))
+
+    def build(self, scene: Scene) -> Any:
+        """Return the order of the axes."""
+        order, rank = scene.choice[self.factor("order")], scene.choice[self.data.factor("rank")]
+        if order == OMITTED:
+            return None
+        axes = _named(rank).get(order)
+        if axes is None:
+            axes = scene.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
+        return self.built(scene, axes)
+
+    def observe(self, call: Call, _: Focus) -> Observed:
+        """Return the order and the form."""
+        order = tuple(self.values_in(call))
+        is_given, rank = self.is_in(call), call.inputs[self.of].rank
+        named = {
+            level: is_given and order == tuple(axes) and rank >= _ORDERS[level]
+            for level, axes in _named(rank).items()
+        }
+        is_other = is_given and not any(named.values())
+        levels = levels_where({**named, "disordered": is_other, OMITTED: not is_given})
+        return Observed(self.observed_form(call), {self.factor("order"): levels})
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield that it lists the axes of data, each once."""
+        yield from super().requirements()
+        name = self.name
+        yield Requirement(
+            f"{name}.range",
+            f"Each of {name} is an axis that {self.of} has.",
+            f"all(0 <= axis < {self.of}.rank for axis in {self.numbers})",
+            self.is_given,
+            self.form,
+        )
+        yield Requirement(
+            f"{name}.unique",
+            "No axis is listed twice.",
+            f"len(set({self.numbers})) == {self.length}",
+            self.is_given,
+            self.form,
+        )
+
+
+def _named(rank: int) -> dict[str, Sequence[int]]:
+    """Return the orders of `rank` axes that have a name of their own."""
+    axes = range(rank)
+    return {
+        "reversed": axes[::-1],
+        "identity": axes,
+        "last_two_exchanged": (*axes[:-2], *axes[-2:][::-1]),
+        "first_to_last": (*axes[1:], *axes[:1]),
+        "last_to_first": (*axes[-1:], *axes[:-1]),
+    }

@@ -1,0 +1,31 @@
+"""Processes are given little time to leave, and have to be gone behind each test."""
+
+import os
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from opcert.generator.isolation import driver_check, process, supervised
+from tests.misbehaving import SLEEPS
+
+
+@pytest.fixture(autouse=True)
+def _soon_and_for_good(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(supervised, "PATIENCE", 0.5)
+    monkeypatch.setattr(driver_check, "PATIENCE", 0.5)
+    monkeypatch.setattr(process, "_LEAVES", 0.1)
+    before = set(psutil.Process().children(recursive=True))
+    yield
+    assert set(psutil.Process().children(recursive=True)) <= before
+    # One that is no child of this process is gone a moment after it was killed.
+    deadline = time.monotonic() + 10
+    while _started_by_a_backend() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _started_by_a_backend()
+
+
+def _started_by_a_backend() -> list[list[str]]:
+    lines = [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
+    return [line for line in lines if line[2:] == [SLEEPS, str(os.getpid())]]

@@ -1,0 +1,100 @@
+"""The role `fill`: an operator that pads data with a value, and wrong implementations of it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.roles.made_up import (
+    assert_certified,
+    assert_fails,
+    assert_observed,
+    holds,
+    mistakes,
+    read,
+)
+
+SPEC = """\
+types: {T: [f32, u8]}
+inputs:
+  - {name: data, role: data, type: T, rank: [1, 4], text: Data.}
+  - {name: value, role: fill, like: data, form: [scalar, one_element], required: false,
+     type: T, text: V.}
+attributes:
+  - {name: before, role: counts, of: data, zero: keeps, negative: crops, type: list, text: B.}
+  - {name: after, role: counts, of: data, zero: keeps, type: list, text: A.}
+outputs:
+  - name: padded
+    type: T
+    shape: "[sum(sizes) for sizes in zip(before, data.shape, after)]"
+    text: Data with value around it.
+rules:
+  - {id: type, from: value.type, clause: V}
+  - {id: form, from: value.shape, clause: V}
+  - {id: before-length, from: before.length, clause: B}
+  - {id: after-length, from: after.length, clause: A}
+  - {id: after-least, from: after.least, clause: A}
+  - {id: padded, clause: D, text: Value stands around data., when: data.size > 0}
+"""
+REFERENCE = """\
+import numpy as np
+
+from opcert.reference import require
+
+
+def up(data, before, after, value=None):
+    value = np.zeros((), data.dtype) if value is None else value
+    require(value.dtype == data.dtype, "up-1/type", f"{value.dtype}")
+    require(value.shape in ((), (1,)), "up-1/form", f"{value.shape}")
+    require(len(before) == data.ndim, "up-1/before-length", f"{before}")
+    require(len(after) == data.ndim, "up-1/after-length", f"{after}")
+    require(min(after) >= 0, "up-1/after-least", f"{after}")
+    kept = data[tuple(slice(max(0, -count), None) for count in before)]
+    pads = [*zip((max(0, count) for count in before), after)]
+    return [np.pad(kept, pads, constant_values=value.ravel()[0])]
+"""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The suite of the spec, which certifies the reference."""
+    return assert_certified(tmp_path_factory.mktemp("suite"), SPEC, REFERENCE)
+
+
+def test_what_it_builds_it_observes(tmp_path: Path) -> None:
+    values = [
+        (call.inputs["data"].type, call.inputs.get("value"))
+        for call in assert_observed(read(tmp_path, SPEC), rows=120)
+    ]
+    assert all(value is None or value.type == element_type for element_type, value in values)
+    assert {value and value.shape for _, value in values} == {None, (), (1,)}
+    assert {value and value.alike for _, value in values} == {None, "no", "zero"}
+
+
+def test_the_requirements_that_follow(tmp_path: Path) -> None:
+    spec = read(tmp_path, SPEC)
+    assert holds(spec)["type"] == ("value.type == data.type", ())
+    assert holds(spec)["form"] == ("value.shape in [(), (1,)]", ())
+    assert {spec.requirements[rule].when for rule in ("type", "form")} == {"value is not None"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("value.ravel()[0]", "0"),
+        ("value.ravel()[0]", "value if value.ndim == 0 else 0"),
+        ("np.zeros((), data.dtype) if", "np.ones((), data.dtype) if"),
+        ("kept, pads", "kept, [(b, a) if d else (a, b) for d, (b, a) in enumerate(pads)]"),
+        ("max(0, -count)", "0"),
+        ("value.shape in ((), (1,))", "value.size"),
+        ('require(value.dtype == data.dtype, "up-1/type", f"{value.dtype}")', "value = value.astype(data.dtype)"),  # noqa: E501
+    ],
+)  # fmt: skip
+def test_a_wrong_reference_fails(old: str, new: str, suite: Path) -> None:
+    assert_fails(suite, REFERENCE, old, new)
+
+
+def test_a_symbol_of_its_own_is_told_where_it_stands(tmp_path: Path) -> None:
+    spec = SPEC.replace("types: {T: [f32, u8]}", "types: {T: [f32, u8], V: [f32]}")
+    (told,) = mistakes(tmp_path, spec, "type: T, text: V.", "type: V, text: V.")
+    assert told.startswith("V")
+    assert told.endswith(": 'V' is not that of 'data'; expected 'T'")

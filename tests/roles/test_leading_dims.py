@@ -1,0 +1,100 @@
+"""The role `leading_dims`, tried with a made-up operator."""
+
+from pathlib import Path
+
+import pytest
+
+from opcert.generator.arrays.calls import Call, filled, tensor
+from opcert.generator.cases.conditions import Conditions
+from opcert.generator.specification.files import read_spec
+from opcert.generator.specification.role_rules import derived_requirements
+from tests.roles.gathers import FOLDER, drawn, mistakes, unseen, written
+
+SPEC = FOLDER / "pick_in_batches.yaml"
+ATTRIBUTE = "    at_most: axis\n    type: int\n"
+# Negative numbers count from the rank of indices, and one may leave them out.
+FROM_END = (
+    "    at_most: axis\n    negative_from: indices\n"
+    "    required: false\n    default: -1\n    type: int\n"
+)
+
+
+def test_the_leading_extents_of_both_tensors_are_equal() -> None:
+    calls = drawn(read_spec(SPEC).spec)
+    shared = [call.attributes["batches"] for call in calls]
+    assert set(shared) == {0, 1, 2, 3}
+    for call, count in zip(calls, shared, strict=True):
+        assert call.inputs["data"].shape[:count] == call.inputs["indices"].shape[:count]
+        assert count <= call.attributes["axis"]
+
+
+def test_a_negative_number_and_a_default_are_built_and_observed(tmp_path: Path) -> None:
+    spec = read_spec(written(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
+    assert unseen(spec, "core") == []
+    given = [call.attributes.get("batches") for call in drawn(spec)]
+    assert None in given
+    assert {-3, -2, -1, 0, 1, 2, 3} == {number for number in given if number is not None}
+
+
+def test_an_omitted_number_means_the_default(tmp_path: Path) -> None:
+    spec = read_spec(written(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
+    for call in drawn(spec):
+        if "batches" not in call.attributes:
+            count = call.inputs["indices"].rank - 1
+            assert call.inputs["data"].shape[:count] == call.inputs["indices"].shape[:count]
+
+
+def test_its_requirements_follow(tmp_path: Path) -> None:
+    found = derived_requirements(read_spec(SPEC).spec)
+    assert found["batches.range"].holds == ("0 <= batches <= min(data.rank, indices.rank)")
+    spec = read_spec(written(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
+    found = derived_requirements(spec)
+    assert found["batches.range"].holds == (
+        "-min(data.rank, indices.rank) <= batches <= min(data.rank, indices.rank)"
+    )
+
+
+def test_without_an_axis_it_is_at_most_the_smaller_rank(tmp_path: Path) -> None:
+    text = SPEC.read_text()
+    rule = text[text.index("  - id: batches-before-axis") : text.index("  - id: batches-alike")]
+    changes = (("    at_most: axis\n", ""), (rule, ""))
+    spec = read_spec(written(tmp_path, "pick_in_batches", *changes)).spec
+    assert "batches.at-most-axis" not in derived_requirements(spec)
+    assert any(call.attributes["batches"] > call.attributes["axis"] for call in drawn(spec))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "batches", "broken"),
+    [
+        ((2, 3), 1, 1, ()),
+        ((2, 3), 1, 3, ("batches-range",)),
+        ((2, 3), 1, -1, ("batches-range",)),
+        ((2, 3), 0, 1, ("batches-before-axis",)),
+        ((3, 3), 1, 1, ("batches-alike",)),
+    ],
+)
+def test_each_requirement_is_broken_by_itself(
+    shape: tuple[int, ...], axis: int, batches: int, broken: tuple[str, ...]
+) -> None:
+    inputs = {"data": filled("i16", shape), "indices": tensor("i64", (2, 2), (0, 1, 0, 1))}
+    call = Call(inputs, {"axis": axis, "batches": batches})
+    assert Conditions(read_spec(SPEC).spec).standing(call).broken == broken
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        ("shared_with: indices", "shared_with: indicse", "unknown argument 'indicse'"),
+        ("shared_with: indices", "shared_with: data", "'data' does not have the role indices"),
+        ("at_most: axis", "at_most: data", "'data' does not have the role axis"),
+        ("at_most: axis", "negative_from: axis", "'axis' does not have the role data or indices"),
+        (ATTRIBUTE, "    at_most: axis\n    type: string\n", "found \"string\"; expected 'int'"),
+    ],
+)
+def test_a_mistaken_relation_is_one_error_with_its_place(
+    old: str, new: str, mistake: str, tmp_path: Path
+) -> None:
+    (found,) = mistakes(tmp_path, "pick_in_batches", (old, new))
+    place, _, text = found.partition(" -> ")
+    assert place == new.strip().splitlines()[-1].strip()
+    assert text.startswith(mistake)

@@ -1,0 +1,167 @@
+"""The role `shape`: what it builds it observes, and a spec that has it is tested as a whole."""
+
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from opcert.generator.arrays.calls import Call
+from opcert.generator.arrays.element_types import Array
+from opcert.generator.arrays.indexing import broadcasts
+from opcert.generator.cases.drawing import InputSpace
+from opcert.generator.cases.sight import Sights
+from opcert.generator.certificate.certify_suite import certify
+from opcert.generator.errors import SpecError
+from opcert.generator.roles.samplers import Sampler
+from opcert.generator.roles.stretching import (
+    STRETCHED,
+    Stretch,
+    observed_stretches,
+    stretched_shapes,
+)
+from opcert.generator.specification.files import read_spec
+from opcert.generator.specification.role_rules import derived_requirements
+from opcert.generator.suite.coverage import coverage_of
+from opcert.generator.suite.generation import generate
+from opcert.generator.suite.suite import Suite
+from tests.roles.made_expand.expand import tiling
+from tests.roles.made_expand.specs import written
+
+BITS_16 = 65535
+
+
+@pytest.fixture(scope="module")
+def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the spec of an operator that expands data, and its reference."""
+    return written(tmp_path_factory.mktemp("specs")).parent
+
+
+@pytest.fixture(scope="module")
+def suite(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its suite."""
+    folder = tmp_path_factory.mktemp("generated") / "suite"
+    generate(folder, specs)
+    return folder
+
+
+def calls(specs: Path, *, masked: bool) -> list[Call]:
+    """Calls drawn for rows whose output cannot show a fault, or for all the others."""
+    space = InputSpace(read_spec(specs / "expand.yaml").spec)
+    rows = space.rows(2)
+    flags = zip(rows, space.are_masked(rows), strict=True)
+    return [space.call(row, "seed") for row, is_masked in flags if is_masked == masked]
+
+
+def test_a_spec_without_modes_gives_a_suite_that_its_reference_passes(
+    specs: Path, suite: Path
+) -> None:
+    assert certify("reference", suite, specs=specs).conformant
+    described = {"example/Expand-1": read_spec(specs / "expand.yaml")}
+    (coverage,) = coverage_of(Suite(suite, specs), described)
+    assert coverage.share == 1.0
+
+
+class Tiles:
+    """A backend that fills the output with data in a row."""
+
+    name, version = "tiles", "1"
+
+    def run(
+        self, _: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> list[Array]:
+        return tiling(**inputs, **attributes)
+
+
+def test_the_suite_fails_a_backend_that_fills_the_output_with_data_in_a_row(
+    specs: Path, suite: Path
+) -> None:
+    assert not certify(Tiles(), suite, specs=specs).conformant
+
+
+def test_every_call_shows_the_levels_that_it_is_drawn_for(specs: Path) -> None:
+    spec = read_spec(specs / "expand.yaml").spec
+    space, sights = InputSpace(spec), Sights(spec)
+    for row in space.rows(2):
+        levels = space.level_names(row)
+        # Extents are drawn until they show, such as varied ones that happen to be equal.
+        drawn = (space.call(row, str(seed)) for seed in range(16))
+        assert any(not sights.unseen(call, levels) for call in drawn), levels
+
+
+def test_every_call_that_is_not_masked_has_elements_to_tell_apart(specs: Path) -> None:
+    for call in calls(specs, masked=False):
+        assert call.inputs["data"].size > 1, call
+        assert prod(call.inputs["sizes"].values or ()) > 0, call
+
+
+def test_no_call_that_is_masked_has_elements_to_tell_apart(specs: Path) -> None:
+    for call in calls(specs, masked=True):
+        data, sizes = call.inputs["data"], call.inputs["sizes"].values or ()
+        assert data.size < 2 or data.alike != "no" or not prod(sizes), call
+
+
+def test_an_axis_is_stretched_past_16_bits_in_few_elements(specs: Path) -> None:
+    far = [call for call in calls(specs, masked=False) if _longest(call) > BITS_16]
+    assert far
+    for call in far:
+        assert call.inputs["data"].size == 2
+        assert call.inputs["data"].nbytes == 2
+
+
+def _longest(call: Call) -> int:
+    return max((int(size) for size in call.inputs["sizes"].values or ()), default=0)
+
+
+@pytest.mark.parametrize("kind", STRETCHED)
+@pytest.mark.parametrize("is_stretched", [False, True])
+def test_what_is_drawn_to_stretch_is_observed(kind: str, is_stretched: bool) -> None:
+    random = Random(0)
+    for _ in range(100):
+        rank = 2 if kind == "far" else random.randint(3, 6)
+        places = sorted(random.sample(range(rank + 2), rank))
+        target = [random.choice([1, 2, 5]) for _ in range(rank + 2)]
+        focus = random.randrange(rank)
+        target[places[focus]] = 4
+        stretch = Stretch(focus, is_stretched, kind, "long", keeps_another=is_stretched)
+        shape, grown = stretched_shapes(target, places, stretch, Sampler(random.random))
+        assert broadcasts(shape, [grown[place] for place in places])
+        assert (shape[focus] == 1) == is_stretched
+        assert kind in observed_stretches(shape, grown, places, focus)
+
+
+def test_its_requirements_follow(specs: Path) -> None:
+    requirements = derived_requirements(read_spec(specs / "expand.yaml").spec)
+    assert {key: each.holds for key, each in requirements.items() if key != "required"} == {
+        "sizes.type": "sizes.type in ['i32', 'i64']",
+        "sizes.rank": "sizes.rank == 1",
+        "sizes.least": "all(size >= 0 for size in sizes.values)",
+        "sizes.ranks": "data.rank <= sizes.size",
+        "sizes.extents": "broadcasts(data.shape, sizes.values)",
+    }
+    assert all(each.when == "True" for each in requirements.values())
+    assert requirements["sizes.extents"].given == ("sizes.ranks",)
+
+
+@pytest.mark.parametrize(
+    ("of", "text"),
+    [
+        ("dato", "unknown argument 'dato'"),
+        ("sizes", "'sizes' does not have the role data"),
+    ],
+)
+def test_data_that_is_none_is_told_with_its_place(of: str, text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, ("of: data, most", f"of: {of}, most"))
+    with pytest.raises(SpecError) as caught:
+        read_spec(path)
+    (mistake,) = caught.value.mistakes
+    assert text in str(mistake)
+    assert f"{path}:13:" in str(mistake)
+
+
+def test_a_target_may_always_have_elements(tmp_path: Path) -> None:
+    path = written(tmp_path, ("most: 4,", "most: 4, empty: false,"))
+    levels = InputSpace(read_spec(path).spec).factors["sizes_added"]
+    assert "empty" not in [level.name for level in levels]

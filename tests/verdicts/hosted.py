@@ -1,0 +1,72 @@
+"""Wrong backends that run in processes of their own; those import little and start quickly."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from opcert.reference.rules import Array, RuleBroken
+from tests import wrong_backends as wrong
+from tests.wrong_backends import Attributes, Inputs
+
+
+class PlansByShape(wrong.Right):
+    """Keeps the axis of the first call of each shape, as a plan whose key lacks the axis does."""
+
+    name = "plans-by-shape"
+
+    def __init__(self) -> None:
+        self.plans: dict[object, Array] = {}
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if operator != "openvino/VariadicSplit-1" or "axis" not in inputs or "data" not in inputs:
+            return super().run(operator, inputs, attributes)
+        key = inputs["data"].shape, inputs["data"].dtype
+        if key in self.plans:
+            inputs = {**inputs, "axis": self.plans[key]}
+        outputs = super().run(operator, inputs, attributes)
+        self.plans.setdefault(key, inputs["axis"].copy())
+        return outputs
+
+
+class RoundsThroughF16(wrong.ThroughFloat16):
+    name = "rounds"
+
+
+class KeepsByShape(wrong.CachesByShape):
+    name = "keeps"
+
+
+class LosesItsData(wrong.Right):
+    """Gives zeros for f32, so that other data gives the same as the call before."""
+
+    name = "loses"
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        outputs = super().run(operator, inputs, attributes)
+        return [np.zeros_like(each) if each.dtype == np.float32 else each for each in outputs]
+
+
+class EndsWhereTheDocumentIsOpen(wrong.Right):
+    """Ends its process where an index is boolean, which documents leave open."""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if any(each.dtype == np.bool_ for each in list(inputs.values())[1:]):
+            os.abort()
+        return super().run(operator, inputs, attributes)
+
+
+class RefusedError(Exception):
+    rejected_by = "adapter"
+
+
+class ChecksInItsAdapter(wrong.Right):
+    """Rejects as the reference does, some calls in what stands for an adapter."""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        try:
+            return super().run(operator, inputs, attributes)
+        except RuleBroken as error:
+            if error.rule == "dml-split/axis-range":
+                raise RefusedError("axis") from None
+            raise
