@@ -57,24 +57,9 @@ def added(case: str) -> Change:
     return lambda data: data["verdicts"].append({**data["verdicts"][0], "case": case})
 
 
-def excerpt(change: Change) -> Change:
-    """Return what changes the first excerpt."""
-    return lambda data: change(next(iter(data["excerpts"].values())))
-
-
-def with_another_digit(each: Any) -> None:
-    last = each["expected"][-1]
-    each["expected"] = each["expected"][:-1] + ("1" if last == "0" else "0")
-
-
 def with_an_excerpt_of_a_pass(data: Any) -> None:
     some = next(iter(data["excerpts"].values()))
     data["excerpts"][first(data, valid)["case"]] = some
-
-
-def swapped(data: Any) -> None:
-    verdicts = data["verdicts"]
-    verdicts[3], verdicts[4] = verdicts[4], verdicts[3]
 
 
 def waiver(**parts: object) -> Change:
@@ -95,30 +80,11 @@ def repeated(of: Callable[[Any], str]) -> Change:
     return lambda data: data["run"].update(repeated=[of(data)])
 
 
-def failed_before_all(data: Any) -> str:
-    """Let the first case fail at its first call."""
-    wrong = first(data, failing)
-    case = data["verdicts"][0]
-    case.update(status="fail", kind="value", detail=wrong["detail"])
-    return str(case["case"])
-
-
 YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
 FUTURE = (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="seconds")
 # With what `opcert verify` has to say of it. Counts and conclusion fit.
 TAMPERINGS: dict[str, tuple[Change, str]] = {
-    "another expectation shown": (excerpt(with_another_digit), "is not what the suite expects"),
-    "the same shown as got": (
-        excerpt(lambda each: each.update(actual=each["expected"])),
-        "are the same",
-    ),
-    "an excerpt from elsewhere": (
-        excerpt(lambda each: each.update(output=99)),
-        "is not what the suite expects",
-    ),
-    "no excerpt": (lambda data: data["excerpts"].clear(), "there is none; expected one"),
-    "a failure taken for one of bits": (verdict(failing, kind="bits"), "does not tell of it"),
-    "an excerpt of a pass": (with_an_excerpt_of_a_pass, "of no failure"),
+    "an excerpt of a pass": (with_an_excerpt_of_a_pass, "of a case that did not fail"),
     "a failure made a pass": (verdict(failing, status="pass", kind=None), "found pass, with the"),
     "without its detail": (
         with_its_twin,
@@ -155,10 +121,6 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         verdict(failing, status="implementation-defined", kind=None),
         "found implementation-defined, while of a case that expects outputs",
     ),
-    "a failure that was not run": (
-        verdict(failing, status="not-run", kind=None, observed="not-run", detail=""),
-        "behind a case that is not-run",
-    ),
     "not run, and observed": (verdict(failing, status="not-run"), "found not-run where 'outputs'"),
     "outputs where a rejection passed": (
         verdict(rejected, observed="outputs"),
@@ -176,7 +138,6 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "a case dropped": (removed(failing), "verdicts: dml-split/.* has none"),
     "a case made up": (added("dml-split/none"), "one of dml-split/none, which the suite does not"),
     "a case that was not chosen": (added("slice-8/example-1"), "which was not chosen"),
-    "two cases swapped": (swapped, r"verdicts\.3: found .*; expected .*, in the order"),
     "another operator": (
         verdict(valid, operator="openvino/Slice-8"),
         "operator: found openvino/Slice-8; expected directml/DML_OPERATOR_SPLIT",
@@ -191,8 +152,6 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         verdict(having(status="waived"), status="pass", kind=None),
         "found pass, with the detail 'r ",
     ),
-    "a waiver extended": (waiver(expires="9999-12-30"), "found a detail that begins with"),
-    "a waiver with another reason": (waiver(reason="s"), "found a detail that begins with"),
     "a waiver that had expired": (waiver(expires=YESTERDAY), "expected the day of the run"),
     "a waiver widened": (waiver(case="*"), "found fail; expected waived"),
     "a waiver of another kind": (waiver(kind="shape"), "waives nothing: of"),
@@ -254,37 +213,9 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         part("platform", "date", value="2026-02-30T00:00:00+00:00"),
         "expected a moment that there is",
     ),
-    "resumed before it began": (
-        part("run", "resumed", value=["2020-01-01T00:00:00+00:00"]),
-        r"run\.resumed\.0: found 2020-01-01T00:00:00\+00:00; expected .* or later",
-    ),
-    "a run before there was opcert": (
-        part("platform", "date", value="2001-01-01T00:00:00+00:00"),
-        r"platform\.date: found 2001.*; expected 2026-01-01T00:00:00\+00:00 or later",
-    ),
-    "repeated nothing": (
-        part("run", "repeated", value=[]),
-        "run.repeated: found none of directml/DML_OPERATOR_SPLIT; expected dml-split/example-1",
-    ),
-    "repeated another": (
-        repeated(lambda data: [each["case"] for each in data["verdicts"] if valid(each)][1]),
-        "run.repeated: found .*; expected dml-split/example-1, the first that passed",
-    ),
-    "repeated a failure": (
-        repeated(failed_before_all),
-        "run.repeated: found dml-split/example-1; expected .*, the first that passed",
-    ),
-    "repeated a call of another operator": (
-        lambda data: data["run"]["repeated"].append("slice-8/example-1"),
-        "run.repeated: found slice-8/example-1; expected none, or a case that was run",
-    ),
     "repeated a rejection": (
         repeated(lambda data: first(data, rejected)["case"]),
         "expected valid calls of the suite that move a few elements",
     ),
     "repeated what there is not": (part("run", "repeated", value=["none"]), "run.repeated: found"),
-    "repeated two of an operator": (
-        part("run", "repeated", value=["dml-split/example-1", "dml-split/example-2"]),
-        "run.repeated: found 2 cases|run.repeated: found dml-split",
-    ),
 }

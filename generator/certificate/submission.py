@@ -13,6 +13,7 @@ from opcert.generator.certificate.certificate import FILE_NAME, Certificate
 from opcert.generator.certificate.file import LARGEST, NAME, certificate_path
 from opcert.generator.errors import OpcertError
 from opcert.generator.given_files import opened
+from opcert.generator.suite.writing import refuse_strangers
 
 CLAIM, WAIVERS = "claim.yaml", "waivers.yaml"
 SIGNATURE = f"{NAME}.sig"
@@ -31,19 +32,13 @@ def submission_path(out: Path, suite: Path | None) -> Path:
         OpcertError: `out` is in a suite's folder, cannot be made, or holds something else.
     """
     target = certificate_path(out, suite)
-    former = _former(target.parent)
-    if former is None:
-        text = "is no certificate; move it away, or name another folder by --out"
-        raise OpcertError(f"{target}: {text}")
-    for name in files_below(target.parent):
-        path = target.parent / name
-        if name in (NAME, SIGNATURE):
-            continue
-        if name not in former:
-            text = "is no part of a submission; expected an empty folder, or a former submission"
-            raise OpcertError(f"{path}: {text}: move it, or name another folder by --out")
-        if _digest(path) != former[name]:
-            raise OpcertError(f"{path}: was changed since it was written; move it away first")
+    folder = target.parent
+    former = _former(folder)
+
+    def is_ours(name: str) -> bool:
+        return name == SIGNATURE or former.get(name) == _digest(folder / name)
+
+    refuse_strangers(folder, files_below(folder), is_ours, "a submission")
     return target
 
 
@@ -67,7 +62,7 @@ def write_submission(
     if sign is not None:
         parts[SIGNATURE] = sign(text)
     folder = target.parent
-    stale = [name for name in (*(_former(folder) or ()), SIGNATURE) if name not in parts]
+    stale = [name for name in (*_former(folder), SIGNATURE) if name not in parts]
     fresh: dict[Path, Path] = {}
     try:
         for name, data in parts.items():
@@ -98,25 +93,22 @@ def _remove(folder: Path, name: str) -> None:
         parent.rmdir()
 
 
-def _former(folder: Path) -> dict[str, str] | None:
-    """Return the files of the certificate in a folder, with their digests: {} where none is.
+def _former(folder: Path) -> dict[str, str]:
+    """Return the certificate in a folder and the files that it names, with their digests.
 
-    None stands for something else of its name.
+    Nothing is where there is none, or something else of its name.
     """
-    place = folder / NAME
-    if not place.is_symlink() and not place.exists():
-        return {}
-    if place.is_symlink() or not place.is_file():
-        return None
     try:
-        with place.open("rb") as file:
-            found: Any = json.loads(file.read(LARGEST))
+        with opened(folder / NAME) as file:
+            written = file.read(LARGEST)
+        found: Any = json.loads(written)
         if not found.keys() >= _PARTS:
-            return None
+            return {}
         files = found["files"].items()
-        return {name: str(each) for name, each in files if re.fullmatch(FILE_NAME, name)}
+        named = {name: str(each) for name, each in files if re.fullmatch(FILE_NAME, name)}
+        return {**named, NAME: sha256(written).hexdigest()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
+        return {}
 
 
 def _digest(path: Path) -> str:

@@ -36,22 +36,20 @@ def explore(
     """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
     from opcert.generator.backends import options_of, program_for
     from opcert.generator.exploration.explore import explore as run
-    from opcert.generator.exploration.explore import without_traces
     from opcert.generator.exploration.snippets import told
 
     options = options_of(backend_option)
     found = False
-    with without_traces():
-        for each in run(
-            backend,
-            options=options,
-            specs=specs,
-            operator=operator,
-            minutes=minutes,
-            seed=seed,
-            isolated=False if in_process else None,
-            timeout=timeout,
-        ):
-            say_lines(told(each, partial(program_for, backend, options)))
-            found = found or each.finding is not None
+    for each in run(
+        backend,
+        options=options,
+        specs=specs,
+        operator=operator,
+        minutes=minutes,
+        seed=seed,
+        isolated=False if in_process else None,
+        timeout=timeout,
+    ):
+        say_lines(told(each, partial(program_for, backend, options)))
+        found = found or each.finding is not None
     raise typer.Exit(FOUND if found else NOTHING_FOUND)

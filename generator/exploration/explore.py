@@ -1,13 +1,10 @@
 """Specs x backend -> findings: each operator searched in turn, for its share of the time."""
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
-
-from hypothesis.configuration import set_hypothesis_home_dir
 
 from opcert.generator.backends import Backend, closed, given_object, load, with_specs
 from opcert.generator.exploration.search import Explored, Open, Search
@@ -56,17 +53,6 @@ def explore(
         finally:
             yield search.explored()
         seconds -= time.monotonic() - begun
-
-
-@contextmanager
-def without_traces() -> Iterator[None]:
-    """Let Hypothesis keep what it remembers in a folder that is gone behind it."""
-    with tempfile.TemporaryDirectory() as folder:
-        set_hypothesis_home_dir(folder)
-        try:
-            yield
-        finally:
-            set_hypothesis_home_dir(None)
 
 
 def _opening(

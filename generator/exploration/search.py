@@ -1,34 +1,30 @@
-"""Trials x backend -> a finding: fresh calls that Hypothesis draws, and shrinks where one fails."""
+"""Trials x backend -> a finding: fresh calls at random, the first that fails made small."""
 
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cache
-from math import prod
 from random import Random
 from typing import TypeAlias
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
-from hypothesis import strategies as st
-from hypothesis.errors import Flaky, Unsatisfiable
-
 from opcert.generator.arrays.calls import Call
+from opcert.generator.arrays.patterns import counted
 from opcert.generator.backends import Backend
-from opcert.generator.errors import BackendError, OpcertError
+from opcert.generator.errors import ExpressionError
 from opcert.generator.exploration.trials import Trial, Trials
 from opcert.generator.run.outcome import Isolated
 from opcert.generator.run.stage import Fault, Stage, Step
 from opcert.generator.run.support import declared_support
+from opcert.generator.verdicts.reduction import Candidate, Reduction
 
 # Makes a backend afresh, and closes it behind the block that uses it.
 Open: TypeAlias = Callable[[], AbstractContextManager[Backend]]
+# How a call goes wrong: the kind, and the rule that it breaks.
+Sort: TypeAlias = tuple[str, str | None]
 
 # Of the time for an operator, what is left to make a finding small.
-_SHRINKING = 0.25
-# How many draws of the samplers Hypothesis controls; those behind them follow from a seed.
-_CONTROLLED = 48
+_REDUCING = 0.25
 # How many steps before a finding are kept, for what only shows behind others.
 _HISTORY = 400
 # Up to how many seconds a backend may take to be made for every call that is tried.
@@ -50,6 +46,11 @@ class Finding:
     steps: Sequence[Step]
     repeatable: bool = True
 
+    @property
+    def sort(self) -> Sort:
+        """How it goes wrong."""
+        return self.difference.kind, self.steps[-1].rule
+
 
 @dataclass(frozen=True)
 class Explored:
@@ -64,46 +65,29 @@ class Explored:
     finding: Finding | None
 
 
-class _WentWrongError(Exception):
-    """Tells Hypothesis that a call goes wrong."""
-
-
-class _Stop(BaseException):
-    """Ends a search past Hypothesis, which takes any Exception for a failure to shrink."""
-
-    def __init__(self, error: OpcertError | None = None) -> None:
-        super().__init__()
-        self.error = error
-
-
 class _Chance:
-    """Draws that Hypothesis controls, and behind them ones that follow from a seed."""
+    """Draws at random, for every other trial the first ones of the trial before again.
 
-    def __init__(self, controlled: Random, tail: int) -> None:
-        self._controlled = controlled
-        self._tail = Random(tail)  # noqa: S311 -- draws, no secrets
-        self._left = _CONTROLLED
+    What a backend keeps between calls shows where they differ in little.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)  # noqa: S311 -- draws, no secrets
+        self._drawn: list[float] = []
+        self._again: list[float] = []
+
+    def begin(self) -> None:
+        """Begin a trial."""
+        count = int(max(0.0, 2 * self._random.random() - 1) * len(self._drawn))
+        self._again, self._drawn = self._drawn[:count][::-1], []
 
     def __call__(self) -> float:
-        self._left -= 1
-        return (self._controlled if self._left >= 0 else self._tail).random()
+        self._drawn.append(self._again.pop() if self._again else self._random.random())
+        return self._drawn[-1]
 
-
-@cache
-def _integers(n: int) -> st.SearchStrategy[int]:
-    return st.integers(0, n - 1)
-
-
-@st.composite
-def _drawn(draw: st.DrawFn, trials: Trials) -> Trial | None:
-    def below(n: int) -> int:
-        return draw(_integers(n)) if n > 1 else 0
-
-    chance = _Chance(draw(st.randoms(use_true_random=False)), below(1 << 16))
-    try:
-        return trials.drawn(below, chance)
-    except OpcertError as error:
-        raise _Stop(error) from None
+    def below(self, n: int) -> int:
+        """Draw an integer from 0 to below `n`."""
+        return int(self() * n)
 
 
 class Search:
@@ -117,149 +101,137 @@ class Search:
         self.tried = 0
         self._declined = 0
         self.best: Finding | None = None
-        self._last: Finding | None = None
-        # The first one, as it was confirmed.
-        self._first: Finding | None = None
 
     def explored(self) -> Explored:
         """Return what became of the operator so far."""
         return Explored(self._trials.spec.operator, self.tried, self._declined, self.best)
 
-    def run(self, seed_of_all: int) -> None:
-        """Try calls until the time is up, or the least call that goes wrong is found.
+    def run(self, seed: int) -> None:
+        """Try calls until the time is up, or one goes wrong, which is made small.
 
         Raises:
-            OpcertError: the spec is at fault, or the backend cannot be made.
+            OpcertError: the spec is at fault, or the backend cannot be made, or made again.
         """
         asked = time.monotonic()
         with self._opened() as backend:
             self._stage = Stage(backend)
             self._support = declared_support(backend)
-            self._all = self._support.declared is None
             self._begun = time.monotonic()
             self._quick = not isinstance(backend, Isolated) and self._begun - asked < _QUICK
-            self._hunt(seed_of_all)
-            if self.best is not None and self.best.repeatable:
-                self.best = self._reduced(self.best)
-
-    def _hunt(self, seed_of_all: int) -> None:
-        """Try calls until the time is up; keep the least finding.
-
-        Raises:
-            OpcertError: the spec is at fault, or the backend cannot be made again.
-        """
-
-        @seed(seed_of_all)
-        @settings(
-            max_examples=1 << 40,
-            database=None,
-            deadline=None,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=list(HealthCheck),
-            verbosity=Verbosity.quiet,
-            report_multiple_bugs=False,
-        )
-        @given(_drawn(self._trials))
-        def goes_well(trial: Trial | None) -> None:
-            try:
-                if trial is not None:
-                    self._try(trial)
-            except BackendError as error:
-                raise _Stop(error) from None
-
-        try:
-            goes_well()
-        except _WentWrongError:
-            # Hypothesis ends with the least one once more.
-            self.best = self._last
-        except (Flaky, Unsatisfiable):
-            pass
-        except _Stop as stop:
-            if stop.error is not None:
-                raise stop.error from None
+            trial = self._hunted(_Chance(seed))
+            if trial is None or self.best is None:
+                return
+            self.best = self._confirmed(self.best)
+            if self.best.repeatable and self.best.steps[0] is self.best.valid:
+                self.best = self._reduced(trial, self.best)
+            if self.best.repeatable:
+                self.best = self._shortened(self.best)
 
     def _time_is_up(self) -> bool:
-        share = 1 if self.best else 1 - _SHRINKING
+        share = 1 if self.best else 1 - _REDUCING
         return time.monotonic() - self._begun > share * self._seconds
 
-    def _try(self, trial: Trial) -> None:
-        if self._time_is_up():
-            raise _Stop
-        self.tried += 1
-        steps = trial.steps if self._all else self._trials.supported(trial, self._support)
-        found = self._first_fault(steps)
-        if found is None:
+    def _hunted(self, chance: _Chance) -> Trial | None:
+        """Return the first trial that goes wrong in time, and keep what goes wrong as `best`."""
+        while not self._time_is_up():
+            chance.begin()
+            trial = self._trials.drawn(chance.below, chance)
+            if trial is None:
+                continue
+            self.tried += 1
+            steps = self._supported(trial)
+            fault = self._stage.first_fault(steps)
+            if fault is not None:
+                self.best = self._finding(trial, steps, fault)
+                return trial
             self._declined += self._stage.declined or not steps
             self._history.extend(steps)
-            return
-        number, difference = found
-        finding = Finding(
-            self._trials.spec.operator,
-            difference,
-            trial.call,
-            steps[0],
-            steps[: number + 1],
-        )
-        if self.best is None:
-            self.best = self._first = self._confirmed(finding)
-        elif difference.kind != self.best.difference.kind:
-            return
-        else:
-            self.best = min(self.best, finding, key=_weight)
-        self._last = finding
-        raise _WentWrongError
+        return None
 
-    def _first_fault(self, steps: Sequence[Step]) -> tuple[int, Fault] | None:
-        if self.best is None or not self._quick:
-            return self._stage.first_fault(steps)
-        return self._afresh(steps)
+    def _supported(self, trial: Trial) -> Sequence[Step]:
+        everything = self._support.declared is None
+        return trial.steps if everything else self._trials.supported(trial, self._support)
 
-    def _afresh(self, steps: Sequence[Step]) -> tuple[int, Fault] | None:
-        """Play steps on a backend made afresh."""
-        with self._opened() as backend:
-            return Stage(backend).first_fault(steps)
+    def _finding(self, trial: Trial, steps: Sequence[Step], fault: tuple[int, Fault]) -> Finding:
+        number, difference = fault
+        operator, played = self._trials.spec.operator, steps[: number + 1]
+        return Finding(operator, difference, trial.call, steps[0], played, repeatable=False)
 
     def _confirmed(self, finding: Finding) -> Finding:
-        """Return a first finding as it shows afresh, if need be behind earlier steps.
+        """Return a finding as it shows on a backend made afresh, if need be behind earlier steps.
 
         Raises:
-            _Stop: it does not show alone, so that there is nothing to shrink.
             BackendError: the backend cannot be made again.
         """
-        self.best = replace(finding, repeatable=False)
-        alone = self._shown(finding, finding.steps)
-        if alone is not None:
-            return alone
-        earlier, count = list(self._history), 1
-        while not self._time_is_up():
-            behind = self._shown(finding, [*earlier[-count:], *finding.steps])
-            if behind is not None:
-                self.best = behind
-                break
-            if count >= len(earlier):
-                break
-            count *= 4
-        raise _Stop
+        earlier, count = list(self._history), 0
+        while True:
+            behind = earlier[len(earlier) - count :]
+            shown = self._shown(finding, [*behind, *finding.steps])
+            if shown is not None:
+                return shown
+            if count == len(earlier) or self._time_is_up():
+                return finding
+            count = min(max(1, 4 * count), len(earlier))
 
     def _shown(self, finding: Finding, steps: Sequence[Step]) -> Finding | None:
-        """Return the finding with `steps` up to where they go wrong, if they do."""
-        found = self._afresh(steps)
-        if found is None:
+        """Return the finding with `steps` up to where they go wrong afresh, if they do."""
+        with self._opened() as backend:
+            fault = Stage(backend).first_fault(steps)
+        if fault is None:
             return None
-        number, difference = found
-        return replace(finding, difference=difference, steps=steps[: number + 1])
+        number, difference = fault
+        return replace(finding, difference=difference, steps=steps[: number + 1], repeatable=True)
 
-    def _reduced(self, finding: Finding) -> Finding:
-        """Leave out each step before the last without which it goes wrong all the same."""
-        confirmed = finding is self._first
-        if confirmed and len(finding.steps) == 1:
+    def _same(self, finding: Finding, steps: Sequence[Step]) -> Finding | None:
+        """Return the finding with `steps`, if they go wrong in the same way."""
+        shown = self._shown(finding, steps)
+        return shown if shown is not None and shown.sort == finding.sort else None
+
+    def _reduced(self, trial: Trial, finding: Finding) -> Finding:
+        """Return the finding of a smaller valid call, with what belongs beside that one."""
+        if not self._may_be_reduced():
             return finding
+
+        def smaller(valid: Step) -> Sequence[Step]:
+            try:
+                return self._supported(self._trials.beside(trial, valid))
+            except ExpressionError:
+                # A law has no answer for it.
+                return []
+
+        def fails(steps: Sequence[Step]) -> bool:
+            if self._time_is_up():
+                return False
+            trial_steps = smaller(steps[0])
+            if self._quick:
+                return self._same(finding, trial_steps) is not None
+            # To make a process for each call takes long; what depends on earlier calls shows below.
+            fault = self._stage.first_fault(trial_steps)
+            return fault is not None and _sort(fault, trial_steps) == finding.sort
+
+        reduction = Reduction(self._trials.file, fails)
+        start = Candidate.of(finding.valid)
+        # Numbered elements are read more easily than those of a pattern, where they fail too.
+        numbered = start.given(**{name: counted(start.call.inputs[name]) for name in start.free})
+        steps = reduction.steps(numbered, None, [False])
+        if steps and fails(steps):
+            start = numbered
+        left = self._begun + self._seconds - time.monotonic()
+        least = reduction.reduced(start, None, [False], left) or start
+        steps = reduction.steps(least, None, [False])
+        found = self._same(finding, smaller(steps[0])) if steps else None
+        return finding if found is None else replace(found, call=least.call, valid=found.steps[0])
+
+    def _may_be_reduced(self) -> bool:
+        """Whether the declaration excludes no level: those of a smaller call are not known."""
+        declared = (self._support.declared or {}).get(self._trials.spec.operator)
+        return declared is None or not any("=" in each for each in declared.excluded)
+
+    def _shortened(self, finding: Finding) -> Finding:
+        """Leave out each step before the last without which it goes wrong all the same."""
         last = self._same(finding, finding.steps[-1:])
         if last is not None:
             return last
-        # What was made small behind other calls may need those.
-        if not confirmed and self._first and not self._same(finding, finding.steps):
-            return self._reduced(self._first)
         number = 0
         while number < len(finding.steps) - 1 and not self._time_is_up():
             fewer = self._same(finding, [*finding.steps[:number], *finding.steps[number + 1 :]])
@@ -268,14 +240,7 @@ class Search:
             finding = fewer or finding
         return finding
 
-    def _same(self, finding: Finding, steps: Sequence[Step]) -> Finding | None:
-        """Return the finding with `steps`, if they go wrong in the same way."""
-        shown = self._shown(finding, steps)
-        same = shown is not None and shown.difference.kind == finding.difference.kind
-        return shown if same else None
 
-
-def _weight(finding: Finding) -> tuple[int, int]:
-    """Rank findings by the size of their calls, for when the time is up before Hypothesis is."""
-    shapes = [array.shape for step in finding.steps for array in step.inputs.values()]
-    return sum(prod(max(n, 1) for n in shape) for shape in shapes), sum(map(len, shapes))
+def _sort(fault: tuple[int, Fault], steps: Sequence[Step]) -> Sort:
+    number, difference = fault
+    return difference.kind, steps[number].rule

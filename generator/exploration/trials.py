@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from opcert.generator.arrays.calls import Call
 from opcert.generator.arrays.element_types import (
@@ -27,6 +26,7 @@ from opcert.generator.run.stage import Step
 from opcert.generator.run.support import Support
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.references import golden
+from opcert.generator.verdicts.reduction import Candidate
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
 _PATTERNS = 1 << 16
@@ -38,18 +38,16 @@ _REJECTIONS = 8
 
 @dataclass(frozen=True)
 class Trial:
-    """A valid call, and the steps that try it."""
+    """A valid call, and the steps that try it; `wrong` and `law` number what they add."""
 
     call: Call
     steps: Sequence[Step]
     levels: Mapping[str, str]
+    wrong: int
+    law: int
 
     def __repr__(self) -> str:
         return str(self.call)
-
-    def _repr_pretty_(self, printer: Any, _: bool) -> None:
-        # Hypothesis writes a trial that fails in full, and warns where that is long.
-        printer.text(f"{self.call!s:.500}")
 
 
 @dataclass(frozen=True)
@@ -123,10 +121,20 @@ class Trials:
         try:
             if self.conditions.ambiguity(call) or self.conditions.standing(call).broken:
                 return None
-            steps = self._steps(call, pattern, wrong, law)
-            return Trial(call, steps, self._space.level_names(row))
+            steps = self._steps(call, self._inputs(call, pattern), wrong, law)
+            return Trial(call, steps, self._space.level_names(row), wrong, law)
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
+
+    def beside(self, trial: Trial, valid: Step) -> Trial:
+        """Return the trial of another valid call, with what `trial` has beside its own.
+
+        Raises:
+            ExpressionError: the spec contradicts itself or its reference on it.
+        """
+        call = Candidate.of(valid).call
+        steps = self._steps(call, valid.inputs, trial.wrong, trial.law)
+        return replace(trial, call=call, steps=steps)
 
     def _mistake(self, error: ExpressionError, context: str) -> SpecError:
         return SpecError([self.file.mistake(error.place, f"{error}{context}")])
@@ -144,8 +152,9 @@ class Trials:
             if not step.by_law or support.why_left_out(step.operator, _About(step)) is None
         ]
 
-    def _steps(self, call: Call, pattern: int, wrong: int, law: int) -> Sequence[Step]:
-        inputs = self._inputs(call, pattern)
+    def _steps(
+        self, call: Call, inputs: Mapping[str, Array], wrong: int, law: int
+    ) -> Sequence[Step]:
         outputs = self._golden(call, inputs)
         valid = self._step(call, inputs, outputs)
         steps = [valid]

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from opcert.generator.errors import OpcertError, SuiteError
@@ -24,7 +24,12 @@ def write_suite(folder: Path, files: Files) -> None:
     Raises:
         OpcertError: the folder holds something else, or cannot be written; nothing has changed.
     """
-    _refuse_strangers(folder.resolve())
+    try:
+        ours = {MANIFEST, *read_manifest(folder).files}
+    except SuiteError:
+        # None is there, or one of another form, which is not ours.
+        ours = set()
+    refuse_strangers(folder, files_in(folder.resolve()), ours.__contains__, "a suite")
     replace_folder(folder, files)
 
 
@@ -66,14 +71,25 @@ def replace_marked_folder(folder: Path, files: Files, marks: Collection[str], ki
     Raises:
         OpcertError: there is another file, or it cannot be written; nothing has changed.
     """
-    found = sorted(files_in(folder.resolve()))
-    strangers = [name for name in found if not _is_marked(folder / name, marks)]
-    if strangers:
-        raise OpcertError(
-            f"{folder}: holds {', '.join(strangers[:5])}, no part of {kind}; expected an empty "
-            f"folder, or one with {kind} alone"
-        )
+    names = files_in(folder.resolve())
+    refuse_strangers(folder, names, lambda name: _is_marked(folder / name, marks), kind)
     replace_folder(folder, files)
+
+
+def refuse_strangers(
+    folder: Path, names: Iterable[str], is_ours: Callable[[str], bool], kind: str
+) -> None:
+    """Refuse to write to a folder that holds anything but what opcert wrote there before.
+
+    `names` are the files in it, `kind` is what those that are ours are a part of.
+
+    Raises:
+        OpcertError: it holds something else.
+    """
+    strangers = sorted(name for name in names if not is_ours(name))
+    if strangers:
+        held = f"holds {', '.join(strangers[:5])}, no part of {kind} as opcert wrote it"
+        raise OpcertError(f"{folder}: {held}; move it away, or name another folder")
 
 
 def _is_marked(path: Path, marks: Collection[str]) -> bool:
@@ -100,23 +116,6 @@ def _exchange(fresh: Path, target: Path) -> None:
 def _unwritten(folder: Path, error: OSError) -> OpcertError:
     reason = error.strerror or error
     return OpcertError(f"{folder}: cannot be written: {reason}; what was there is as it was")
-
-
-def _refuse_strangers(folder: Path) -> None:
-    """Refuse a folder that writing would take something from."""
-    found = set(files_in(folder))
-    if not found:
-        return
-    if MANIFEST not in found:
-        raise SuiteError(f"{folder}: holds files but no suite; expected a suite or an empty folder")
-    try:
-        manifest = read_manifest(folder)
-    except SuiteError as error:
-        raise SuiteError(f"{error}; move the folder away first") from None
-    strangers = sorted(found - {MANIFEST, *manifest.files})
-    if strangers:
-        names = ", ".join(strangers[:5])
-        raise SuiteError(f"{folder}: holds {names}, no part of a suite; move it away first")
 
 
 def files_in(folder: Path) -> Iterator[str]:

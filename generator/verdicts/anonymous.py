@@ -34,11 +34,6 @@ def without_names(text: str) -> str:
     return text
 
 
-def names_a_folder(text: str) -> bool:
-    """Whether a path stands in `text` that `without_names` would have taken out on any machine."""
-    return _PATH.search(text) is not None
-
-
 def anonymous(outcome: Outcome) -> Outcome:
     """Return an outcome whose texts a certificate may hold."""
     fault = outcome.fault

@@ -297,7 +297,7 @@ class Confirmation:
             first = step_of(operator, ReproducedCall(case=name))
             if is_small(first):
                 continue
-            start = Candidate(first.inputs, first.attributes, first.layouts, first.free)
+            start = Candidate.of(first)
             kind = reproduction.kind or self._verdicts[name].status
             other_data = [call.other_data for call in reproduction.calls]
             rule = None if case.rule is None else case.rule.partition("/")[2]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, combinations, product
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -47,6 +47,11 @@ class Candidate:
     attributes: Mapping[str, Any]
     layouts: Mapping[str, Layout]
     free: tuple[str, ...]
+
+    @classmethod
+    def of(cls, step: Step) -> Self:
+        """Return the call of a step."""
+        return cls(step.inputs, step.attributes, step.layouts, step.free)
 
     @property
     def weight(self) -> tuple[int, int, int, int]:
@@ -103,14 +108,18 @@ class Reduction:
         self._fails = fails
 
     def reduced(
-        self, start: Candidate, rule: str | None, other_data: Sequence[bool]
+        self,
+        start: Candidate,
+        rule: str | None,
+        other_data: Sequence[bool],
+        seconds: float = SECONDS,
     ) -> Candidate | None:
         """Return the smallest call found that fails as `start` does, or None where none is smaller.
 
         `rule` is the one that the call breaks. `other_data` says of each of the calls that show the
         failure whether every bit of its data is inverted.
         """
-        best, deadline = start, time.monotonic() + SECONDS
+        best, deadline = start, time.monotonic() + seconds
         steps = self.steps(start, rule, other_data)
         progress = bool(steps)
         while progress and not is_small(steps[0]):

@@ -2,9 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from itertools import dropwhile
 from pathlib import Path
 
 from opcert.generator.certificate.certificate import Certificate, SuiteEntry
@@ -13,15 +12,12 @@ from opcert.generator.specification.files import specs_in
 from opcert.generator.suite.generation import suite_of
 from opcert.generator.suite.suite import Suite
 from opcert.generator.suite.writing import write_suite
-from opcert.generator.verdicts.verdict import Verdict
-from opcert.generator.verification.excerpt_checks import excerpt_flaws
 from opcert.generator.verification.flaws import Flaw
-from opcert.generator.verification.reproduction_checks import reproduction_flaws
 from opcert.generator.verification.run_checks import (
-    backend_flaws,
     date_flaws,
     declaration_flaws,
-    repeated_flaws,
+    evidence_flaws,
+    run_flaws,
 )
 from opcert.generator.verification.verdict_checks import Judged, VerdictChecks
 from opcert.generator.verification.waiver_checks import waiver_flaws
@@ -44,15 +40,12 @@ def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iter
         for verdict in certificate.verdicts
         if verdict.case in suite.cases
     ]
-    yield from backend_flaws(certificate)
+    yield from run_flaws(certificate, suite.cases)
     yield from declaration_flaws(certificate, suite)
     yield from _feature_level(certificate, suite)
-    yield from repeated_flaws(certificate.run, suite, judged)
     yield from _chosen(certificate, suite)
-    yield from _after_the_end(certificate.verdicts)
     yield from VerdictChecks(certificate, judged).flaws()
-    yield from reproduction_flaws(certificate, suite.cases, judged)
-    yield from excerpt_flaws(certificate, suite.cases)
+    yield from evidence_flaws(certificate, suite.cases, judged)
     yield from waiver_flaws(certificate, suite, judged, today)
 
 
@@ -73,7 +66,7 @@ def _feature_level(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
 
 
 def _chosen(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
-    """Say where the cases are not those that were chosen of the suite, in its order."""
+    """Say where the cases are not those that were chosen of the suite."""
     chosen = suite.chosen(certificate.selection.operator, certificate.selection.case)
     found = [verdict.case for verdict in certificate.verdicts]
     beyond, missing = set(found).difference(chosen), set(chosen).difference(found)
@@ -82,20 +75,6 @@ def _chosen(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
             what = "was not chosen" if case in suite.cases else "the suite does not have"
             yield Flaw("verdicts", f"found one of {case}, which {what}")
     yield from (Flaw("verdicts", f"{case} has none") for case in chosen if case in missing)
-    if not beyond and not missing and found != chosen:
-        first = next(
-            i for i, pair in enumerate(zip(found, chosen, strict=True)) if len({*pair}) > 1
-        )
-        text = f"found {found[first]}; expected {chosen[first]}, in the order of the suite"
-        yield Flaw(f"verdicts.{first}", text)
-
-
-def _after_the_end(verdicts: Sequence[Verdict]) -> Iterator[Flaw]:
-    """Say which cases were run behind the first that was not: a run that ends does so once."""
-    for verdict in dropwhile(lambda each: each.status != "not-run", verdicts):
-        if verdict.status != "not-run":
-            text = f"found {verdict.status}, behind a case that is not-run; a run ends once"
-            yield Flaw(f"verdicts, {verdict.case}", text)
 
 
 def regenerated(stated: SuiteEntry, specs: Path) -> Suite:

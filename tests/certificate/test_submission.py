@@ -19,6 +19,7 @@ from tests import handed_in
 from tests.command_line import opcert
 from tests.handed_in import GIVEN, named, without, write, write_changed
 from tests.small_suite import contents
+from tests.tamperings import waiver
 
 CASES = ("--operator", "directml/*", "--case", "dml-split/axis-range*")
 
@@ -111,6 +112,10 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
         r"files\.claim\.yaml: found none",
     ),
     "what the claim says": (claimed_otherwise, r"claim\.content: is not what claim\.yaml says"),
+    "a waiver extended": (
+        lambda folder: write_changed(folder, waiver(expires="9999-12-30")),
+        r"waivers\.content: is not what waivers\.yaml says",
+    ),
     "no waivers": (
         lambda folder: write_changed(folder, lambda data: data.update(waivers=None)),
         r"files\.waivers\.yaml: found one, while the certificate has no waivers",
@@ -230,10 +235,10 @@ def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (replaced("thesis.txt", "x"), "thesis.txt: is no part of a submission; expected an empty"),
-        (replaced("claim.yaml", "x"), "claim.yaml: was changed since it was written; move it away"),
-        (linked("waivers.yaml", "/etc/hosts"), "waivers.yaml: was changed since"),
-        (linked("linked", "/"), "linked: is no part of a submission"),
+        (replaced("thesis.txt", "x"), "holds thesis.txt, no part of a submission as opcert wrote"),
+        (replaced("claim.yaml", "x"), "holds claim.yaml, no part of a submission as opcert wrote"),
+        (linked("waivers.yaml", "/etc/hosts"), "holds waivers.yaml, no part of a submission"),
+        (linked("linked", "/"), "holds linked, no part of a submission"),
     ],
 )
 def test_what_is_no_former_submission_is_left_alone(
@@ -262,7 +267,7 @@ def test_something_else_of_its_name_is_left_alone(tmp_path: Path, text: str) -> 
     (tmp_path / "certificate.json").write_text(text)
     result = opcert("certify", *CASES, "--out", tmp_path)
     assert result.exit_code == 2
-    assert "is no certificate; move it away" in result.stderr
+    assert "holds certificate.json, no part of a submission" in result.stderr
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
         ("certificate.json", text)
     ]

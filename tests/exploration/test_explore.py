@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -147,22 +148,22 @@ def test_the_time_is_kept_while_a_finding_is_made_small() -> None:
 def test_an_interrupt_passes_on_once_what_was_found_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shrunk: list[object] = []
+    confirmed: list[object] = []
 
     def interrupted(*_: object) -> bool:
-        if shrunk:
+        if confirmed:
             raise KeyboardInterrupt
         return False
 
     def noting(_: object, finding: Any) -> Any:
-        shrunk.append(finding)
-        return finding
+        confirmed.append(replace(finding, repeatable=True))
+        return confirmed[-1]
 
     monkeypatch.setattr(Search, "_confirmed", noting)
     monkeypatch.setattr(Search, "_time_is_up", interrupted)
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
     found = explore(fault.make, operator=fault.operator)
-    assert next(found).finding is shrunk[0]
+    assert next(found).finding is confirmed[0]
     with pytest.raises(KeyboardInterrupt):
         next(found)
 

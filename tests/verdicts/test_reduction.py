@@ -30,7 +30,7 @@ def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
     assert verdict is not None
     operator, case = core_suite().cases[verdict.case]
     first = step_of(operator, ReproducedCall(case=case.id))
-    start = Candidate(first.inputs, first.attributes, first.layouts, first.free)
+    start = Candidate.of(first)
     rule = None if case.rule is None else case.rule.partition("/")[2]
 
     def fails(steps: Sequence[Step]) -> bool:

@@ -136,6 +136,16 @@ def test_what_is_declined_has_to_be_settled_right() -> None:
     assert "while every call of" in told(changed(certificate, change))[0]
 
 
+def test_where_values_hide_no_bits_no_failure_is_of_bits_alone() -> None:
+    def of_integers(each: Any) -> bool:
+        return each["kind"] == "count" and core_suite().cases[each["case"]][1].type == "i8"
+
+    certificate = certify(wrong.ReturnsOneOutput(), core_suite(), operator="directml/*")
+    change = verdict(of_integers, kind="bits")
+    found = told(changed(certificate, change))
+    assert any("of these types equal values have equal bits" in each for each in found)
+
+
 def test_a_waiver_whose_day_is_over_is_told() -> None:
     later = datetime(9999, 12, 31, 23, tzinfo=UTC)
     certificate = changed(handed_in.certificate(), lambda _: None)
