@@ -17,7 +17,8 @@ class Case:
     """One call, and what it expects.
 
     `place` is the part of the spec that it comes from. `rejects` is the rule that the call breaks,
-    with `twin` the valid case it is one change away from; without it the call is valid. `rules`
+    with `twin` the valid case it is one change away from and `shows` the behaviours that only the
+    changed call would show; without it the call is valid. `rules`
     are those it exercises, `levels` the level of each factor. A case with an `ambiguity` expects
     what the reference does, and never decides a certificate.
     """
@@ -29,6 +30,7 @@ class Case:
     levels: Mapping[str, str] = field(default_factory=dict)
     rejects: str | None = None
     twin: str | None = None
+    shows: tuple[str, ...] = ()
     ambiguity: str | None = None
     feature_levels: tuple[str, ...] = ()
     example: Example | None = None

@@ -176,10 +176,25 @@ class Conditions:
         when, holds = self._rules[owner]
         return when.names | holds.names
 
-    def behaviours(self, call: Call) -> tuple[str, ...]:
-        """Return the behaviours that a valid `call` shows."""
+    def behaviours(self, call: Call, *, where_answered: bool = False) -> tuple[str, ...]:
+        """Return the behaviours that a valid `call` shows.
+
+        Of a call that breaks a requirement, some conditions have no answer: `where_answered` leaves
+        them out.
+
+        Raises:
+            ExpressionError: a condition cannot be evaluated on the call.
+        """
         scope = scope_of(self.names(call))
-        return tuple(name for name in self.spec.behaviours if self._rules[name][0].holds(scope))
+        shown = []
+        for name in self.spec.behaviours:
+            try:
+                if self._rules[name][0].holds(scope):
+                    shown.append(name)
+            except ExpressionError:
+                if not where_answered:
+                    raise
+        return tuple(shown)
 
     def ambiguity(self, call: Call) -> str | None:
         """Return the ambiguity that decides what `call` has to give.

@@ -85,9 +85,19 @@ class NegativeCases:
             self._spec.full_ids(*rules),
             rejects=rejects and self._spec.full_id(rejects),
             twin=baseline.id,
+            shows=() if rejects is None else self._new_behaviours(candidate),
             ambiguity=ambiguity,
             feature_levels=baseline.feature_levels,
         )
+
+    def _new_behaviours(self, candidate: Candidate) -> tuple[str, ...]:
+        """Return the behaviours that the changed call would show and its baseline does not.
+
+        A backend that does not support one of them declines the call for that.
+        """
+        known = self._conditions.behaviours(candidate.baseline.call)
+        shown = self._conditions.behaviours(candidate.call, where_answered=True)
+        return self._spec.full_ids(*(name for name in shown if name not in known))
 
     def _note_unbroken(self, reached: set[str]) -> None:
         """Note each requirement that nothing breaks without a reason, or that something does."""

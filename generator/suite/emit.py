@@ -151,6 +151,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
             expects="outputs" if case.rejects is None else "rejection",
             rule=case.rejects,
             twin=case.twin,
+            shows=case.shows,
             ambiguity=case.ambiguity,
             why=f"{case.example.clause}: {case.example.text}" if case.example else "",
             rules=_told(behaviours, case),

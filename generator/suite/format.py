@@ -131,7 +131,8 @@ class IndexedCase(Record):
     A file lists the names of its `levels` alone, in the order in which the index has the factors.
 
     `why` is what the document says of an example. Any other case exists for its `levels`, or for
-    the change that tells it from its `twin`. `type` and `rank` are those of the operator's first
+    the change that tells it from its `twin`; `shows` are the behaviours that a call to be rejected
+    would show and its twin does not. `type` and `rank` are those of the operator's first
     input, or of the twin's where the case leaves it out. The elements of `free` inputs mean nothing
     to the operator but as data to move.
     """
@@ -140,6 +141,7 @@ class IndexedCase(Record):
     expects: Literal["outputs", "rejection"]
     rule: str | None = None
     twin: str | None = None
+    shows: tuple[str, ...] = ()
     ambiguity: str | None = None
     why: str = ""
     rules: tuple[str, ...]

@@ -24,11 +24,13 @@ class Scope:
         name = operator.index.operator
         claimed = None if self.claim is None else self.claim.operators.get(name)
         declared = (self.support.declared or {}).get(name)
-        # A requirement that is excluded is not asked for: the calls that break it are left out.
-        if claimed is not None and case.rule in claimed.excluded:
-            return "out-of-claim", f"the claim leaves out excluded, {case.rule}"
-        if declared is not None and case.rule in declared.excluded:
-            return "unsupported", f"declared: excluded, {case.rule}"
+        # A requirement that is excluded is not asked for: the calls that break it are left out. So
+        # are those that would show an excluded behaviour, for which they may be declined.
+        for rule in (case.rule, *case.shows):
+            if claimed is not None and rule in claimed.excluded:
+                return "out-of-claim", f"the claim leaves out excluded, {rule}"
+            if declared is not None and rule in declared.excluded:
+                return "unsupported", f"declared: excluded, {rule}"
         # Otherwise a negative case is in scope with its baseline: its own type or rank may be what
         # breaks the rule. A valid neighbour is in scope by itself.
         if case.expects == "rejection" and case.twin is not None:

@@ -53,7 +53,6 @@ rules:
     clause: Attributes
     text: Axis is a dimension.
     holds: 0 <= axis < data.rank
-    broken_by: {below: {axis: "-1"}, above: {axis: data.rank}}
 cases:
   factors:
     type: T

@@ -95,7 +95,10 @@ def test_a_claim_rules_out_declining_a_whole_data_type(claim: Path) -> None:
 def test_what_support_leaves_out_of_a_claim_is_a_failure_that_is_not_run(claim: Path) -> None:
     certificate = claiming(claim, ALL, DeclaresLowRanks())
     failed = [v for v in certificate.verdicts if v.status == "fail"]
-    assert {(v.kind, v.observed) for v in failed} == {("undeclared", "not-run")}
+    # A change may lead beyond what is supported; such a call runs beside its baseline.
+    changed = {v for v in failed if v.observed == "unsupported"}
+    assert {(v.kind, v.observed) for v in failed if v not in changed} == {("undeclared", "not-run")}
+    assert {v.kind for v in changed} <= {"undeclared"}
 
 
 def test_a_declined_call_stops_a_run_that_stops_at_the_first_failure(claim: Path) -> None:

@@ -24,8 +24,8 @@ def texts(path: Path) -> list[str]:
 def test_a_right_spec_gives_the_cases_behind_each_rule(tmp_path: Path) -> None:
     (checked,) = check_specs([spec(tmp_path)])
     assert checked.counts == [
-        RuleCounts("take-1/count-range", "requirement", 9, 36),
-        RuleCounts("take-1/first-rows", "behaviour", 21, 0),
+        RuleCounts("take-1/count-range", "requirement", 11, 36),
+        RuleCounts("take-1/first-rows", "behaviour", 23, 0),
     ]
 
 
@@ -140,12 +140,12 @@ def test_a_behaviour_with_few_cases_is_a_warning(tmp_path: Path) -> None:
     rare = """  - id: rare
     kind: behaviour
     clause: Outputs
-    text: All of three bytes.
-    when: count == 2 and data.shape == (3,)
+    text: None of one row.
+    when: count == 0 and data.shape == (1,)
 examples:
 """
     path = spec(tmp_path, ("examples:\n", rare))
-    assert "few valid cases show 'rare': found 2, expected 3 or more" in warnings(path)
+    assert "few valid cases show 'rare': found 1, expected 3 or more" in warnings(path)
 
 
 def test_values_that_nothing_can_check_are_a_warning(tmp_path: Path) -> None:

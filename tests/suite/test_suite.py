@@ -164,7 +164,7 @@ def test_another_format_version_is_told_before_anything_else(folder: Path, versi
         (lambda manifest: manifest.update(seed=0.5), "expected an integer"),
         (
             lambda manifest: manifest.update(format=float(FORMAT)),
-            "format: found 3.0; expected an integer",
+            "format: found 4.0; expected an integer",
         ),
         (lambda manifest: manifest.update(files=[]), "files: found []; expected a mapping"),
         (lambda manifest: manifest["files"].update({"conftest.py": "0" * 63}), "files.conftest.py"),

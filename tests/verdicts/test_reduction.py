@@ -50,7 +50,8 @@ def test_a_smaller_call_fails_in_the_same_way_and_is_of_the_same_sort(name: str)
     conditions = Conditions(core_suite().spec_files()[FAULTS[name].operator].spec)
     assert conditions.standing(smaller.call).broken == (() if rule is None else (rule,))
     assert conditions.ambiguity(smaller.call) is None
-    assert sum(each.size for each in steps[0].inputs.values()) <= 200
+    # Sums that agree in 8 bits take 256 elements.
+    assert sum(each.size for each in steps[0].inputs.values()) <= 260
 
 
 def test_a_call_of_rank_7_that_fails_for_its_rank_keeps_it() -> None:
