@@ -5,6 +5,7 @@ backend may do as it likes with it and is certified; where it decides, the diffe
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -211,12 +212,10 @@ def test_whatever_a_suite_may_choose_to_be_rejected_is_so_in_every_reading(
         for candidate in candidates.get(rule, ()):
             inputs = {name: counted(each) for name, each in candidate.call.inputs.items()}
             for compute in readings:
-                try:
+                # Whatever a backend raises is a rejection.
+                with suppress(Exception):
                     compute(Call(inputs, candidate.call.attributes))
-                except (ValueError, KeyError):
-                    # A backend that looks at an argument stumbles where it is omitted.
-                    continue
-                accepted.append((rule, candidate.name, str(candidate.call)[:200]))
+                    accepted.append((rule, candidate.name, str(candidate.call)[:200]))
     assert accepted == []
 
 
