@@ -18,6 +18,7 @@ ROOMS = [
     "python_files",
     "template_environment",
     "arrays",
+    "combinatorics",
     "roles",
     "specification",
     "cases",

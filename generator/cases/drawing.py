@@ -4,8 +4,6 @@ from collections.abc import Callable
 from functools import cached_property
 
 from opcert.generator.arrays.calls import BUILDERS, Call, Tensor
-from opcert.generator.cases.choices import Choices, choices_of
-from opcert.generator.cases.cover import covering_array
 from opcert.generator.cases.factors import Factors, RowChoice
 from opcert.generator.cases.level_conditions import (
     following,
@@ -13,7 +11,9 @@ from opcert.generator.cases.level_conditions import (
     forbidding,
     forbidding_of_role,
 )
-from opcert.generator.cases.tables import Constraint, Row
+from opcert.generator.combinatorics.choices import Choices, choices_of
+from opcert.generator.combinatorics.cover import covering_array
+from opcert.generator.combinatorics.tables import Constraint, Row
 from opcert.generator.errors import ExpressionError
 from opcert.generator.roles.factors import Scene
 from opcert.generator.roles.samplers import Chance, Sampler, bound

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opcert.generator.cases.factors import Factors
-from opcert.generator.cases.tables import (
+from opcert.generator.combinatorics.tables import (
     Columns,
     Constraint,
     Flags,

@@ -10,7 +10,7 @@ from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.discrimination import can_discriminate
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
-from opcert.generator.cases.tables import Row
+from opcert.generator.combinatorics.tables import Row
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse
 from opcert.generator.specification.files import SpecFile

@@ -18,8 +18,8 @@ from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.laws import Laws, References
 from opcert.generator.cases.list_changes import Aim
 from opcert.generator.cases.mutations import Mutation, mutations_of
-from opcert.generator.cases.rows import Below, PossibleRows
 from opcert.generator.cases.vectors import specials_added
+from opcert.generator.combinatorics.rows import Below, PossibleRows
 from opcert.generator.errors import ExpressionError, Inapplicable, OpcertError, SpecError
 from opcert.generator.roles.samplers import Chance
 from opcert.generator.run.stage import Step

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from opcert.generator.cases.case import Mistakes
 from opcert.generator.cases.cases import STRENGTH
-from opcert.generator.cases.choices import Choices
-from opcert.generator.cases.cover import rows_with
 from opcert.generator.cases.discrimination import discriminates
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
 from opcert.generator.cases.valid_cases import ValidCases
+from opcert.generator.combinatorics.choices import Choices
+from opcert.generator.combinatorics.cover import rows_with
 from opcert.generator.specification.expressions import integer, parse
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.suite.format import IndexedCase

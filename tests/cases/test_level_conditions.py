@@ -10,7 +10,7 @@ import pytest
 from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.factors import Factors
 from opcert.generator.cases.level_conditions import following, forbidding
-from opcert.generator.cases.tables import Columns, Flags
+from opcert.generator.combinatorics.tables import Columns, Flags
 from opcert.generator.errors import ExpressionError
 from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse
 from tests.cases.test_drawing import made_up

@@ -8,9 +8,9 @@ import pytest
 
 from opcert.generator.arrays.calls import Call
 from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.rows import PossibleRows
 from opcert.generator.cases.sight import Sights
 from opcert.generator.cases.valid_cases import DRAWS
+from opcert.generator.combinatorics.rows import PossibleRows
 from opcert.generator.errors import SpecError
 from opcert.generator.specification.files import read_spec
 from opcert.generator.specification.model import Spec

@@ -4,8 +4,8 @@ from pathlib import Path
 from random import Random
 
 from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.rows import PossibleRows
 from opcert.generator.cases.sight import Sights
+from opcert.generator.combinatorics.rows import PossibleRows
 from opcert.generator.specification.files import SpecFile, read_spec
 from opcert.generator.specification.model import Rule
 

@@ -3,10 +3,10 @@
 from itertools import product
 from random import Random
 
-from opcert.generator.cases.choices import choices_of
 from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.rows import PossibleRows
-from opcert.generator.cases.tables import Constraint, Row
+from opcert.generator.combinatorics.choices import choices_of
+from opcert.generator.combinatorics.rows import PossibleRows
+from opcert.generator.combinatorics.tables import Constraint, Row
 from opcert.generator.specification.files import specs_in
 from tests.asked_constraints import constraint
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.cases.choices import Choices, choices_of
-from opcert.generator.cases.cover import covering_array
-from opcert.generator.cases.tables import Constraint, Row
+from opcert.generator.combinatorics.choices import Choices, choices_of
+from opcert.generator.combinatorics.cover import covering_array
+from opcert.generator.combinatorics.tables import Constraint, Row
 from tests.asked_constraints import constraint
 
 Tuple = tuple[tuple[int, int], ...]

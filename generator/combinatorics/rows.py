@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcert.generator.cases.choices import Choices
-from opcert.generator.cases.tables import Integers, Row
+from opcert.generator.combinatorics.choices import Choices
+from opcert.generator.combinatorics.tables import Integers, Row
 
 # Draws an integer from 0 to below its argument.
 Below: TypeAlias = Callable[[int], int]

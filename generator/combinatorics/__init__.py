@@ -1,0 +1,1 @@
+"""Combinations of levels: constraints, choices and covering arrays. It knows no spec."""
