@@ -1,7 +1,6 @@
 """The command line as a user calls it: within this process, or as a program of its own."""
 
 import resource
-import signal
 import subprocess
 import sys
 from multiprocessing.connection import Connection
@@ -15,6 +14,13 @@ from opcert.generator.cli import app
 # Files of backends, to be named on the command line.
 WRONG = Path(__file__).with_name("wrong_backends.py")
 MISBEHAVING = Path(__file__).with_name("misbehaving.py")
+
+
+# In the background a shell has its commands ignore an interrupt.
+_INTERRUPTIBLE = """import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("opcert.generator.cli", run_name="__main__", alter_sys=True)
+"""
 
 
 def opcert(*arguments: str | Path | int) -> Result:
@@ -32,12 +38,10 @@ def limited(answers: Connection, *arguments: str | Path) -> None:
 def started(*arguments: str | Path, **how: Any) -> subprocess.Popen[str]:
     """Start opcert as a program that can be interrupted; `how` as for `subprocess.Popen`."""
     return subprocess.Popen(
-        [sys.executable, "-m", "opcert.generator.cli", *map(str, arguments)],
+        [sys.executable, "-c", _INTERRUPTIBLE, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # In the background a shell has its commands ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         **how,
     )
 
