@@ -1,8 +1,10 @@
 """opcert's pipeline; data flows down this list, and no package imports one further down.
 
 arrays         element types, layouts, the data that fills a tensor, calls, packs
+combinatorics  constraints, choices and covering arrays over levels; knows no spec
+roles          what an argument is to the others: its factors, calls, requirements
 specification  what an operator is: YAML -> model, every mistake with its place
-cases          spec -> cases -> vectors: calls drawn, changed, and proved by the reference; laws
+cases          spec -> cases -> vectors: calls drawn, mutated, and proved; formulas, laws
 backends       what is certified: the contract, the lookup, one file for each runtime
 suite          vectors -> suite: packs, indexes, pytest files, manifest; and back; coverage
 programs       calls -> a Python program that makes them

@@ -104,10 +104,15 @@ class Call:
 
         Left out is one whose `value` is None; a tensor is an input, anything else an attribute.
         """
-        given = {**self.inputs, **self.attributes, name: value}
+        given = {**self.inputs, **self.attributes, name: _plain(value)}
         kept = {each: given[each] for each in order if given.get(each) is not None}
         inputs = {each: kept[each] for each in kept if isinstance(kept[each], Tensor)}
-        return Call(inputs, {each: kept[each] for each in kept if each not in inputs})
+        changed = object.__new__(Call)
+        # The other attributes are plain already, and a mutation is tried on thousands of calls.
+        object.__setattr__(changed, "inputs", inputs)
+        attributes = {each: kept[each] for each in kept if each not in inputs}
+        object.__setattr__(changed, "attributes", attributes)
+        return changed
 
 
 def _plain(value: Any) -> Any:
