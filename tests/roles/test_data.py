@@ -1,0 +1,89 @@
+"""The role `data`: extents, layouts and types of a tensor, with each axis in focus."""
+
+from pathlib import Path
+
+import pytest
+
+from opcert.generator.cases.drawing import InputSpace
+from opcert.generator.cases.factors import factors_of
+from tests.roles.made_up import assert_certified, assert_fails, assert_observed, mistakes, read
+
+SPEC = """\
+types: {T: [f32, u8, boolean]}
+inputs:
+  - {name: data, role: data, type: T, rank: [0, 5], text: Data.}
+outputs:
+  - {name: out, type: T, shape: data.shape, element: "data[at]", text: The same.}
+rules:
+  - {id: needed, from: required, clause: D}
+  - {id: copied, clause: D, text: Data is copied.}
+"""
+REFERENCE = """\
+from opcert.reference import require
+
+
+def up(data=None):
+    require(data is not None, "up-1/needed", "no data")
+    return [data.copy()]
+"""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The suite of the spec, which certifies the reference."""
+    return assert_certified(tmp_path_factory.mktemp("suite"), SPEC, REFERENCE)
+
+
+@pytest.mark.parametrize("profile", ["core", "full", "stress"])
+def test_what_it_builds_it_observes(profile: str, tmp_path: Path) -> None:
+    for call in assert_observed(read(tmp_path, SPEC), profile):
+        assert call.inputs["data"].rank <= 5
+
+
+def test_each_axis_of_each_rank_has_one_name(tmp_path: Path) -> None:
+    space = InputSpace(read(tmp_path, SPEC))
+    choices, _ = space.choices()
+    order = [*space.factors]
+    rank, axis = order.index("data_rank"), order.index("data_axis")
+    names = [level.name for level in space.factors["data_axis"]]
+    together = choices.pairs[rank, axis]
+    counts = {
+        level.name: [name for name, is_there in zip(names, together[i], strict=True) if is_there]
+        for i, level in enumerate(space.factors["data_rank"])
+    }
+    assert {rank: len(axes) for rank, axes in counts.items()} == {
+        **{"0": 1, "1": 1, "2": 2, "3": 3, "4": 4, "5": 5}
+    }
+
+
+def test_without_empty_data_no_extent_is_0(tmp_path: Path) -> None:
+    spec = read(tmp_path, SPEC.replace("rank: [0, 5]", "rank: [1, 3], empty: false"))
+    levels = factors_of(spec, "core")
+    assert "zero" not in {level.name for level in (*levels["data_length"], *levels["data_others"])}
+    assert all(0 not in call.inputs["data"].shape for call in assert_observed(spec))
+
+
+def test_half_bytes_are_among_any_types_in_full(tmp_path: Path) -> None:
+    spec = read(tmp_path, SPEC.replace("[f32, u8, boolean]", "any"))
+    full, core = (factors_of(spec, profile)["data_type"] for profile in ("full", "core"))
+    assert {level.name for level in full} - {level.name for level in core} == {"i4", "u4"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "data.copy() if data.ndim < 4 else np.zeros_like(data)",
+        "data.ravel(order='K').reshape(data.shape)",
+        "data.astype('f2').astype(data.dtype)",
+        "np.roll(data, 1)",
+    ],
+)
+def test_its_suite_fails_a_wrong_copy(suite: Path, wrong: str) -> None:
+    reference = "import numpy as np\n" + REFERENCE
+    assert_fails(suite, reference, "data.copy()", wrong)
+
+
+def test_a_key_that_it_does_not_have_is_a_mistake(tmp_path: Path) -> None:
+    found = mistakes(tmp_path, SPEC, "rank: [0, 5]", "ranks: [0, 5]")
+    assert len(found) == 1
+    assert "unknown key 'ranks'" in found[0]
