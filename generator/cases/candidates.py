@@ -17,7 +17,7 @@ from opcert.generator.arrays.patterns import recipe_of
 from opcert.generator.cases.case import Case, Mistakes, digest
 from opcert.generator.cases.changes import Change, after
 from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.list_changes import Aim
+from opcert.generator.cases.list_changes import AT_A_BOUND, Aim
 from opcert.generator.cases.mutations import Mutation, mutations_of
 from opcert.generator.errors import ExpressionError, Inapplicable
 from opcert.generator.specification.expressions import integer, parse
@@ -184,7 +184,7 @@ class Candidates:
                     changed,
                     mutation.name,
                     self._places[owner],
-                    (name, mutation.kind),
+                    (name, mutation.name if mutation.kind in AT_A_BOUND else mutation.kind),
                     mutation.position,
                     baseline.type,
                     broken,

@@ -75,6 +75,9 @@ def _to(number: int) -> ElementChange:
 
 _NUMBERS = {"zero": 0, "minus-one": -1, "minus-two": -2, "minus-three": -3}
 # Every wrong value of one integer, whatever it is for.
+# A check of the first element only, or of the last, lets the nearest wrong value pass elsewhere: so
+# these are tried at each position.
+AT_A_BOUND = ("above", "below")
 ELEMENTS: dict[str, ElementChange] = {
     "plus-one": _by(1),
     "minus-one": _by(-1),
