@@ -19,7 +19,7 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.role import LIST_LAYOUTS, OMITTED, Role
+from opcert.generator.roles.role import OMITTED, Role
 from opcert.generator.roles.samplers import Sampler
 
 # Which axes are listed, in which order; with how many axes data has at least.
@@ -82,10 +82,7 @@ class Axes(Role):
         if self.negative:
             yield Factor(self.factor("sign"), {each: each for each in _SIGNS}, words=_SIGNS)
         if not self.is_attribute:
-            layouts = {"c": "", "reversed": f"{self.name} backwards in memory"}
-            layouts["gapped"] = f"{self.name} with gaps"
-            levels = {each: each for each in LIST_LAYOUTS}
-            yield Factor(self.factor("layout"), levels, words=layouts)
+            yield self.list_layout()
 
     def constraints(self) -> Iterator[Forbidden]:
         """Yield which axes data of a rank lists, and which of them can be negative."""

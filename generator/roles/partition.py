@@ -19,7 +19,7 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.role import LIST_LAYOUTS, Role
+from opcert.generator.roles.role import Role
 from opcert.generator.roles.samplers import Sampler
 
 # How many parts: up to and past a vector, and past what a runtime may have in a fixed array.
@@ -87,9 +87,7 @@ class Partition(Role):
         places: dict[str, Any] = {"first": 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
         yield Factor(self.factor("place"), places, (self.factor("count"),), "at the {} length")
         yield Factor(self.factor("lengths"), {each: each for each in LENGTHS}, words="{} lengths")
-        layouts = {"c": "", "reversed": f"{self.name} backwards in memory"}
-        layouts["gapped"] = f"{self.name} with gaps"
-        yield Factor(self.factor("layout"), {each: each for each in LIST_LAYOUTS}, words=layouts)
+        yield self.list_layout()
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
         """Yield each axis with each special length at each place."""

@@ -13,7 +13,7 @@ from opcert.generator.roles.factors import (
     Scene,
     forbid,
 )
-from opcert.generator.roles.role import LIST_LAYOUTS, Role
+from opcert.generator.roles.role import Role
 
 
 class PerAxis(Role):
@@ -41,9 +41,7 @@ class PerAxis(Role):
     def layout_factors(self) -> Iterator[Factor]:
         """Yield its layout in memory, of a tensor."""
         if not self.is_attribute:
-            words = {"c": "", "reversed": f"{self.name} backwards in memory"}
-            words["gapped"] = f"{self.name} with gaps"
-            yield Factor(self.factor("layout"), {each: each for each in LIST_LAYOUTS}, words=words)
+            yield self.list_layout()
 
     def constraints(self) -> Iterator[Forbidden]:
         """Yield that one number has no layout."""

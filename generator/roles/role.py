@@ -153,6 +153,12 @@ class Role(Argument):
             levels, words = [OMITTED, *levels], {**words, OMITTED: f"{self.name} omitted"}
         yield Factor(self.type_factor, {each: each for each in levels}, words=words)
 
+    def list_layout(self) -> Factor:
+        """Return the factor of how a list of integers lies in memory."""
+        words = {"c": "", "reversed": f"{self.name} backwards in memory"}
+        words["gapped"] = f"{self.name} with gaps"
+        return Factor(self.factor("layout"), {each: each for each in LIST_LAYOUTS}, words=words)
+
     def is_omitted(self, scene: Scene) -> bool:
         """Whether the choice omits it."""
         return not self.is_attribute and scene.choice.level(self.type_factor) == OMITTED

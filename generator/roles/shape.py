@@ -23,7 +23,7 @@ from opcert.generator.roles.factors import (
     levels_where,
 )
 from opcert.generator.roles.mapping import ALIGNED, AxisMapping
-from opcert.generator.roles.role import LIST_LAYOUTS, Role
+from opcert.generator.roles.role import Role
 from opcert.generator.roles.samplers import Sampler
 from opcert.generator.roles.stretching import (
     FAR,
@@ -123,9 +123,7 @@ class Shape(Role):
         if self.data.empty and profile != "stress":
             new["zero"] = "a new axis of 0"
         yield Factor(self.factor("new"), {each: each for each in new}, words=new)
-        layouts = {"c": "", "reversed": f"{self.name} backwards in memory"}
-        layouts["gapped"] = f"{self.name} with gaps"
-        yield Factor(self.factor("layout"), {each: each for each in LIST_LAYOUTS}, words=layouts)
+        yield self.list_layout()
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
         """Yield each axis, kept and stretched, with each choice of others that stretch."""
