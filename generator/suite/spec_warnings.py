@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.element_types import TYPE_SETS
+from opcert.generator.arrays.element_types import INTEGERS, TYPE_SETS, highest, lowest
 from opcert.generator.cases.case import Case
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.errors import ExpressionError, Inapplicable, Mistake
@@ -90,21 +90,27 @@ def _never_beyond(
     if ends is None:
         return
     below = above = False
+    # There is nothing below rank 0, or beyond what an element type has.
+    has_below, has_above = ranks and ends[0] != "0", ranks
     for names in calls:
         value = names[name]
         if value is None:
             continue
         # Where another argument is missing or of another form, an end may have no meaning.
         with suppress(ExpressionError, Inapplicable, TypeError):
-            if isinstance(value, Tensor):
-                found: Sequence[Any] = (value.rank,) if ranks else value.values or ()
-            else:
-                found = (value,)
             least, most = (integer(parse(end), names) for end in ends)
+            if ranks:
+                found: Sequence[Any] = (value.rank,)
+            elif isinstance(value, Tensor):
+                found = value.values or ()
+                is_integer = value.type in INTEGERS
+                has_below = has_below or (is_integer and least > lowest(value.type))
+                has_above = has_above or (is_integer and most < highest(value.type))
+            else:
+                found, has_below, has_above = (value,), True, True
             below = below or any(number < least for number in found)
             above = above or any(number > most for number in found)
-    # There is nothing below rank 0.
-    if not below and not (ranks and ends[0] == "0"):
+    if has_below and not below:
         yield f"below {shown(ends[0])}"
-    if not above:
+    if has_above and not above:
         yield f"above {shown(ends[1])}"
