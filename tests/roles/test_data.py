@@ -87,3 +87,24 @@ def test_a_key_that_it_does_not_have_is_a_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, SPEC, "rank: [0, 5]", "ranks: [0, 5]")
     assert len(found) == 1
     assert "unknown key 'ranks'" in found[0]
+
+
+def test_a_spec_adds_levels_to_its_factors(tmp_path: Path) -> None:
+    text = SPEC + "cases:\n  additional:\n    data_length: {prime: 97}\n"
+    spec = read(tmp_path, text)
+    calls = assert_observed(spec, rows=200)
+    assert any(97 in call.inputs["data"].shape for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("added", "text"),
+    [
+        ("data_lenght: {prime: 97}", "unknown factor of a role 'data_lenght'"),
+        ("data_length: {six: 97}", "the factor 'data_length' has the level 'six' already"),
+    ],
+)
+def test_a_level_that_cannot_be_added_is_a_mistake(added: str, text: str, tmp_path: Path) -> None:
+    marker = "cases: {additional: {}}\n"
+    found = mistakes(tmp_path, SPEC + marker, marker, f"cases:\n  additional:\n    {added}\n")
+    assert len(found) == 1
+    assert text in found[0]
