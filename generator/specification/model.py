@@ -372,8 +372,21 @@ class Spec(Part):
 
     @cached_property
     def requirements(self) -> dict[str, Rule]:
-        """The requirements by id, as the spec orders them."""
-        return {rule.id: rule for rule in self.rules if rule.kind == "requirement"}
+        """The requirements by id, as the spec orders them, each behind its prerequisites."""
+        named = {rule.id: rule for rule in self.rules if rule.kind == "requirement"}
+        ordered: dict[str, Rule] = {}
+
+        def place(rule: Rule, dependent: tuple[str, ...]) -> None:
+            # Prerequisites that go in circles are a mistake, which is found elsewhere.
+            if rule.id not in (*ordered, *dependent):
+                for name in rule.given:
+                    if name in named:
+                        place(named[name], (*dependent, rule.id))
+                ordered[rule.id] = rule
+
+        for rule in named.values():
+            place(rule, ())
+        return ordered
 
     @cached_property
     def behaviours(self) -> dict[str, Rule]:

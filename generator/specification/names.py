@@ -154,8 +154,10 @@ def _rules(spec: Spec) -> Found:
         else:
             yield from _behaviour(rule, path, known)
         earlier = [each.id for each in spec.rules[:i] if each.kind == "requirement"]
+        # What follows from roles may stand in any order.
+        known_rules = [*spec.requirements] if rule.derived else earlier
         for j, name in enumerate(rule.given if rule.kind == "requirement" else ()):
-            yield from unknown_name((*path, "given", j), "earlier requirement", name, earlier)
+            yield from unknown_name((*path, "given", j), "earlier requirement", name, known_rules)
 
 
 def _requirement(spec: Spec, rule: Rule, path: SpecPath, known: Known) -> Found:
