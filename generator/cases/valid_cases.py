@@ -12,9 +12,9 @@ from opcert.generator.cases.drawing import InputSpace
 from opcert.generator.cases.sight import Sights
 from opcert.generator.combinatorics.tables import Row
 from opcert.generator.errors import ExpressionError, Inapplicable
+from opcert.generator.specification.documented import DocumentedTensor
 from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse
 from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.model import DocumentedTensor
 from opcert.generator.specification.yaml_source import SpecPath
 
 # How often a call is drawn until its levels show.

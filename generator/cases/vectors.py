@@ -10,8 +10,8 @@ from opcert.generator.cases.case import Case
 from opcert.generator.cases.conditions import Conditions
 from opcert.generator.cases.formulas import Formulas
 from opcert.generator.errors import ExpressionError, OpcertError, SpecError
+from opcert.generator.specification.documented import DocumentedTensor
 from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.model import DocumentedTensor
 from opcert.generator.specification.references import RejectedError, golden
 
 

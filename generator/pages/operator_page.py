@@ -10,10 +10,10 @@ import numpy as np
 from opcert.generator.cases.factors import Level, factors_of
 from opcert.generator.errors import OpcertError
 from opcert.generator.panel import Strength
+from opcert.generator.specification.documented import DocumentedTensor
 from opcert.generator.specification.files import SpecFile
 from opcert.generator.specification.model import (
     Ambiguity,
-    DocumentedTensor,
     Erratum,
     Example,
     Rule,

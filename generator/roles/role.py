@@ -159,10 +159,6 @@ class Role(Argument):
         words["gapped"] = f"{self.name} with gaps"
         return Factor(self.factor("layout"), {each: each for each in LIST_LAYOUTS}, words=words)
 
-    def is_omitted(self, scene: Scene) -> bool:
-        """Whether the choice omits it."""
-        return not self.is_attribute and scene.choice.level(self.type_factor) == OMITTED
-
     def omission(self, factor: str, level: str) -> Iterator[Forbidden]:
         """Yield that its type is omitted where `factor` has the level that omits it."""
         if self.is_attribute or self.required:

@@ -3,8 +3,9 @@
 from math import prod
 
 from opcert.generator.arrays.element_types import INTEGERS, fits
+from opcert.generator.specification.documented import DocumentedTensor
 from opcert.generator.specification.expressions import FUNCTIONS
-from opcert.generator.specification.model import DocumentedTensor, Example, Spec
+from opcert.generator.specification.model import Example, Spec
 from opcert.generator.specification.names import attribute_mistakes, element_type_mistakes
 from opcert.generator.specification.naming import Found, expression_mistakes, unknown_name
 from opcert.generator.specification.yaml_source import KEY, SpecPath

@@ -18,8 +18,9 @@ from opcert.generator.arrays.packs import PackWriter
 from opcert.generator.arrays.patterns import STORED, recipe_of
 from opcert.generator.cases.case import Case, digest
 from opcert.generator.cases.vectors import Vector
+from opcert.generator.specification.documented import DocumentedTensor
 from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.model import DocumentedTensor, Spec
+from opcert.generator.specification.model import Spec
 from opcert.generator.suite.format import (
     FORMAT,
     MANIFEST,
