@@ -23,11 +23,11 @@ commands       opcert certify, verify and the others; `cli` puts them together
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opcert.generator.certificate.certificate import Certificate
-    from opcert.generator.certificate.certify_suite import certify
-    from opcert.generator.certificate.file import read_certificate
-    from opcert.generator.isolation.configuration import configurations
-    from opcert.generator.suite.generation import generate
+    from opcert.certificate.certificate import Certificate
+    from opcert.certificate.certify_suite import certify
+    from opcert.certificate.file import read_certificate
+    from opcert.isolation.configuration import configurations
+    from opcert.suite.generation import generate
 
 __all__ = ["Certificate", "certify", "configurations", "generate", "read_certificate"]
 
@@ -43,7 +43,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     # Looked up when used: the command line starts without NumPy and pydantic.
     if name not in _HOMES:
-        raise AttributeError(f"module 'opcert.generator' has no attribute '{name}'")
+        raise AttributeError(f"module 'opcert' has no attribute '{name}'")
     from importlib import import_module
 
-    return getattr(import_module(f"opcert.generator.{_HOMES[name]}"), name)
+    return getattr(import_module(f"opcert.{_HOMES[name]}"), name)

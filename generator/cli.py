@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from opcert.generator.commands.backends import backends, claim
-from opcert.generator.commands.certify import certify
-from opcert.generator.commands.driver import driver_check
-from opcert.generator.commands.explore import explore
-from opcert.generator.commands.options import OWN_FAULT, OnceCommand
-from opcert.generator.commands.output import patient_output
-from opcert.generator.commands.pages import docs, explain, report
-from opcert.generator.commands.specs import check, coverage, generate, schema
-from opcert.generator.commands.verify import verify
+from opcert.commands.backends import backends, claim
+from opcert.commands.certify import certify
+from opcert.commands.driver import driver_check
+from opcert.commands.explore import explore
+from opcert.commands.options import OWN_FAULT, OnceCommand
+from opcert.commands.output import patient_output
+from opcert.commands.pages import docs, explain, report
+from opcert.commands.specs import check, coverage, generate, schema
+from opcert.commands.verify import verify
 
 app = typer.Typer(
     name="opcert",

@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from opcert.generator.errors import OpcertError
+from opcert.errors import OpcertError
 
 
 def opened(path: Path) -> io.BufferedReader:

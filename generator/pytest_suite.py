@@ -9,17 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.generator.backends import closed, options_of
-from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.isolation.supervised import hosted
-from opcert.generator.run.claims import read_claim
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.certification import Certification
-from opcert.generator.verdicts.verdict import Verdict, unverified
-from opcert.generator.verdicts.waivers import Waivers, read_waivers
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.backends import closed, options_of
+from opcert.errors import OpcertError, SuiteError
+from opcert.isolation.supervised import hosted
+from opcert.scope.claims import read_claim
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict, unverified
+from opcert.verdicts.waivers import Waivers, read_waivers
 
 # Statuses that do not block, and are shown as skipped.
 SILENT = ("unsupported", "implementation-defined", "out-of-claim", "waived")

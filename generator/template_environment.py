@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 def template_environment() -> Environment:
     """Return a new environment, in which every value of an HTML template is escaped."""
     return Environment(
-        loader=PackageLoader("opcert.generator"),
+        loader=PackageLoader("opcert"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opcert.generator.combinatorics.tables import Columns, Constraint, Flags, Row
+from opcert.combinatorics.tables import Columns, Constraint, Flags, Row
 
 
 def constraint(factors: tuple[int, ...], allows: Callable[[Row], bool]) -> Constraint:

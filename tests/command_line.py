@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from opcert.generator.cli import app
+from opcert.cli import app
 
 # Files of backends, to be named on the command line.
 WRONG = Path(__file__).with_name("wrong_backends.py")
@@ -19,7 +19,7 @@ MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 # In the background a shell has its commands ignore an interrupt.
 _INTERRUPTIBLE = """import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("opcert.generator.cli", run_name="__main__", alter_sys=True)
+runpy.run_module("opcert.cli", run_name="__main__", alter_sys=True)
 """
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from opcert.generator.specification import files
-from opcert.generator.specification.references import spec_paths
-from opcert.generator.suite.format import OperatorEntry
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Suite, default_folder
+from opcert.specification import files
+from opcert.specification.references import spec_paths
+from opcert.suite.format import OperatorEntry
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite, default_folder
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)

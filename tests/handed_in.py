@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from opcert.generator import Certificate, certify, read_certificate
-from opcert.generator.certificate.submission import CLAIM, WAIVERS, write_submission
-from opcert.generator.report.files import report_files
-from opcert.generator.suite.emit import Files
+from opcert import Certificate, certify, read_certificate
+from opcert.certificate.submission import CLAIM, WAIVERS, write_submission
+from opcert.report.files import report_files
+from opcert.suite.emit import Files
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 

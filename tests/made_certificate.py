@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from opcert.generator.certificate.certificate import (
+from opcert.certificate.certificate import (
     BackendEntry,
     Certificate,
     Run,
     Selection,
     SuiteEntry,
 )
-from opcert.generator.certificate.entries import this_platform
-from opcert.generator.verdicts.verdict import Verdict
+from opcert.certificate.entries import this_platform
+from opcert.verdicts.verdict import Verdict
 
 OPERATOR = "vendor/A-1"
 DIGEST = "0123456789abcdef" * 4

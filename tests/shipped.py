@@ -4,11 +4,11 @@ from functools import cache, lru_cache
 
 import pytest
 
-from opcert.generator.cases.case import Case
-from opcert.generator.cases.cases import cases_of
-from opcert.generator.cases.vectors import Vector, vectors_of
-from opcert.generator.specification.files import SpecFile, read_spec
-from opcert.generator.specification.references import spec_paths
+from opcert.cases.case import Case
+from opcert.cases.cases import cases_of
+from opcert.cases.vectors import Vector, vectors_of
+from opcert.specification.files import SpecFile, read_spec
+from opcert.specification.references import spec_paths
 
 SPECS = {path.stem: path for path in spec_paths(None)}
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator import Certificate, certify
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.certificate.certificate import WaiversEntry
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.verdict import Status, Verdict
-from opcert.generator.verdicts.waivers import Waiver
+from opcert import Certificate, certify
+from opcert.arrays.element_types import Array
+from opcert.certificate.certificate import WaiversEntry
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import Status, Verdict
+from opcert.verdicts.waivers import Waiver
 from tests.made_certificate import DIGEST
 from tests.wrong_backends import AcceptsEverything, Right
 

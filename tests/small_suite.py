@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.errors import SuiteError
-from opcert.generator.specification.files import specs_in
-from opcert.generator.suite.emit import Files
-from opcert.generator.suite.generation import suite_of
-from opcert.generator.suite.suite import Suite
+from opcert.errors import SuiteError
+from opcert.specification.files import specs_in
+from opcert.suite.emit import Files
+from opcert.suite.generation import suite_of
+from opcert.suite.suite import Suite
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 GLOB = "directml/*"

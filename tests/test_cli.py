@@ -238,7 +238,7 @@ def test_backends_are_listed_with_what_they_say_of_each_operator() -> None:
 
 
 def test_a_fault_of_opcert_itself_is_no_answer() -> None:
-    program = "from opcert.generator import cli; cli.app = lambda **_: 1 // 0; cli.main()"
+    program = "from opcert import cli; cli.app = lambda **_: 1 // 0; cli.main()"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )

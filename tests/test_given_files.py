@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from opcert.generator.given_files import content
+from opcert.given_files import content
 from tests.command_line import limited
 from tests.small_suite import GLOB, INDEX, MANIFEST, PACK, edit_index, write
 
@@ -40,11 +40,11 @@ _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     [
         "typer.testing",
-        "opcert.generator.cli",
-        "opcert.generator.certificate.certify_suite",
-        "opcert.generator.certificate.submission",
-        "opcert.generator.report.files",
-        "opcert.generator.suite.generation",
+        "opcert.cli",
+        "opcert.certificate.certify_suite",
+        "opcert.certificate.submission",
+        "opcert.report.files",
+        "opcert.suite.generation",
     ]
 )
 

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opcert.generator import certify
-from opcert.generator.suite.suite import Suite
-from opcert.generator.suite.writing import write_suite
+from opcert import certify
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
 from tests import wrong_backends
 from tests.command_line import WRONG
 from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, files, reseal

@@ -21,14 +21,14 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from opcert.generator.arrays.calls import BUILDERS, CHANGES
-from opcert.generator.cli import app
-from opcert.generator.roles import ROLES
-from opcert.generator.roles.role import Role
-from opcert.generator.roles.samplers import SAMPLERS
-from opcert.generator.run.support import support_of
-from opcert.generator.specification.expressions import FUNCTIONS
-from opcert.generator.specification.law_functions import ARRAYS
+from opcert.arrays.calls import BUILDERS, CHANGES
+from opcert.cli import app
+from opcert.roles import ROLES
+from opcert.roles.role import Role
+from opcert.roles.samplers import SAMPLERS
+from opcert.scope.support import support_of
+from opcert.specification.expressions import FUNCTIONS
+from opcert.specification.law_functions import ARRAYS
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.specification.files import specs_in
-from opcert.generator.verdicts.certification import Certification
+from opcert.arrays.element_types import Array
 from opcert.reference import RuleBroken
+from opcert.specification.files import specs_in
+from opcert.verdicts.certification import Certification
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.specification.files import specs_in
+from opcert.specification.files import specs_in
 
 ROOT = Path(__file__).parent.parent
 GENERATOR = ROOT / "generator"
@@ -18,12 +18,14 @@ ROOMS = [
     "python_files",
     "template_environment",
     "arrays",
+    "yaml_files",
     "combinatorics",
     "roles",
     "specification",
     "cases",
     "backends",
     "suite",
+    "scope",
     "programs",
     "run",
     "isolation",
@@ -53,7 +55,7 @@ def imported(path: Path) -> set[str]:
             found |= {node.module} | {f"{node.module}.{each.name}" for each in node.names}
         elif isinstance(node, ast.Import):
             found |= {each.name for each in node.names}
-    return {name.removeprefix("opcert.generator.") for name in found} & MODULES.keys()
+    return {name.removeprefix("opcert.") for name in found} & MODULES.keys()
 
 
 def test_every_room_is_listed() -> None:
@@ -73,7 +75,7 @@ def test_no_modules_import_one_another_in_a_circle() -> None:
 
 def test_the_reference_imports_nothing_of_the_generator() -> None:
     for path in (ROOT / "reference").glob("*.py"):
-        assert "opcert.generator" not in path.read_text()
+        assert not imported(path)
 
 
 def test_no_operator_is_named_in_the_generator() -> None:
@@ -90,10 +92,11 @@ def test_no_operator_is_named_in_the_generator() -> None:
 
 def test_the_listed_packages_are_the_folders() -> None:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    top = {"opcert." + name: name for name in ("generator", "reference", "specs", "generated")}
+    top = {"opcert." + name: name for name in ("reference", "specs", "generated")}
+    top["opcert"] = "generator"
     rooms = {path.parent.name for path in GENERATOR.glob("*/__init__.py")}
     assert tools["package-dir"] == top
-    assert set(tools["packages"]) == top.keys() | {f"opcert.generator.{room}" for room in rooms}
+    assert set(tools["packages"]) == top.keys() | {f"opcert.{room}" for room in rooms}
 
 
 def test_the_top_level_holds_what_the_design_names() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.pytest_suite import Conforms, case_ids, packed, tensor
+from opcert.pytest_suite import Conforms, case_ids, packed, tensor
 
 CASES = case_ids(Path(__file__), "openvino/Gather-8")
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import ml_dtypes
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits
-from opcert.generator.arrays.layouts import LAYOUTS, NEEDED, Layout
-from opcert.generator.errors import Inapplicable, did_you_mean
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits
+from opcert.arrays.layouts import LAYOUTS, NEEDED, Layout
+from opcert.errors import Inapplicable, did_you_mean
 
 # What a tensor may have at most: beyond it a spec asks for gigabytes, or more than NumPy has.
 MOST_DIMENSIONS = 32

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from opcert.generator.errors import Inapplicable
+from opcert.errors import Inapplicable
 
 Item = TypeVar("Item")
 

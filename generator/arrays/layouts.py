@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array, bits_dtype
+from opcert.arrays.element_types import Array, bits_dtype
 
 Layout = Literal[
     "c",

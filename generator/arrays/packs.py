@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
+from opcert.arrays.element_types import Array
 
 # The first moment that a zip can record: members carry no time of their own.
 _EPOCH = (1980, 1, 1, 0, 0, 0)

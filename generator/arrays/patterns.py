@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.element_types import (
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
     HALF_BYTES,

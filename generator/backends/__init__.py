@@ -8,9 +8,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.errors import BackendError, did_you_mean, said, shown
-from opcert.generator.python_files import module_from_file
+from opcert.arrays.element_types import Array
+from opcert.errors import BackendError, did_you_mean, said, shown
+from opcert.python_files import module_from_file
 
 GROUP = "opcert.backends"
 # How many characters a name or a version may have.
@@ -21,12 +21,12 @@ ALL = "all"
 # What a program in any language is named by, in front of the command that starts it.
 DRIVER = "driver:"
 BUILT_IN = {
-    "reference": "opcert.generator.backends.reference:Reference",
-    "onnxruntime": "opcert.generator.backends.onnxruntime:OnnxRuntime",
-    "openvino": "opcert.generator.backends.openvino:OpenVino",
-    "torch": "opcert.generator.backends.torch:Torch",
-    "jax": "opcert.generator.backends.jax:Jax",
-    "array-api": "opcert.generator.backends.array_api:ArrayApi",
+    "reference": "opcert.backends.reference:Reference",
+    "onnxruntime": "opcert.backends.onnxruntime:OnnxRuntime",
+    "openvino": "opcert.backends.openvino:OpenVino",
+    "torch": "opcert.backends.torch:Torch",
+    "jax": "opcert.backends.jax:Jax",
+    "array-api": "opcert.backends.array_api:ArrayApi",
 }
 
 
@@ -35,7 +35,7 @@ class Backend(Protocol):
     """An implementation under certification.
 
     It may also have `support`, a mapping of operators to what it supports of each (see
-    `opcert.generator.run.support`), `reuse`, which says what it keeps from call to call, and
+    `opcert.scope.support`), `reuse`, which says what it keeps from call to call, and
     `close()`. What makes one may have `configurations`, a mapping of options to the values that
     are certified where an option is `all`.
     """
@@ -175,11 +175,9 @@ def loading(name: str, options: Mapping[str, Any]) -> str:
     """Return the lines of Python by which opcert makes, as `backend`, what `name` means."""
     if name.startswith(DRIVER):
         given = f"{name!r}, {dict(options)!r}"
-        return (
-            f"from opcert.generator.isolation.supervised import hosted\n\nbackend = hosted({given})"
-        )
+        return f"from opcert.isolation.supervised import hosted\n\nbackend = hosted({given})"
     given = "".join(f", {key}={value!r}" for key, value in options.items())
-    return f"from opcert.generator.backends import load\n\nbackend = load({name!r}{given})"
+    return f"from opcert.backends import load\n\nbackend = load({name!r}{given})"
 
 
 def options_of(given: Sequence[str] | None) -> dict[str, str]:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends import on_the_host
-from opcert.generator.backends.composition import (
+from opcert.arrays.element_types import Array
+from opcert.backends import on_the_host
+from opcert.backends.composition import (
     as_described,
     described_lengths,
     mapping,

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array, name_of
-from opcert.generator.backends.array_adapter import ArrayAdapter, Compute
-from opcert.generator.backends.composition import Picking, aligned, are_integers, runtime
+from opcert.arrays.element_types import Array, name_of
+from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.composition import Picking, aligned, are_integers, runtime
 
 # The standard's real types; a namespace may have more, of which the standard promises nothing.
 TYPES = ["boolean", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]

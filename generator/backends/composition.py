@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import INTEGERS, Array, name_of
-from opcert.generator.errors import BackendError
+from opcert.arrays.element_types import INTEGERS, Array, name_of
+from opcert.errors import BackendError
 
 
 def runtime(module: str, package: str, backend: str) -> ModuleType:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends.array_adapter import ArrayAdapter, Compute
-from opcert.generator.backends.composition import are_integers, batches, runtime
-from opcert.generator.backends.options import CACHE, check
+from opcert.arrays.element_types import Array
+from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.composition import are_integers, batches, runtime
+from opcert.backends.options import CACHE, check
 
 # JAX compiles for every shape and keeps it, 3 MB each, so it has to be dropped at times: before a
 # call that is like none of the last few. Thus a valid call and the invalid ones beside it, which

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array, name_of
-from opcert.generator.backends.plain_calls import DML_TYPES
+from opcert.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array, name_of
+from opcert.backends.plain_calls import DML_TYPES
 
 Inputs: TypeAlias = Mapping[str, Array]
 Attributes: TypeAlias = Mapping[str, Any]

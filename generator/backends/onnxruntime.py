@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_of, name_of
-from opcert.generator.backends import on_the_host
-from opcert.generator.backends.composition import signed
-from opcert.generator.backends.hows import HOWS
-from opcert.generator.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
-from opcert.generator.backends.options import CACHE, check
-from opcert.generator.backends.plain_calls import DML_SPLIT, types_taken
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, name_of
+from opcert.backends import on_the_host
+from opcert.backends.composition import signed
+from opcert.backends.hows import HOWS
+from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
+from opcert.backends.options import CACHE, check
+from opcert.backends.plain_calls import DML_SPLIT, types_taken
 
 # How many sessions are kept: few, so that a call meets what those just before it have made, as in a
 # run of its case alone, whatever came long before. A valid call and the invalid ones beside it are

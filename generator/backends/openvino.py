@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import openvino
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends import on_the_host
-from opcert.generator.backends.hows import HOWS
-from opcert.generator.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
-from opcert.generator.backends.openvino_tensors import array_of, tensor_of
-from opcert.generator.backends.options import CACHE, check
-from opcert.generator.backends.plain_calls import types_taken
+from opcert.arrays.element_types import Array
+from opcert.backends import on_the_host
+from opcert.backends.hows import HOWS
+from opcert.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
+from opcert.backends.openvino_tensors import array_of, tensor_of
+from opcert.backends.options import CACHE, check
+from opcert.backends.plain_calls import types_taken
 
 # How many compiled models are kept: few, so that a call meets what those just before it have made,
 # as in a run of its case alone, whatever came long before. A valid call and the invalid ones beside

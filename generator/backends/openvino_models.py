@@ -9,8 +9,8 @@ from openvino import Model, PartialShape
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.generator.backends.openvino_tensors import TYPES, tensor_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.backends.openvino_tensors import TYPES, tensor_of
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 from openvino import Tensor, Type
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array, bits_of, name_of
+from opcert.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array, bits_of, name_of
 
 # OpenVINO calls the element types as opcert does.
 TYPES = {name: getattr(Type, name) for name in ELEMENT_TYPES}

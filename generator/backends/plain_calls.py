@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, width_of
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, width_of
 
 Attempt: TypeAlias = Callable[[str, dict[str, Array], dict[str, Any]], object]
 

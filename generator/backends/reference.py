@@ -5,8 +5,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.specification.references import references_in
+from opcert.arrays.element_types import Array
+from opcert.specification.references import references_in
 
 
 class Reference:

@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, name_of
-from opcert.generator.backends.array_adapter import ArrayAdapter, Compute
-from opcert.generator.backends.composition import Picking, aligned, are_integers, runtime
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, name_of
+from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.composition import Picking, aligned, are_integers, runtime
 
 # What PyTorch calls the element types that it computes with.
 TYPES = {

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.patterns import recipe_of
-from opcert.generator.cases.case import Case, Mistakes, digest
-from opcert.generator.cases.changes import Change, after
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.list_changes import AT_A_BOUND, Aim
-from opcert.generator.cases.mutations import Mutation, mutations_of
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.specification.expressions import integer, parse
-from opcert.generator.specification.yaml_source import SpecPath
+from opcert.arrays.calls import Call
+from opcert.arrays.patterns import recipe_of
+from opcert.cases.case import Case, Mistakes, digest
+from opcert.cases.changes import Change, after
+from opcert.cases.conditions import Conditions
+from opcert.cases.list_changes import AT_A_BOUND, Aim
+from opcert.cases.mutations import Mutation, mutations_of
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.specification.expressions import integer, parse
+from opcert.yaml_files.source import SpecPath
 
 # To how many baselines a mutation is applied, after how many it is left that all came to nothing,
 # and how many are passed by that it does not apply to.

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.model import Example
-from opcert.generator.specification.yaml_source import SpecPath
+from opcert.arrays.calls import Call
+from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Example
+from opcert.yaml_files.source import SpecPath
 
 
 @dataclass(frozen=True)

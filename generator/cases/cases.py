@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from opcert.generator.cases.case import Case, Mistakes, digest
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.negative_cases import NegativeCases
-from opcert.generator.cases.neighbours import neighbours
-from opcert.generator.cases.valid_cases import ValidCases
-from opcert.generator.specification.files import SpecFile
+from opcert.cases.case import Case, Mistakes, digest
+from opcert.cases.conditions import Conditions
+from opcert.cases.negative_cases import NegativeCases
+from opcert.cases.neighbours import neighbours
+from opcert.cases.valid_cases import ValidCases
+from opcert.specification.files import SpecFile
 
 # The t of each profile's t-way covering array.
 STRENGTH = {"core": 2, "full": 3, "stress": 2}

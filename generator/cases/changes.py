@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from opcert.generator.arrays.calls import BUILDERS, CHANGES, Call
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import Inapplicable
-from opcert.generator.specification.expressions import evaluate_in, parse, scope_of
+from opcert.arrays.calls import BUILDERS, CHANGES, Call
+from opcert.cases.conditions import Conditions
+from opcert.errors import Inapplicable
+from opcert.specification.expressions import evaluate_in, parse, scope_of
 
 Change = Mapping[str, str]
 _FUNCTIONS = {**BUILDERS, **CHANGES}

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.specification.expressions import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.specification.expressions import (
     Scope,
     evaluate_in,
     holds_in,
@@ -15,8 +15,8 @@ from opcert.generator.specification.expressions import (
     scope_of,
     shown,
 )
-from opcert.generator.specification.model import Ambiguity, Rule, Spec
-from opcert.generator.specification.yaml_source import SpecPath
+from opcert.specification.model import Ambiguity, Rule, Spec
+from opcert.yaml_files.source import SpecPath
 
 _MOST_OUTPUTS = 1000
 

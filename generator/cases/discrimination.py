@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import Array, bits_of, inverted
-from opcert.generator.arrays.patterns import counted
-from opcert.generator.errors import OpcertError
-from opcert.generator.specification.references import Reference, golden
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import Array, bits_of, inverted
+from opcert.arrays.patterns import counted
+from opcert.errors import OpcertError
+from opcert.specification.references import Reference, golden
 
 # Calls of more elements are taken to discriminate: to measure them would take long.
 _MOST_ELEMENTS = 1 << 20

@@ -3,22 +3,22 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from opcert.generator.arrays.calls import BUILDERS, Call, Tensor
-from opcert.generator.cases.factors import Factors, RowChoice
-from opcert.generator.cases.level_conditions import (
+from opcert.arrays.calls import BUILDERS, Call, Tensor
+from opcert.cases.factors import Factors, RowChoice
+from opcert.cases.level_conditions import (
     following,
     following_of_role,
     forbidding,
     forbidding_of_role,
 )
-from opcert.generator.combinatorics.choices import Choices, choices_of
-from opcert.generator.combinatorics.cover import covering_array
-from opcert.generator.combinatorics.tables import Constraint, Row
-from opcert.generator.errors import ExpressionError
-from opcert.generator.roles.factors import Scene
-from opcert.generator.roles.samplers import Chance, Sampler, bound
-from opcert.generator.specification.expressions import evaluate_in, parse, scope_of, shown
-from opcert.generator.specification.model import Spec
+from opcert.combinatorics.choices import Choices, choices_of
+from opcert.combinatorics.cover import covering_array
+from opcert.combinatorics.tables import Constraint, Row
+from opcert.errors import ExpressionError
+from opcert.roles.factors import Scene
+from opcert.roles.samplers import Chance, Sampler, bound
+from opcert.specification.expressions import evaluate_in, parse, scope_of, shown
+from opcert.specification.model import Spec
 
 
 class InputSpace:

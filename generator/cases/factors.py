@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from opcert.generator.errors import ExpressionError
-from opcert.generator.roles.factors import Factor
-from opcert.generator.specification.expressions import (
+from opcert.errors import ExpressionError
+from opcert.roles.factors import Factor
+from opcert.specification.expressions import (
     FUNCTIONS,
     Expression,
     evaluate,
     parse,
     shown,
 )
-from opcert.generator.specification.model import Levels, Spec
+from opcert.specification.model import Levels, Spec
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.element_types import Array, bits_dtype, name_of
-from opcert.generator.cases.case import Case
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import ExpressionError, Inapplicable, SpecError
-from opcert.generator.specification.elementwise import (
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import Array, bits_dtype, name_of
+from opcert.cases.case import Case
+from opcert.cases.conditions import Conditions
+from opcert.errors import ExpressionError, Inapplicable, SpecError
+from opcert.specification.elementwise import (
     FORMULA_FUNCTIONS,
     OUTSIDE,
     ZERO,
@@ -23,10 +23,10 @@ from opcert.generator.specification.elementwise import (
     by_element,
     places_of,
 )
-from opcert.generator.specification.expressions import Scope, evaluate_in, scope_of, shown
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.model import Output
-from opcert.generator.specification.yaml_source import SpecPath
+from opcert.specification.expressions import Scope, evaluate_in, scope_of, shown
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Output
+from opcert.yaml_files.source import SpecPath
 
 # How many elements of an output are compared at most; of a larger one, indices are drawn.
 MOST_COMPARED = 4096

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from opcert.generator.arrays.calls import BUILDERS, Call, Tensor
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.vectors import Vector
-from opcert.generator.errors import (
+from opcert.arrays.calls import BUILDERS, Call, Tensor
+from opcert.arrays.element_types import Array
+from opcert.cases.conditions import Conditions
+from opcert.cases.vectors import Vector
+from opcert.errors import (
     ExpressionError,
     Inapplicable,
     Mistake,
@@ -17,12 +17,12 @@ from opcert.generator.errors import (
     SpecError,
     did_you_mean,
 )
-from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse, shown
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.law_functions import ARRAYS, array_in, held
-from opcert.generator.specification.model import FurtherCall
-from opcert.generator.specification.references import Reference, golden
-from opcert.generator.specification.yaml_source import SpecPath
+from opcert.specification.expressions import FUNCTIONS, condition, evaluate, parse, shown
+from opcert.specification.files import SpecFile
+from opcert.specification.law_functions import ARRAYS, array_in, held
+from opcert.specification.model import FurtherCall
+from opcert.specification.references import Reference, golden
+from opcert.yaml_files.source import SpecPath
 
 References: TypeAlias = Mapping[str, Reference]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.cases.factors import Factors
-from opcert.generator.combinatorics.tables import (
+from opcert.cases.factors import Factors
+from opcert.combinatorics.tables import (
     Columns,
     Constraint,
     Flags,
@@ -22,9 +22,9 @@ from opcert.generator.combinatorics.tables import (
     codes_of,
     distinct,
 )
-from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
-from opcert.generator.roles.factors import Derived, Forbidden, LevelOf
-from opcert.generator.specification.expressions import (
+from opcert.errors import ExpressionError, Inapplicable, did_you_mean
+from opcert.roles.factors import Derived, Forbidden, LevelOf
+from opcert.specification.expressions import (
     Expression,
     Scope,
     evaluate_in,

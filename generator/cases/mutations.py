@@ -10,8 +10,8 @@ from itertools import chain, cycle, islice
 from math import prod
 from typing import Any
 
-from opcert.generator.arrays.calls import Call, Tensor, with_type
-from opcert.generator.arrays.element_types import (
+from opcert.arrays.calls import Call, Tensor, with_type
+from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     HALF_BYTES,
     INTEGERS,
@@ -20,7 +20,7 @@ from opcert.generator.arrays.element_types import (
     highest,
     lowest,
 )
-from opcert.generator.cases.list_changes import (
+from opcert.cases.list_changes import (
     ELEMENTS,
     LENGTHS,
     POSITIONS,
@@ -32,11 +32,11 @@ from opcert.generator.cases.list_changes import (
     orders,
     pairs,
 )
-from opcert.generator.cases.record_changes import record_changes
-from opcert.generator.errors import Inapplicable
-from opcert.generator.roles.argument import Attribute, Input
-from opcert.generator.roles.role import Role
-from opcert.generator.specification.model import Spec
+from opcert.cases.record_changes import record_changes
+from opcert.errors import Inapplicable
+from opcert.roles.argument import Attribute, Input
+from opcert.roles.role import Role
+from opcert.specification.model import Spec
 
 # What a changed argument is, given what it is in a call; None where it is none that could be.
 Change = Callable[[Any, Aim], Any]

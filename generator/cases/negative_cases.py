@@ -11,16 +11,16 @@ from copy import deepcopy
 
 import numpy as np
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.generator.arrays.patterns import array_of
-from opcert.generator.cases.candidates import Candidate, Candidates
-from opcert.generator.cases.case import Case, Mistakes, digest
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.specification.model import Spec
-from opcert.generator.specification.references import Reference
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.arrays.patterns import array_of
+from opcert.cases.candidates import Candidate, Candidates
+from opcert.cases.case import Case, Mistakes, digest
+from opcert.cases.conditions import Conditions
+from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
+from opcert.specification.model import Spec
+from opcert.specification.references import Reference
 
 # How many cases a stratum has at most: the calls that break a requirement by a kind of mutation of
 # an argument. With so many cases of a requirement, no stratum gets a second one.

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
-from opcert.generator.arrays.layouts import LAYOUTS
-from opcert.generator.arrays.patterns import STORED
-from opcert.generator.cases.case import Case, digest
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.specification.model import Spec
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
+from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.patterns import STORED
+from opcert.cases.case import Case, digest
+from opcert.cases.conditions import Conditions
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.specification.model import Spec
 
 # Yields calls that differ from one in one thing, given other calls to take it from.
 Vary = Callable[[Call, Sequence[Call]], Iterator[Call]]

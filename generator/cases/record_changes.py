@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from opcert.generator.cases.list_changes import (
+from opcert.cases.list_changes import (
     LENGTHS,
     POSITIONS,
     Aim,

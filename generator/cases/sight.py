@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.factors import Level, factors_of, role_factors
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import Focus, Observed
-from opcert.generator.specification.expressions import (
+from opcert.arrays.calls import Call
+from opcert.cases.conditions import Conditions
+from opcert.cases.factors import Level, factors_of, role_factors
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.roles.data import Data
+from opcert.roles.factors import Focus, Observed
+from opcert.specification.expressions import (
     FUNCTIONS,
     evaluate,
     evaluate_in,
@@ -17,7 +17,7 @@ from opcert.generator.specification.expressions import (
     parse,
     scope_of,
 )
-from opcert.generator.specification.model import Spec
+from opcert.specification.model import Spec
 
 
 class Sights:

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.cases.case import Case, Mistakes, digest
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.discrimination import can_discriminate
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.sight import Sights
-from opcert.generator.combinatorics.tables import Row
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.specification.documented import DocumentedTensor
-from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.yaml_source import SpecPath
+from opcert.arrays.calls import Call, Tensor
+from opcert.cases.case import Case, Mistakes, digest
+from opcert.cases.conditions import Conditions
+from opcert.cases.discrimination import can_discriminate
+from opcert.cases.drawing import InputSpace
+from opcert.cases.sight import Sights
+from opcert.combinatorics.tables import Row
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.expressions import FUNCTIONS, evaluate, parse
+from opcert.specification.files import SpecFile
+from opcert.yaml_files.source import SpecPath
 
 # How often a call is drawn until its levels show.
 DRAWS = 256

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import Array, inverted, name_of
-from opcert.generator.arrays.patterns import array_of, with_specials
-from opcert.generator.cases.case import Case
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.formulas import Formulas
-from opcert.generator.errors import ExpressionError, OpcertError, SpecError
-from opcert.generator.specification.documented import DocumentedTensor
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.references import RejectedError, golden
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import Array, inverted, name_of
+from opcert.arrays.patterns import array_of, with_specials
+from opcert.cases.case import Case
+from opcert.cases.conditions import Conditions
+from opcert.cases.formulas import Formulas
+from opcert.errors import ExpressionError, OpcertError, SpecError
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.files import SpecFile
+from opcert.specification.references import RejectedError, golden
 
 
 @dataclass(frozen=True)

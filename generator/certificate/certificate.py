@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
-from opcert.generator.errors import did_you_mean
-from opcert.generator.run.claims import ClaimContent
-from opcert.generator.run.excerpts import Excerpt
-from opcert.generator.run.outcome import Rejecter
-from opcert.generator.run.support import OperatorSupport, Support
-from opcert.generator.suite.format import Digest, Extent, Record
-from opcert.generator.verdicts.confirmation import Reproduction
-from opcert.generator.verdicts.scope import Scope
-from opcert.generator.verdicts.verdict import FAILURES, STATUSES, Status, Verdict, unverified
-from opcert.generator.verdicts.waivers import Waiver
+from opcert.errors import did_you_mean
+from opcert.run.excerpts import Excerpt
+from opcert.run.outcome import Rejecter
+from opcert.scope.claims import ClaimContent
+from opcert.scope.scope import Scope
+from opcert.scope.support import OperatorSupport, Support
+from opcert.suite.format import Digest, Extent, Record
+from opcert.verdicts.confirmation import Reproduction
+from opcert.verdicts.verdict import FAILURES, STATUSES, Status, Verdict, unverified
+from opcert.verdicts.waivers import Waiver
 
 SCHEMA = 3
 

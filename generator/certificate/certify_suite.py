@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.backends import Backend, closed, given_object, with_specs
-from opcert.generator.certificate.certificate import Certificate, SuiteEntry
-from opcert.generator.certificate.entries import (
+from opcert.backends import Backend, closed, given_object, with_specs
+from opcert.certificate.certificate import Certificate, SuiteEntry
+from opcert.certificate.entries import (
     backend_entry,
     claim_entry,
     run_entry,
@@ -17,25 +17,25 @@ from opcert.generator.certificate.entries import (
     this_platform,
     waivers_entry,
 )
-from opcert.generator.certificate.resumption import resumed
-from opcert.generator.errors import Mistake, SpecError
-from opcert.generator.isolation.supervised import TIMEOUT, Supervised, hosted
-from opcert.generator.run.claims import Claim, read_claim
-from opcert.generator.run.excerpts import Excerpt
-from opcert.generator.run.support import support_of
-from opcert.generator.specification.yaml_source import Source
-from opcert.generator.suite.generation import generate
-from opcert.generator.suite.suite import Cases, Suite
-from opcert.generator.verdicts.causes import causes
-from opcert.generator.verdicts.certification import Certification
-from opcert.generator.verdicts.confirmation import (
+from opcert.certificate.resumption import resumed
+from opcert.errors import Mistake, SpecError
+from opcert.isolation.supervised import TIMEOUT, Supervised, hosted
+from opcert.run.excerpts import Excerpt
+from opcert.scope.claims import Claim, read_claim
+from opcert.scope.support import support_of
+from opcert.suite.generation import generate
+from opcert.suite.suite import Cases, Suite
+from opcert.verdicts.causes import causes
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.confirmation import (
     Confirmation,
     Confirmed,
     Reproduction,
     representative,
 )
-from opcert.generator.verdicts.verdict import FAILURES, Verdict
-from opcert.generator.verdicts.waivers import Waivers, read_waivers
+from opcert.verdicts.verdict import FAILURES, Verdict
+from opcert.verdicts.waivers import Waivers, read_waivers
+from opcert.yaml_files.source import Source
 
 # Told each verdict, its number and how many there will be.
 OnVerdict = Callable[[Verdict, int, int], None]

@@ -8,17 +8,17 @@ from typing import Any
 
 import yaml
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.backends import Backend
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.certificate.certify_suite import OnVerdict, certify, opened_suite
-from opcert.generator.certificate.file import refuse_suite
-from opcert.generator.errors import OpcertError
-from opcert.generator.given_files import make_folder
-from opcert.generator.run.support import excludable
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.verdict import FAILURES
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.backends import Backend
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.certify_suite import OnVerdict, certify, opened_suite
+from opcert.certificate.file import refuse_suite
+from opcert.errors import OpcertError
+from opcert.given_files import make_folder
+from opcert.scope.support import excludable
+from opcert.suite.format import IndexedCase
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import FAILURES
 
 # A part of a scope, and what of it a call has.
 Feature = tuple[str, str | int]

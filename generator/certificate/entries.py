@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from opcert.generator.backends import Backend, reuse_of
-from opcert.generator.certificate.certificate import (
+from opcert.backends import Backend, reuse_of
+from opcert.certificate.certificate import (
     BackendEntry,
     ClaimEntry,
     Platform,
@@ -17,11 +17,11 @@ from opcert.generator.certificate.certificate import (
     Selection,
     WaiversEntry,
 )
-from opcert.generator.run.claims import Claim
-from opcert.generator.run.outcome import Isolated
-from opcert.generator.run.support import Support
-from opcert.generator.verdicts.anonymous import without_names
-from opcert.generator.verdicts.waivers import Waivers
+from opcert.run.outcome import Isolated
+from opcert.scope.claims import Claim
+from opcert.scope.support import Support
+from opcert.verdicts.anonymous import without_names
+from opcert.verdicts.waivers import Waivers
 
 
 def selection_entry(operator: str, case: str, feature_level: str | None) -> Selection:

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from opcert.generator.certificate.certificate import SCHEMA, Certificate
-from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.given_files import content, make_folder
-from opcert.generator.specification.model_mistakes import first_mistake
-from opcert.generator.suite.suite import default_folder
+from opcert.certificate.certificate import SCHEMA, Certificate
+from opcert.errors import OpcertError, SuiteError
+from opcert.given_files import content, make_folder
+from opcert.suite.suite import default_folder
+from opcert.yaml_files.validation import first_mistake
 
 NAME = "certificate.json"
 # The most bytes that are read; that of the largest suite has a tenth of it.

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.certificate.file import differences
-from opcert.generator.errors import OpcertError
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.file import differences
+from opcert.errors import OpcertError
 
 # How many differences are told.
 _TOLD = 5

@@ -6,8 +6,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from opcert.generator.errors import OpcertError
-from opcert.generator.given_files import content
+from opcert.errors import OpcertError
+from opcert.given_files import content
 
 try:
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm

@@ -9,11 +9,11 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.certificate.certificate import FILE_NAME, Certificate
-from opcert.generator.certificate.file import LARGEST, NAME, certificate_path
-from opcert.generator.errors import OpcertError
-from opcert.generator.given_files import opened
-from opcert.generator.suite.writing import refuse_strangers
+from opcert.certificate.certificate import FILE_NAME, Certificate
+from opcert.certificate.file import LARGEST, NAME, certificate_path
+from opcert.errors import OpcertError
+from opcert.given_files import opened
+from opcert.suite.writing import refuse_strangers
 
 CLAIM, WAIVERS = "claim.yaml", "waivers.yaml"
 SIGNATURE = f"{NAME}.sig"

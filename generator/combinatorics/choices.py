@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from opcert.generator.combinatorics.tables import (
+from opcert.combinatorics.tables import (
     Columns,
     Constraint,
     Flags,

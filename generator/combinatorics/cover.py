@@ -13,8 +13,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from opcert.generator.combinatorics.choices import Choices
-from opcert.generator.combinatorics.tables import Flags, Integers, Row, Table, codes_of
+from opcert.combinatorics.choices import Choices
+from opcert.combinatorics.tables import Flags, Integers, Row, Table, codes_of
 
 # How many rows are tried with a tuple until one counts.
 ATTEMPTS = 5

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcert.generator.combinatorics.choices import Choices
-from opcert.generator.combinatorics.tables import Integers, Row
+from opcert.combinatorics.choices import Choices
+from opcert.combinatorics.tables import Integers, Row
 
 # Draws an integer from 0 to below its argument.
 Below: TypeAlias = Callable[[int], int]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from opcert.generator.commands.options import (
+from opcert.commands.options import (
     NOT_CONFORMANT,
     BackendOption,
     BackendOptions,
@@ -21,9 +21,9 @@ from opcert.generator.commands.options import (
 @reports_errors
 def backends() -> None:
     """List the backends that have a name, and what each says of each operator."""
-    from opcert.generator.commands.tables import show_backends
-    from opcert.generator.report.terminal import console
-    from opcert.generator.run.backend_list import listed, operators
+    from opcert.commands.tables import show_backends
+    from opcert.report.terminal import console
+    from opcert.run.backend_list import listed, operators
 
     show_backends(listed(), operators(), console())
 
@@ -39,9 +39,9 @@ def claim(
     feature_level: FeatureLevelOption = None,
 ) -> None:
     """Draft a claim from a run. Exit 0: written; 1: nothing to claim; 2: a wrong call."""
-    from opcert.generator.backends import options_of
-    from opcert.generator.certificate.claim_draft import claim_path, draft_claim, write_claim
-    from opcert.generator.report.terminal import console, progress
+    from opcert.backends import options_of
+    from opcert.certificate.claim_draft import claim_path, draft_claim, write_claim
+    from opcert.report.terminal import console, progress
 
     options = options_of(backend_option)
     target = claim_path(out, suite)

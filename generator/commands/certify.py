@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from opcert.generator.commands.options import (
+from opcert.commands.options import (
     AT_FAULT,
     CONFORMANT,
     INTERRUPTED,
@@ -26,15 +26,15 @@ from opcert.generator.commands.options import (
     tell,
     tell_strangers,
 )
-from opcert.generator.errors import OpcertError, did_you_mean
+from opcert.errors import OpcertError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from opcert.generator.certificate.certificate import Certificate
-    from opcert.generator.certificate.signing import Sign
-    from opcert.generator.isolation.configuration import Configuration
-    from opcert.generator.suite.suite import Suite
+    from opcert.certificate.certificate import Certificate
+    from opcert.certificate.signing import Sign
+    from opcert.isolation.configuration import Configuration
+    from opcert.suite.suite import Suite
 
 _SAID = {
     CONFORMANT: "conformant",
@@ -82,12 +82,12 @@ def certify(
     ] = None,
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
-    from opcert.generator.backends import options_of
-    from opcert.generator.certificate.certify_suite import certify as run
-    from opcert.generator.certificate.certify_suite import opened_suite
-    from opcert.generator.certificate.submission import CLAIM, WAIVERS
-    from opcert.generator.isolation.configuration import configurations
-    from opcert.generator.specification.yaml_source import Source
+    from opcert.backends import options_of
+    from opcert.certificate.certify_suite import certify as run
+    from opcert.certificate.certify_suite import opened_suite
+    from opcert.certificate.submission import CLAIM, WAIVERS
+    from opcert.isolation.configuration import configurations
+    from opcert.yaml_files.source import Source
 
     if sign is not None and out is None:
         raise OpcertError("--sign needs --out, the folder of the certificate to sign")
@@ -144,7 +144,7 @@ def _say_near(suite: "Suite", operator: str, case: str) -> None:
 
 def _signer(path: Path) -> "Sign":
     """Return what signs with the key at `path`; say so where others can read it."""
-    from opcert.generator.certificate.signing import is_exposed, signer
+    from opcert.certificate.signing import is_exposed, signer
 
     found = signer(path)
     if is_exposed(path):
@@ -158,7 +158,7 @@ def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Co
     Raises:
         OpcertError: there is none.
     """
-    from opcert.generator.certificate.file import NAME
+    from opcert.certificate.file import NAME
 
     if out is None:
         return ()
@@ -203,10 +203,10 @@ class _Request:
 
     def certified(self, configuration: "Configuration") -> int:
         """Certify one configuration, write its certificate, print it, and return its exit code."""
-        from opcert.generator.certificate.certify_suite import IdleWaiverError, Interrupted
-        from opcert.generator.certificate.file import NAME, read_certificate
-        from opcert.generator.certificate.submission import submission_path
-        from opcert.generator.report.terminal import console, progress, show
+        from opcert.certificate.certify_suite import IdleWaiverError, Interrupted
+        from opcert.certificate.file import NAME, read_certificate
+        from opcert.certificate.submission import submission_path
+        from opcert.report.terminal import console, progress, show
 
         folder = None if self.out is None else self.out / configuration.name
         former, target, interrupted = None, None, False
@@ -245,8 +245,8 @@ class _Request:
 
         That of a run that was interrupted has no report.
         """
-        from opcert.generator.certificate.submission import write_submission
-        from opcert.generator.report.files import report_files
+        from opcert.certificate.submission import write_submission
+        from opcert.report.files import report_files
 
         done = not certificate.counts["not-run"]
         told = report_files(certificate, self.suite, self.specs) if done else {}

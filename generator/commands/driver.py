@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from opcert.generator.commands.options import (
+from opcert.commands.options import (
     CONFORMANT,
     NOT_CONFORMANT,
     BackendOptions,
@@ -30,9 +30,9 @@ def driver_check(
     ] = 60.0,
 ) -> None:
     """Check how a driver speaks. Exit 0: all is right; 1: something is wrong; 2: a wrong call."""
-    from opcert.generator.backends import DRIVER, options_of
-    from opcert.generator.isolation.driver_check import check_driver
-    from opcert.generator.suite.suite import Suite
+    from opcert.backends import DRIVER, options_of
+    from opcert.isolation.driver_check import check_driver
+    from opcert.suite.suite import Suite
 
     options = options_of(backend_option)
     wrong = steps = 0

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from opcert.generator.commands.options import (
+from opcert.commands.options import (
     FOUND,
     NOTHING_FOUND,
     BackendOption,
@@ -34,9 +34,9 @@ def explore(
     timeout: TimeoutOption = 60.0,
 ) -> None:
     """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
-    from opcert.generator.backends import options_of, program_for
-    from opcert.generator.exploration.explore import explore as run
-    from opcert.generator.exploration.snippets import told
+    from opcert.backends import options_of, program_for
+    from opcert.exploration.explore import explore as run
+    from opcert.exploration.snippets import told
 
     options = options_of(backend_option)
     found = False

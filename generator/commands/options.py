@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from opcert.generator.errors import OpcertError, SpecError, one_line
+from opcert.errors import OpcertError, SpecError, one_line
 
 if TYPE_CHECKING:
-    from opcert.generator.certificate.certificate import Certificate
-    from opcert.generator.suite.suite import Suite
+    from opcert.certificate.certificate import Certificate
+    from opcert.suite.suite import Suite
 
 CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
 NOTHING_FOUND, FOUND = 0, 1
@@ -109,7 +109,7 @@ def say_lines(text: str) -> None:
 
 def tell_strangers(certificate: "Certificate", suite: "Suite") -> None:
     """Name on stderr the operators that a backend declares and no suite at hand has."""
-    from opcert.generator.run.support import unknown_operators
+    from opcert.scope.support import unknown_operators
 
     if names := unknown_operators(certificate.backend.support or {}, suite):
         text = f"the backend declares what neither this suite nor opcert's has: {', '.join(names)}"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from opcert.generator.commands.options import (
+from opcert.commands.options import (
     BackendOptions,
     OperatorOption,
     SpecsOption,
@@ -14,7 +14,7 @@ from opcert.generator.commands.options import (
     say,
     say_lines,
 )
-from opcert.generator.errors import OpcertError
+from opcert.errors import OpcertError
 
 
 @reports_errors
@@ -28,11 +28,11 @@ def docs(
     ] = False,
 ) -> None:
     """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
-    from opcert.generator.certificate.file import refuse_suite
-    from opcert.generator.pages.site import pages_of, write_pages
-    from opcert.generator.panel import strength_of
-    from opcert.generator.specification.files import specs_in
-    from opcert.generator.suite.suite import Suite
+    from opcert.certificate.file import refuse_suite
+    from opcert.pages.site import pages_of, write_pages
+    from opcert.panel import strength_of
+    from opcert.specification.files import specs_in
+    from opcert.suite.suite import Suite
 
     refuse_suite(out.resolve(), suite)
     opened, spec_files = Suite(suite, specs), specs_in(specs, operator)
@@ -57,11 +57,11 @@ def explain(
     backend_option: BackendOptions = None,
 ) -> None:
     """Show one case: what it calls, why, what is expected, and a program that makes the call."""
-    from opcert.generator.backends import options_of, program_for
-    from opcert.generator.pages.accounts import account_of
-    from opcert.generator.pages.explain import found_case, told
-    from opcert.generator.programs.cases import program_of
-    from opcert.generator.suite.suite import Suite
+    from opcert.backends import options_of, program_for
+    from opcert.pages.accounts import account_of
+    from opcert.pages.explain import found_case, told
+    from opcert.programs.cases import program_of
+    from opcert.suite.suite import Suite
 
     if backend_option and backend is None:
         raise OpcertError("--backend-option without --backend; name the backend that it is for")
@@ -85,10 +85,10 @@ def report(
     specs: SpecsOption = None,
 ) -> None:
     """Show a certificate again, or several side by side: what differs, regressed, was mended."""
-    from opcert.generator.certificate.file import NAME, read_certificate, refuse_suite
-    from opcert.generator.report.files import report_files, side_by_side, write_report
-    from opcert.generator.report.terminal import console, show, show_side_by_side
-    from opcert.generator.suite.suite import Suite
+    from opcert.certificate.file import NAME, read_certificate, refuse_suite
+    from opcert.report.files import report_files, side_by_side, write_report
+    from opcert.report.terminal import console, show, show_side_by_side
+    from opcert.suite.suite import Suite
 
     read = [read_certificate(each / NAME if each.is_dir() else each) for each in certificates]
     if len(read) == 1:

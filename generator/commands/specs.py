@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from opcert.generator.commands.options import (
+from opcert.commands.options import (
     CONFORMANT,
     NOT_CONFORMANT,
     OperatorOption,
@@ -15,7 +15,7 @@ from opcert.generator.commands.options import (
     reports_errors,
     say,
 )
-from opcert.generator.errors import OpcertError
+from opcert.errors import OpcertError
 
 
 @reports_errors
@@ -29,11 +29,11 @@ def check(
     ] = True,
 ) -> None:
     """Check specs: mistakes, warnings, cases behind each rule, generic faults that they find."""
-    from opcert.generator.commands.tables import show_counts, show_strength
-    from opcert.generator.panel import strength_of
-    from opcert.generator.report.terminal import console
-    from opcert.generator.specification.references import spec_paths
-    from opcert.generator.suite.spec_check import check_specs
+    from opcert.commands.tables import show_counts, show_strength
+    from opcert.panel import strength_of
+    from opcert.report.terminal import console
+    from opcert.specification.references import spec_paths
+    from opcert.suite.spec_check import check_specs
 
     checked = check_specs(files or spec_paths(specs))
     for each in checked:
@@ -57,7 +57,7 @@ def generate(
     ] = False,
 ) -> None:
     """Write the suite that the specs give, in the place of a former one."""
-    from opcert.generator.suite.generation import generate as make
+    from opcert.suite.generation import generate as make
 
     def done(name: str) -> None:
         say(name, err=True)
@@ -87,11 +87,11 @@ def coverage(
     specs: SpecsOption = None,
 ) -> None:
     """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
-    from opcert.generator.commands.tables import show_coverage
-    from opcert.generator.report.terminal import console
-    from opcert.generator.specification.files import specs_in
-    from opcert.generator.suite.coverage import coverage_of
-    from opcert.generator.suite.suite import Suite
+    from opcert.commands.tables import show_coverage
+    from opcert.report.terminal import console
+    from opcert.specification.files import specs_in
+    from opcert.suite.coverage import coverage_of
+    from opcert.suite.suite import Suite
 
     described = {each.spec.operator: each for each in specs_in(specs, operator)}
     found = list(coverage_of(Suite(suite, specs), described))
@@ -112,8 +112,8 @@ def schema(
     import json
 
     if certificate:
-        from opcert.generator.certificate.file import json_schema
+        from opcert.certificate.file import json_schema
     else:
-        from opcert.generator.specification.model import json_schema
+        from opcert.specification.model import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=1))

@@ -7,11 +7,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from opcert.generator.panel import Strength
-from opcert.generator.report.terminal import cell, print_line
-from opcert.generator.run.backend_list import Listed
-from opcert.generator.suite.coverage import Coverage
-from opcert.generator.suite.spec_warnings import RuleCounts
+from opcert.panel import Strength
+from opcert.report.terminal import cell, print_line
+from opcert.run.backend_list import Listed
+from opcert.suite.coverage import Coverage
+from opcert.suite.spec_warnings import RuleCounts
 
 
 def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from opcert.generator.commands.options import (
+from opcert.commands.options import (
     BackendOptions,
     SpecsOption,
     SuiteOption,
@@ -13,12 +13,12 @@ from opcert.generator.commands.options import (
     say,
     tell_strangers,
 )
-from opcert.generator.errors import OpcertError
+from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
-    from opcert.generator.certificate.certificate import Certificate
-    from opcert.generator.suite.suite import Suite
-    from opcert.generator.verification.flaws import Flaw
+    from opcert.certificate.certificate import Certificate
+    from opcert.suite.suite import Suite
+    from opcert.verification.flaws import Flaw
 
 SOUND, FLAWED = 0, 1
 
@@ -43,14 +43,14 @@ def verify(
     ] = None,
 ) -> None:
     """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
-    from opcert.generator.certificate.file import certificate_bytes, certificate_of
-    from opcert.generator.report.terminal import answer
-    from opcert.generator.verification.submission_checks import (
+    from opcert.certificate.file import certificate_bytes, certificate_of
+    from opcert.report.terminal import answer
+    from opcert.verification.submission_checks import (
         certificate_in,
         folder_flaws,
         form_flaws,
     )
-    from opcert.generator.verification.verification import flaws_of
+    from opcert.verification.verification import flaws_of
 
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
@@ -87,7 +87,7 @@ def _made_by(certificate: "Certificate") -> str:
     """Say that another opcert made a certificate, where it did."""
     from importlib.metadata import version
 
-    from opcert.generator.verification.report_checks import is_ours
+    from opcert.verification.report_checks import is_ours
 
     if is_ours(certificate):
         return ""
@@ -99,7 +99,7 @@ def _report_flaws(
     certificate: "Certificate", suite: "Suite", specs: Path | None, *, sound: bool
 ) -> "tuple[list[Flaw], list[str]]":
     """Return what is wrong with the files beside a certificate, and which cannot be compared."""
-    from opcert.generator.verification.report_checks import is_ours, name_flaws, report_flaws
+    from opcert.verification.report_checks import is_ours, name_flaws, report_flaws
 
     if not is_ours(certificate):
         return [], ["the report (another opcert made it)"]
@@ -114,13 +114,13 @@ def _signature_flaws(
     target: Path, written: bytes, key: Path | None
 ) -> "tuple[list[Flaw], list[str]]":
     """Return what is wrong with the signature, and what is not checked of it."""
-    from opcert.generator.verification.flaws import Flaw
-    from opcert.generator.verification.submission_checks import signature_beside
+    from opcert.verification.flaws import Flaw
+    from opcert.verification.submission_checks import signature_beside
 
     text = signature_beside(target)
     if key is None:
         return [], ["who made it (no signature)" if text is None else "the signature (no --key)"]
-    from opcert.generator.certificate.signing import public_key, wrong_signature
+    from opcert.certificate.signing import public_key, wrong_signature
 
     known = public_key(key)
     if text is None:
@@ -131,8 +131,8 @@ def _signature_flaws(
 
 def _opened(certificate: "Certificate", suite: Path | None, specs: Path | None) -> "Suite":
     """Return the suite in a folder, one made of `specs` as the certificate's was, or opcert's."""
-    from opcert.generator.suite.suite import Suite
-    from opcert.generator.verification.verification import regenerated
+    from opcert.suite.suite import Suite
+    from opcert.verification.verification import regenerated
 
     if specs is not None and suite is None:
         return regenerated(certificate.suite, specs)
@@ -151,8 +151,8 @@ def _again(
     """Run a sample of the cases again, and say which it is."""
     from secrets import randbelow
 
-    from opcert.generator.backends import options_of
-    from opcert.generator.verification.rerun import rerun_flaws, sample
+    from opcert.backends import options_of
+    from opcert.verification.rerun import rerun_flaws, sample
 
     seed = randbelow(1 << 32) if seed is None else seed
     sampled = sample(certificate, suite, count, seed)

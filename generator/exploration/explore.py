@@ -6,12 +6,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opcert.generator.backends import Backend, closed, given_object, load, with_specs
-from opcert.generator.exploration.search import Explored, Open, Search
-from opcert.generator.exploration.trials import Trials
-from opcert.generator.isolation.supervised import TIMEOUT, Supervised, hosted
-from opcert.generator.specification.files import specs_in
-from opcert.generator.specification.references import references_in
+from opcert.backends import Backend, closed, given_object, load, with_specs
+from opcert.exploration.search import Explored, Open, Search
+from opcert.exploration.trials import Trials
+from opcert.isolation.supervised import TIMEOUT, Supervised, hosted
+from opcert.specification.files import specs_in
+from opcert.specification.references import references_in
 
 Make: TypeAlias = Callable[[], Backend]
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeAlias
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.patterns import counted
-from opcert.generator.backends import Backend
-from opcert.generator.errors import ExpressionError
-from opcert.generator.exploration.trials import Trial, Trials
-from opcert.generator.run.outcome import Isolated
-from opcert.generator.run.stage import Fault, Stage, Step
-from opcert.generator.run.support import declared_support
-from opcert.generator.verdicts.reduction import Candidate, Reduction
+from opcert.arrays.calls import Call
+from opcert.arrays.patterns import counted
+from opcert.backends import Backend
+from opcert.errors import ExpressionError
+from opcert.exploration.trials import Trial, Trials
+from opcert.run.outcome import Isolated
+from opcert.run.stage import Fault, Stage, Step
+from opcert.scope.support import declared_support
+from opcert.verdicts.reduction import Candidate, Reduction
 
 # Makes a backend afresh, and closes it behind the block that uses it.
 Open: TypeAlias = Callable[[], AbstractContextManager[Backend]]

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Sequence
 
-from opcert.generator.arrays.element_types import Array, name_of
-from opcert.generator.cases.case import digest
-from opcert.generator.errors import one_line
-from opcert.generator.exploration.search import Explored, Finding
-from opcert.generator.programs.literals import array_text, is_exact, laid_out_text
-from opcert.generator.programs.program import InputText, WrittenCall, program
-from opcert.generator.run.stage import Step
+from opcert.arrays.element_types import Array, name_of
+from opcert.cases.case import digest
+from opcert.errors import one_line
+from opcert.exploration.search import Explored, Finding
+from opcert.programs.literals import array_text, is_exact, laid_out_text
+from opcert.programs.program import InputText, WrittenCall, program
+from opcert.run.stage import Step
 
 # Of up to how many elements a documented tensor lists its values; beyond, a pattern fills it.
 _LISTED = 64

@@ -4,29 +4,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.element_types import (
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import (
     Array,
     inverted,
     name_of,
 )
-from opcert.generator.arrays.patterns import array_of, counted
-from opcert.generator.cases.candidates import bounds_in
-from opcert.generator.cases.changes import Change, after
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.laws import Laws, References
-from opcert.generator.cases.list_changes import Aim
-from opcert.generator.cases.mutations import Mutation, mutations_of
-from opcert.generator.cases.vectors import specials_added
-from opcert.generator.combinatorics.rows import Below, PossibleRows
-from opcert.generator.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.generator.roles.samplers import Chance
-from opcert.generator.run.stage import Step
-from opcert.generator.run.support import Support
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.references import golden
-from opcert.generator.verdicts.reduction import Candidate
+from opcert.arrays.patterns import array_of, counted
+from opcert.cases.candidates import bounds_in
+from opcert.cases.changes import Change, after
+from opcert.cases.conditions import Conditions
+from opcert.cases.drawing import InputSpace
+from opcert.cases.laws import Laws, References
+from opcert.cases.list_changes import Aim
+from opcert.cases.mutations import Mutation, mutations_of
+from opcert.cases.vectors import specials_added
+from opcert.combinatorics.rows import Below, PossibleRows
+from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
+from opcert.roles.samplers import Chance
+from opcert.run.stage import Step
+from opcert.scope.support import Support
+from opcert.specification.files import SpecFile
+from opcert.specification.references import golden
+from opcert.verdicts.reduction import Candidate
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
 _PATTERNS = 1 << 16

@@ -8,10 +8,10 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote
 
-from opcert.generator.backends import ALL, DRIVER, choices
-from opcert.generator.errors import BackendError
-from opcert.generator.isolation.process import EndedError
-from opcert.generator.isolation.worker_process import answered
+from opcert.backends import ALL, DRIVER, choices
+from opcert.errors import BackendError
+from opcert.isolation.process import EndedError
+from opcert.isolation.worker_process import answered
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from opcert.generator.errors import BackendError, one_line
-from opcert.generator.isolation.driver_probes import Probe, probes
-from opcert.generator.isolation.driver_process import Driver, started
-from opcert.generator.isolation.introduction import PARTS, mistakes
-from opcert.generator.isolation.messages import PROTOCOL
-from opcert.generator.isolation.process import EndedError
-from opcert.generator.isolation.supervised import PATIENCE
-from opcert.generator.run.support import support_of
-from opcert.generator.suite.suite import Suite
+from opcert.errors import BackendError, one_line
+from opcert.isolation.driver_probes import Probe, probes
+from opcert.isolation.driver_process import Driver, started
+from opcert.isolation.introduction import PARTS, mistakes
+from opcert.isolation.messages import PROTOCOL
+from opcert.isolation.process import EndedError
+from opcert.isolation.supervised import PATIENCE
+from opcert.scope.support import support_of
+from opcert.suite.suite import Suite
 
 # How much of a reason, and how many lines of what was printed, are shown.
 _BRIEF, _LINES = 100, 5

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array
-from opcert.generator.run.support import Support
-from opcert.generator.specification.references import references_in
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Suite
+from opcert.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array
+from opcert.scope.support import Support
+from opcert.specification.references import references_in
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 
 # How many bytes a large array has at least, and how many calls are tried to make such outputs of.
 _LARGE = 1 << 24

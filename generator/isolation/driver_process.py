@@ -8,12 +8,12 @@ from typing import IO, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, Inputs, width_of
-from opcert.generator.errors import BackendError, did_you_mean
-from opcert.generator.isolation.introduction import handshake
-from opcert.generator.isolation.messages import ROOM, packed
-from opcert.generator.isolation.process import EndedError, Process
-from opcert.generator.run.outcome import Outcome, Rejecter
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, Inputs, width_of
+from opcert.errors import BackendError, did_you_mean
+from opcert.isolation.introduction import handshake
+from opcert.isolation.messages import ROOM, packed
+from opcert.isolation.process import EndedError, Process
+from opcert.run.outcome import Outcome, Rejecter
 
 # The most dimensions that an array of NumPy has.
 _DIMENSIONS = 64

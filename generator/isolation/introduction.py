@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from opcert.generator.backends import A_NAME, is_name
-from opcert.generator.errors import BackendError, shown
-from opcert.generator.isolation.messages import PROTOCOL
-from opcert.generator.isolation.process import EndedError, Process
-from opcert.generator.run.support import declared_support
+from opcert.backends import A_NAME, is_name
+from opcert.errors import BackendError, shown
+from opcert.isolation.messages import PROTOCOL
+from opcert.isolation.process import EndedError, Process
+from opcert.scope.support import declared_support
 
 PARTS = ("protocol", "name", "version", "support", "reuse")
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.generator.arrays.layouts import memory
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.arrays.layouts import memory
 
 PROTOCOL = 1
 # The most bytes of outputs that are handed over; no golden ones are near it.

@@ -14,8 +14,8 @@ from typing import IO, Any, Literal
 import numpy as np
 import psutil
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.isolation.messages import ROOM, line_of, spin_until_ready
+from opcert.arrays.element_types import Array
+from opcert.isolation.messages import ROOM, line_of, spin_until_ready
 
 # How many seconds a backend may take to be made.
 START = 300.0

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.generator.arrays.element_types import Array, Inputs
-from opcert.generator.backends import DRIVER, Backend, load
-from opcert.generator.errors import BackendError
-from opcert.generator.isolation.driver_process import Driver
-from opcert.generator.isolation.process import START, EndedError
-from opcert.generator.isolation.worker_process import Worker
-from opcert.generator.run.comparison import Difference
-from opcert.generator.run.outcome import Isolated, Outcome
+from opcert.arrays.element_types import Array, Inputs
+from opcert.backends import DRIVER, Backend, load
+from opcert.errors import BackendError
+from opcert.isolation.driver_process import Driver
+from opcert.isolation.process import START, EndedError
+from opcert.isolation.worker_process import Worker
+from opcert.run.comparison import Difference
+from opcert.run.outcome import Isolated, Outcome
 
 # How many seconds a call may take, where nothing else is said.
 TIMEOUT = 60.0

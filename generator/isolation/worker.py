@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array, name_of
-from opcert.generator.arrays.layouts import form
-from opcert.generator.backends import Backend, as_backend_error, choices, closed, load, reuse_of
-from opcert.generator.errors import BackendError, said
-from opcert.generator.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
-from opcert.generator.run.freed_memory import dirty
-from opcert.generator.run.outcome import Outcome, run_once
+from opcert.arrays.element_types import Array, name_of
+from opcert.arrays.layouts import form
+from opcert.backends import Backend, as_backend_error, choices, closed, load, reuse_of
+from opcert.errors import BackendError, said
+from opcert.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
+from opcert.run.freed_memory import dirty
+from opcert.run.outcome import Outcome, run_once
 
 # The outputs of how many calls are looked at again behind every call.
 RECENT = 3
@@ -132,7 +132,7 @@ def _declared(backend: Backend) -> dict[str, Any] | None:
         declared = getattr(backend, "support", None)
     if declared is None:
         return None
-    from opcert.generator.run.support import declared_support  # noqa: PLC0415 -- when used
+    from opcert.scope.support import declared_support  # noqa: PLC0415 -- when used
 
     return declared_support(SimpleNamespace(support=declared)).described()
 

@@ -11,14 +11,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Inputs
-from opcert.generator.errors import BackendError
-from opcert.generator.isolation.introduction import handshake
-from opcert.generator.isolation.messages import PROTOCOL, Area, put, taken_back
-from opcert.generator.isolation.process import START, EndedError, Process
-from opcert.generator.isolation.worker import RECENT
-from opcert.generator.run.comparison import Difference
-from opcert.generator.run.outcome import Outcome
+from opcert.arrays.element_types import ELEMENT_TYPES, Inputs
+from opcert.errors import BackendError
+from opcert.isolation.introduction import handshake
+from opcert.isolation.messages import PROTOCOL, Area, put, taken_back
+from opcert.isolation.process import START, EndedError, Process
+from opcert.isolation.worker import RECENT
+from opcert.run.comparison import Difference
+from opcert.run.outcome import Outcome
 
 # Who looks at the outputs of a call mostly looks at those of so many behind it next.
 _NEAR = 8
@@ -55,7 +55,7 @@ def _begun(memory: int) -> tuple[Area, Process]:
 def _started(area: Area, requests: int, replies: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
     descriptors = (requests, replies, area.descriptor)
     return subprocess.Popen(  # noqa: S603 -- this very Python
-        [sys.executable, "-P", "-m", "opcert.generator.isolation.worker", *map(str, descriptors)],
+        [sys.executable, "-P", "-m", "opcert.isolation.worker", *map(str, descriptors)],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,

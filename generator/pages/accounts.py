@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from opcert.generator.programs.reasons import Change, changes_of, reason_of, tensor_text
-from opcert.generator.suite.format import (
+from opcert.programs.reasons import Change, changes_of, reason_of, tensor_text
+from opcert.suite.format import (
     AmbiguityText,
     DigestedArray,
     DocumentText,
@@ -15,7 +15,7 @@ from opcert.generator.suite.format import (
     MadeArray,
     StoredArray,
 )
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.suite.operator_suite import OperatorSuite
 
 
 @dataclass(frozen=True)

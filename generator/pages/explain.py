@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from opcert.generator.errors import OpcertError, did_you_mean, one_line
-from opcert.generator.pages.accounts import CaseAccount, RuleAccount
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Suite
+from opcert.errors import OpcertError, did_you_mean, one_line
+from opcert.pages.accounts import CaseAccount, RuleAccount
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 
 # How many of the cases that a glob matches are named.
 _NAMED = 8

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.generator.cases.factors import Level, factors_of
-from opcert.generator.errors import OpcertError
-from opcert.generator.panel import Strength
-from opcert.generator.specification.documented import DocumentedTensor
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.model import (
+from opcert.cases.factors import Level, factors_of
+from opcert.errors import OpcertError
+from opcert.panel import Strength
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.files import SpecFile
+from opcert.specification.model import (
     Ambiguity,
     Erratum,
     Example,
     Rule,
     Spec,
 )
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.rule_cases import RuleCases, rule_cases, valid_calls
-from opcert.generator.suite.suite import Suite
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.rule_cases import RuleCases, rule_cases, valid_calls
+from opcert.suite.suite import Suite
 
 # Errata by their full ids.
 Errata = Mapping[str, Erratum]

@@ -11,13 +11,13 @@ from typing import Any
 
 from jinja2 import Environment
 
-from opcert.generator.pages.operator_page import operator_page
-from opcert.generator.panel import Strength
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.suite.emit import Files
-from opcert.generator.suite.suite import Suite
-from opcert.generator.suite.writing import replace_marked_folder
-from opcert.generator.template_environment import template_environment
+from opcert.pages.operator_page import operator_page
+from opcert.panel import Strength
+from opcert.specification.files import SpecFile
+from opcert.suite.emit import Files
+from opcert.suite.suite import Suite
+from opcert.suite.writing import replace_marked_folder
+from opcert.template_environment import template_environment
 
 # What each page says near its beginning, so that it can be told from the files of others.
 MARK = '<meta name="generator" content="opcert docs">'

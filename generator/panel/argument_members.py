@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.panel.member import (
+from opcert.arrays.element_types import Array
+from opcert.panel.member import (
     ArrayCall,
     Member,
     Outputs,
@@ -18,9 +18,9 @@ from opcert.generator.panel.member import (
     changing_checked,
     rejecting,
 )
-from opcert.generator.roles.argument import Attribute
-from opcert.generator.roles.role import Role
 from opcert.reference import RuleBroken, unchecked
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
 
 
 def requirement_members(signature: Signature) -> Iterator[Member]:

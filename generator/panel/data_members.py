@@ -7,9 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
-from opcert.generator.arrays.layouts import LAYOUTS, NEEDED, Layout, laid_out, memory
-from opcert.generator.panel.member import (
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
+from opcert.arrays.layouts import LAYOUTS, NEEDED, Layout, laid_out, memory
+from opcert.panel.member import (
     ArrayCall,
     Member,
     Outputs,

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.calls import MOST_ELEMENTS, Call, Tensor, with_shape, with_type
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, INTEGERS, highest, lowest
-from opcert.generator.arrays.layouts import LAYOUTS, laid_out
-from opcert.generator.arrays.patterns import array_of
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.vectors import specials_added
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.panel.member import ArrayCall, Outputs, integers_in
-from opcert.generator.specification.expressions import integer, parse
-from opcert.generator.specification.references import Reference
+from opcert.arrays.calls import MOST_ELEMENTS, Call, Tensor, with_shape, with_type
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, highest, lowest
+from opcert.arrays.layouts import LAYOUTS, laid_out
+from opcert.arrays.patterns import array_of
+from opcert.cases.conditions import Conditions
+from opcert.cases.vectors import specials_added
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.panel.member import ArrayCall, Outputs, integers_in
+from opcert.specification.expressions import integer, parse
+from opcert.specification.references import Reference
 
 # How many calls of the suite are changed, and how many changes of each are kept.
 _BASES = 20

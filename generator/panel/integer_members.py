@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.panel.member import (
+from opcert.panel.member import (
     ArrayCall,
     Change,
     Member,

@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array, inverted
-from opcert.generator.specification.model import Spec
+from opcert.arrays.element_types import Array, inverted
+from opcert.specification.model import Spec
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.panel.member import (
+from opcert.arrays.element_types import Array
+from opcert.panel.member import (
     Answer,
     ArrayCall,
     Member,

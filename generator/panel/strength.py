@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import Array, name_of
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import ExpressionError, Inapplicable, said
-from opcert.generator.panel.argument_members import argument_members, requirement_members
-from opcert.generator.panel.data_members import data_members
-from opcert.generator.panel.fresh_calls import FreshCall, fresh_calls
-from opcert.generator.panel.integer_members import integer_members, wrong_at_ends
-from opcert.generator.panel.member import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import Array, name_of
+from opcert.cases.conditions import Conditions
+from opcert.errors import ExpressionError, Inapplicable, said
+from opcert.panel.argument_members import argument_members, requirement_members
+from opcert.panel.data_members import data_members
+from opcert.panel.fresh_calls import FreshCall, fresh_calls
+from opcert.panel.integer_members import integer_members, wrong_at_ends
+from opcert.panel.member import (
     Answer,
     ArrayCall,
     Member,
@@ -24,19 +24,19 @@ from opcert.generator.panel.member import (
     Right,
     Signature,
 )
-from opcert.generator.panel.output_members import output_members
-from opcert.generator.run.comparison import compare
-from opcert.generator.run.outcome import Outcome
-from opcert.generator.run.rehearsal import repeated_calls, run_vector
-from opcert.generator.run.returned import Returned
-from opcert.generator.specification.expressions import integer, parse
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.references import Reference
-from opcert.generator.suite.format import DigestedArray, IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.rule_cases import valid_calls
-from opcert.generator.verdicts.certification import may_be_repeated
-from opcert.generator.verdicts.verdict import FAILURES, judge
+from opcert.panel.output_members import output_members
+from opcert.run.comparison import compare
+from opcert.run.outcome import Outcome
+from opcert.run.rehearsal import repeated_calls, run_vector
+from opcert.run.returned import Returned
+from opcert.specification.expressions import integer, parse
+from opcert.specification.files import SpecFile
+from opcert.specification.references import Reference
+from opcert.suite.format import DigestedArray, IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.rule_cases import valid_calls
+from opcert.verdicts.certification import may_be_repeated
+from opcert.verdicts.verdict import FAILURES, judge
 
 # How many outputs are kept, to be looked at again after later cases.
 _HELD = 32

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from hashlib import sha256
 from math import prod
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, inverted, width_of
-from opcert.generator.programs.literals import array_text, dtype_text, laid_out_text
-from opcert.generator.programs.program import InputText, WrittenCall, program
-from opcert.generator.programs.reasons import reason_of
-from opcert.generator.suite.format import IndexedCase, MadeArray, StoredArray
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, inverted, width_of
+from opcert.programs.literals import array_text, dtype_text, laid_out_text
+from opcert.programs.program import InputText, WrittenCall, program
+from opcert.programs.reasons import reason_of
+from opcert.suite.format import IndexedCase, MadeArray, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
 
 # Of up to how many elements a program lists the values; more are read from the pack.
 _LISTED = 64

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array, bits_dtype
-from opcert.generator.arrays.layouts import NEEDED, Layout
+from opcert.arrays.element_types import Array, bits_dtype
+from opcert.arrays.layouts import NEEDED, Layout
 
 
 def array_text(array: Array) -> str:

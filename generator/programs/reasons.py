@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opcert.generator.arrays.element_types import Array, bits_dtype
-from opcert.generator.programs.literals import is_exact
-from opcert.generator.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.element_types import Array, bits_dtype
+from opcert.programs.literals import is_exact
+from opcert.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
 
 # Of up to how many elements the values of a tensor are written, and of a list that changes.
 SHOWN = 32

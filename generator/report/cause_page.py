@@ -3,27 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from opcert.generator.backends import loading
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.programs.cases import call_of, stands_alone
-from opcert.generator.programs.literals import array_text, laid_out_text
-from opcert.generator.programs.program import InputText, WrittenCall, program
-from opcert.generator.programs.reasons import reason_of
-from opcert.generator.run.excerpts import Shown, shown
-from opcert.generator.run.outcome import ENDINGS
-from opcert.generator.suite.format import ErratumText, IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Cases
-from opcert.generator.verdicts.causes import Cause
-from opcert.generator.verdicts.confirmation import (
+from opcert.backends import loading
+from opcert.certificate.certificate import Certificate
+from opcert.programs.cases import call_of, stands_alone
+from opcert.programs.literals import array_text, laid_out_text
+from opcert.programs.program import InputText, WrittenCall, program
+from opcert.programs.reasons import reason_of
+from opcert.run.excerpts import Shown, shown
+from opcert.run.outcome import ENDINGS
+from opcert.suite.format import ErratumText, IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Cases
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.confirmation import (
     ReproducedCall,
     Reproduction,
     WrittenStep,
     own_calls,
     representative,
 )
-from opcert.generator.verdicts.contract import CONTRACT
-from opcert.generator.verdicts.verdict import Status, Verdict
+from opcert.verdicts.contract import CONTRACT
+from opcert.verdicts.verdict import Status, Verdict
 
 # How many cases that are alike are named.
 _NAMED = 8

@@ -3,17 +3,17 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.errors import OpcertError
-from opcert.generator.pages.site import page_name, pages_of, rendered
-from opcert.generator.report.junit import junit_of
-from opcert.generator.report.page import ReportPage
-from opcert.generator.report.side_by_side import SideBySide
-from opcert.generator.report.tallies import MARKS
-from opcert.generator.specification.files import specs_in
-from opcert.generator.suite.emit import Files
-from opcert.generator.suite.suite import Suite
-from opcert.generator.suite.writing import replace_marked_folder
+from opcert.certificate.certificate import Certificate
+from opcert.errors import OpcertError
+from opcert.pages.site import page_name, pages_of, rendered
+from opcert.report.junit import junit_of
+from opcert.report.page import ReportPage
+from opcert.report.side_by_side import SideBySide
+from opcert.report.tallies import MARKS
+from opcert.specification.files import specs_in
+from opcert.suite.emit import Files
+from opcert.suite.suite import Suite
+from opcert.suite.writing import replace_marked_folder
 
 PAGE, JUNIT, OPERATORS = "report.html", "junit.xml", "operators"
 TOGETHER = "side-by-side.html"

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.report.cause_page import CausePage, cause_page
-from opcert.generator.report.tallies import MARKS, Tally, rejections, tally_of
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.causes import causes
-from opcert.generator.verdicts.verdict import FAILURES, STATUSES, Status, Verdict
-from opcert.generator.verdicts.waivers import Waiver
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.certificate.certificate import Certificate
+from opcert.report.cause_page import CausePage, cause_page
+from opcert.report.tallies import MARKS, Tally, rejections, tally_of
+from opcert.suite.format import IndexedCase
+from opcert.suite.suite import Suite
+from opcert.verdicts.causes import causes
+from opcert.verdicts.verdict import FAILURES, STATUSES, Status, Verdict
+from opcert.verdicts.waivers import Waiver
 
 _EXPLAINED: Mapping[Status, str] = {
     "unsupported": "the backend does not have it, and said so",

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.report.tallies import Tally, tally_of
-from opcert.generator.verdicts.verdict import FAILURES, Verdict
+from opcert.certificate.certificate import Certificate
+from opcert.report.tallies import Tally, tally_of
+from opcert.verdicts.verdict import FAILURES, Verdict
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.certificate.certify_suite import OnVerdict
-from opcert.generator.errors import one_line
-from opcert.generator.report.side_by_side import SideBySide
-from opcert.generator.report.tallies import rejections
-from opcert.generator.verdicts.causes import causes
-from opcert.generator.verdicts.verdict import STATUSES, Verdict
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.certify_suite import OnVerdict
+from opcert.errors import one_line
+from opcert.report.side_by_side import SideBySide
+from opcert.report.tallies import rejections
+from opcert.verdicts.causes import causes
+from opcert.verdicts.verdict import STATUSES, Verdict
 
 # How many sorts of failures a terminal shows.
 SHOWN = 10

@@ -2,23 +2,23 @@
 
 from importlib.metadata import entry_points
 
-from opcert.generator.roles.axes import Axes
-from opcert.generator.roles.axis import Axis
-from opcert.generator.roles.count import Count
-from opcert.generator.roles.counts import Counts
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.descriptors import Descriptors
-from opcert.generator.roles.fill import Fill
-from opcert.generator.roles.indices import Indices
-from opcert.generator.roles.leading_dims import LeadingDims
-from opcert.generator.roles.mapping import AxisMapping
-from opcert.generator.roles.mode import Mode
-from opcert.generator.roles.partition import Partition
-from opcert.generator.roles.parts import Parts
-from opcert.generator.roles.permutation import Permutation
-from opcert.generator.roles.role import Role
-from opcert.generator.roles.shape import Shape
-from opcert.generator.roles.spans import Spans
+from opcert.roles.axes import Axes
+from opcert.roles.axis import Axis
+from opcert.roles.count import Count
+from opcert.roles.counts import Counts
+from opcert.roles.data import Data
+from opcert.roles.descriptors import Descriptors
+from opcert.roles.fill import Fill
+from opcert.roles.indices import Indices
+from opcert.roles.leading_dims import LeadingDims
+from opcert.roles.mapping import AxisMapping
+from opcert.roles.mode import Mode
+from opcert.roles.partition import Partition
+from opcert.roles.parts import Parts
+from opcert.roles.permutation import Permutation
+from opcert.roles.role import Role
+from opcert.roles.shape import Shape
+from opcert.roles.spans import Spans
 
 ROLES: dict[str, type[Role]] = {
     "data": Data,

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.element_types import lowest
-from opcert.generator.arrays.indexing import wrap
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import lowest
+from opcert.arrays.indexing import wrap
+from opcert.roles.argument import Ends
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -19,8 +19,8 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.role import OMITTED, Role
-from opcert.generator.roles.samplers import Sampler
+from opcert.roles.role import OMITTED, Role
+from opcert.roles.samplers import Sampler
 
 # Which axes are listed, in which order; with how many axes data has at least.
 _LISTINGS = {

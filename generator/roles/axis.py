@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import lowest
-from opcert.generator.arrays.indexing import wrap
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import lowest
+from opcert.arrays.indexing import wrap
+from opcert.roles.argument import Ends
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -19,7 +19,7 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.role import Role
+from opcert.roles.role import Role
 
 _FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 

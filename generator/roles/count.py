@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.factors import Requirement, Scene
-from opcert.generator.roles.role import Role
+from opcert.roles.argument import Ends
+from opcert.roles.factors import Requirement, Scene
+from opcert.roles.role import Role
 
 
 class Count(Role):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.element_types import highest, lowest
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.data import PAST_A_TILE
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import highest, lowest
+from opcert.roles.argument import Ends
+from opcert.roles.data import PAST_A_TILE
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -17,8 +17,8 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.per_axis import PerAxis
-from opcert.generator.roles.samplers import Sampler
+from opcert.roles.per_axis import PerAxis
+from opcert.roles.samplers import Sampler
 
 # How many axes beside that in focus change at most: outputs stay small at every rank.
 _MOST_OTHERS = 3

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
-from opcert.generator.arrays.calls import Call, Tensor, filled, laid_out
-from opcert.generator.arrays.element_types import TYPE_SETS
-from opcert.generator.arrays.indexing import insert, kinds
-from opcert.generator.arrays.layouts import LAYOUTS
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call, Tensor, filled, laid_out
+from opcert.arrays.element_types import TYPE_SETS
+from opcert.arrays.indexing import insert, kinds
+from opcert.arrays.layouts import LAYOUTS
+from opcert.roles.argument import Ends
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -18,8 +18,8 @@ from opcert.generator.roles.factors import (
     Scene,
     forbid,
 )
-from opcert.generator.roles.role import Role
-from opcert.generator.roles.samplers import Sampler
+from opcert.roles.role import Role
+from opcert.roles.samplers import Sampler
 
 # Sizes of the axis that matters: around the limits of 8 bits, prime or divisible.
 _LENGTHS = {

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.element_types import highest
-from opcert.generator.arrays.indexing import replace
-from opcert.generator.errors import did_you_mean
-from opcert.generator.roles.axis import Axis
-from opcert.generator.roles.count import Count
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import highest
+from opcert.arrays.indexing import replace
+from opcert.errors import did_you_mean
+from opcert.roles.axis import Axis
+from opcert.roles.count import Count
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -19,7 +19,7 @@ from opcert.generator.roles.factors import (
     Scene,
     forbid,
 )
-from opcert.generator.roles.partition import (
+from opcert.roles.partition import (
     COUNTS,
     LENGTHS,
     MANY_COUNTS,
@@ -27,7 +27,7 @@ from opcert.generator.roles.partition import (
     lengths_of,
     observed_lengths,
 )
-from opcert.generator.roles.role import Role
+from opcert.roles.role import Role
 
 # Sizes have no element type of their own; the structures of C have them in 32 bits.
 _MOST = highest("u32")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from opcert.generator.roles.samplers import Chance, Sampler
+from opcert.roles.samplers import Chance, Sampler
 
 Drawn = TypeVar("Drawn")
 # Where in a call its factors show: an axis of its data, an element of a list, by name.

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call, Tensor, filled
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import Factor, Focus, Observed, Requirement, Scene, levels_where
-from opcert.generator.roles.role import OMITTED, Role
+from opcert.arrays.calls import Call, Tensor, filled
+from opcert.roles.argument import Ends
+from opcert.roles.data import Data
+from opcert.roles.factors import Factor, Focus, Observed, Requirement, Scene, levels_where
+from opcert.roles.role import OMITTED, Role
 
 _FORMS = {"scalar": (), "one_element": (1,)}
 

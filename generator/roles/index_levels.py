@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from opcert.generator.arrays.element_types import fits, highest, lowest
-from opcert.generator.roles.factors import levels_where
-from opcert.generator.roles.samplers import Sampler
+from opcert.arrays.element_types import fits, highest, lowest
+from opcert.roles.factors import levels_where
+from opcert.roles.samplers import Sampler
 
 # The index at the place in focus, given the size of the axis and the type of the indices.
 _INSIDE: dict[str, Any] = {

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from math import prod
 from typing import ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call, Tensor, laid_out, tensor
-from opcert.generator.arrays.element_types import fits
-from opcert.generator.arrays.indexing import kinds, replace
-from opcert.generator.arrays.layouts import LAYOUTS, NEEDED
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.axis import Axis
-from opcert.generator.roles.data import LAYOUT_WORDS, PAST_A_TILE, Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call, Tensor, laid_out, tensor
+from opcert.arrays.element_types import fits
+from opcert.arrays.indexing import kinds, replace
+from opcert.arrays.layouts import LAYOUTS, NEEDED
+from opcert.roles.argument import Ends
+from opcert.roles.axis import Axis
+from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE, Data
+from opcert.roles.factors import (
     Derived,
     Factor,
     Focus,
@@ -24,7 +24,7 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.index_levels import (
+from opcert.roles.index_levels import (
     EXTENTS,
     ORDERS,
     PLACES,
@@ -35,9 +35,9 @@ from opcert.generator.roles.index_levels import (
     places_of,
     run,
 )
-from opcert.generator.roles.leading_dims import LeadingDims
-from opcert.generator.roles.role import LIST_LAYOUTS, Role
-from opcert.generator.roles.samplers import Sampler
+from opcert.roles.leading_dims import LeadingDims
+from opcert.roles.role import LIST_LAYOUTS, Role
+from opcert.roles.samplers import Sampler
 
 # Of no more dimensions does an operator give its output.
 _MOST_DIMENSIONS = 8

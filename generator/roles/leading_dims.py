@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.indexing import wrap
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.axis import Axis
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call
+from opcert.arrays.indexing import wrap
+from opcert.roles.argument import Ends
+from opcert.roles.axis import Axis
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -19,7 +19,7 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.role import OMITTED, Role
+from opcert.roles.role import OMITTED, Role
 
 _COUNTS = {"none": 0, "one": 1, "two": 2, "three": 3}
 _FEW = ("none", "one")

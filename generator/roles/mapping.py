@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.errors import did_you_mean
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.errors import did_you_mean
+from opcert.roles.argument import Ends
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -18,9 +18,9 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.mode import Mode
-from opcert.generator.roles.role import Role
-from opcert.generator.roles.samplers import Sampler
+from opcert.roles.mode import Mode
+from opcert.roles.role import Role
+from opcert.roles.samplers import Sampler
 
 # Where it is not given, and data aligns with the end of the target.
 ALIGNED = "aligned"

@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.roles.factors import Factor, Focus, Observed, Requirement, Scene
-from opcert.generator.roles.role import OMITTED, Role
+from opcert.arrays.calls import Call
+from opcert.roles.factors import Factor, Focus, Observed, Requirement, Scene
+from opcert.roles.role import OMITTED, Role
 
 
 class Mode(Role):

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import highest, lowest
-from opcert.generator.arrays.indexing import insert, replace
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.axis import Axis
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import highest, lowest
+from opcert.arrays.indexing import insert, replace
+from opcert.roles.argument import Ends
+from opcert.roles.axis import Axis
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -19,8 +19,8 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.role import Role
-from opcert.generator.roles.samplers import Sampler
+from opcert.roles.role import Role
+from opcert.roles.samplers import Sampler
 
 # How many parts: up to and past a vector, and past what a runtime may have in a fixed array.
 COUNTS = {

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.axis import Axis
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call
+from opcert.roles.argument import Ends
+from opcert.roles.axis import Axis
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -16,7 +16,7 @@ from opcert.generator.roles.factors import (
     Scene,
     forbid,
 )
-from opcert.generator.roles.role import Role
+from opcert.roles.role import Role
 
 # How many parts: divisors of the lengths that data has, up to and past a vector.
 _COUNTS = {

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call
+from opcert.roles.argument import Ends
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Factor,
     Forbidden,
     Requirement,
     Scene,
     forbid,
 )
-from opcert.generator.roles.role import Role
+from opcert.roles.role import Role
 
 
 class PerAxis(Role):

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call
+from opcert.roles.argument import Ends
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -15,8 +15,8 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.per_axis import PerAxis
-from opcert.generator.roles.role import OMITTED
+from opcert.roles.per_axis import PerAxis
+from opcert.roles.role import OMITTED
 
 # The orders, with the least rank at which each differs from those before it. A rotation is not its
 # own inverse: it tells an order from the one that undoes it.

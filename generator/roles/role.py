@@ -7,11 +7,11 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue, PrivateAttr
 
-from opcert.generator.arrays.calls import Call, Tensor, laid_out, listed
-from opcert.generator.arrays.element_types import INTEGERS
-from opcert.generator.arrays.layouts import Layout
-from opcert.generator.roles.argument import Argument, Ends
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call, Tensor, laid_out, listed
+from opcert.arrays.element_types import INTEGERS
+from opcert.arrays.layouts import Layout
+from opcert.roles.argument import Argument, Ends
+from opcert.roles.factors import (
     Derived,
     Factor,
     Focus,

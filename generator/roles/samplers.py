@@ -5,9 +5,9 @@ from math import prod
 from random import Random
 from typing import Any, TypeAlias
 
-from opcert.generator.arrays.element_types import fits, highest, lowest
-from opcert.generator.arrays.indexing import HUGE, LONG, WIDE, python_slice
-from opcert.generator.errors import Inapplicable, did_you_mean
+from opcert.arrays.element_types import fits, highest, lowest
+from opcert.arrays.indexing import HUGE, LONG, WIDE, python_slice
+from opcert.errors import Inapplicable, did_you_mean
 
 # What draws come from: numbers from 0 to below 1.
 Chance: TypeAlias = Callable[[], float]

@@ -5,13 +5,13 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, fits, highest
-from opcert.generator.arrays.indexing import HUGE, WIDE, insert, kinds
-from opcert.generator.arrays.layouts import NEEDED
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, fits, highest
+from opcert.arrays.indexing import HUGE, WIDE, insert, kinds
+from opcert.arrays.layouts import NEEDED
+from opcert.roles.argument import Ends
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Factor,
     Focus,
     Forbidden,
@@ -22,10 +22,10 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.mapping import ALIGNED, AxisMapping
-from opcert.generator.roles.role import Role
-from opcert.generator.roles.samplers import Sampler
-from opcert.generator.roles.stretching import (
+from opcert.roles.mapping import ALIGNED, AxisMapping
+from opcert.roles.role import Role
+from opcert.roles.samplers import Sampler
+from opcert.roles.stretching import (
     FAR,
     STRETCHED,
     Stretch,

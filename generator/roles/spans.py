@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.element_types import fits
-from opcert.generator.arrays.indexing import python_slice
-from opcert.generator.roles.argument import Ends
-from opcert.generator.roles.axes import Axes
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import (
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import fits
+from opcert.arrays.indexing import python_slice
+from opcert.roles.argument import Ends
+from opcert.roles.axes import Axes
+from opcert.roles.data import Data
+from opcert.roles.factors import (
     Choice,
     Derived,
     Factor,
@@ -23,9 +23,9 @@ from opcert.generator.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.generator.roles.role import LIST_LAYOUTS, OMITTED, Role
-from opcert.generator.roles.samplers import Sampler
-from opcert.generator.roles.span_levels import (
+from opcert.roles.role import LIST_LAYOUTS, OMITTED, Role
+from opcert.roles.samplers import Sampler
+from opcert.roles.span_levels import (
     FIRST,
     PLACES,
     PLACES_UNDER_STRESS,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opcert.generator.roles.factors import levels_where
-from opcert.generator.roles.samplers import Sampler
+from opcert.roles.factors import levels_where
+from opcert.roles.samplers import Sampler
 
 # Past 16 bits.
 FAR = 65537

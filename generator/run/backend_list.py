@@ -13,10 +13,10 @@ from importlib.metadata import (
     version,
 )
 
-from opcert.generator.backends import BUILT_IN, GROUP
-from opcert.generator.backends.hows import HOWS
-from opcert.generator.run.support import declared_support
-from opcert.generator.suite.suite import default_folder, read_manifest
+from opcert.backends import BUILT_IN, GROUP
+from opcert.backends.hows import HOWS
+from opcert.scope.support import declared_support
+from opcert.suite.suite import default_folder, read_manifest
 
 UNSUPPORTED = "unsupported"
 

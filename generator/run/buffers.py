@@ -1,8 +1,8 @@
 """The buffers of a call's inputs: filled again, and looked at when the call has returned."""
 
-from opcert.generator.arrays.element_types import Array, Inputs
-from opcert.generator.arrays.layouts import Layout, form, laid_out, memory
-from opcert.generator.run.comparison import Difference
+from opcert.arrays.element_types import Array, Inputs
+from opcert.arrays.layouts import Layout, form, laid_out, memory
+from opcert.run.comparison import Difference
 
 
 def refilled(buffer: Array | None, array: Array, layout: Layout) -> Array:

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array, bits_dtype, bits_of, name_of
-from opcert.generator.run.excerpts import Excerpt, excerpt, shown
+from opcert.arrays.element_types import Array, bits_dtype, bits_of, name_of
+from opcert.run.excerpts import Excerpt, excerpt, shown
 
 # What can be wrong where a case fails.
 Kind = Literal[

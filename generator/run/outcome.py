@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Inputs
-from opcert.generator.backends import Backend
-from opcert.generator.errors import said
-from opcert.generator.run.freed_memory import dirty
+from opcert.arrays.element_types import Inputs
+from opcert.backends import Backend
+from opcert.errors import said
+from opcert.run.freed_memory import dirty
 
 if TYPE_CHECKING:
     # Who calls and does no more, as a worker, needs nothing of what judges.
-    from opcert.generator.run.comparison import Difference
-    from opcert.generator.run.returned import Kept, Returned
+    from opcert.run.comparison import Difference
+    from opcert.run.returned import Kept, Returned
 
 Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
 # Who found that a call breaks a rule: the runtime under test, or the adapter in front of it.

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from opcert.generator.arrays.element_types import Array, Inputs
-from opcert.generator.arrays.layouts import laid_out
-from opcert.generator.backends import Backend
-from opcert.generator.run.buffers import mutated, refilled
-from opcert.generator.run.comparison import Difference, compare, share_a_zero
-from opcert.generator.run.outcome import ENDINGS, Outcome, run_once
-from opcert.generator.run.returned import Returned
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.element_types import Array, Inputs
+from opcert.arrays.layouts import laid_out
+from opcert.backends import Backend
+from opcert.run.buffers import mutated, refilled
+from opcert.run.comparison import Difference, compare, share_a_zero
+from opcert.run.outcome import ENDINGS, Outcome, run_once
+from opcert.run.returned import Returned
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 
 # How a failure begins that shows with other data than that of the case.
 INVERTED = "with every bit of the data inverted"

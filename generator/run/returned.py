@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from opcert.generator.arrays.element_types import Array, Inputs
-from opcert.generator.run.buffers import mutated
-from opcert.generator.run.comparison import compare
+from opcert.arrays.element_types import Array, Inputs
+from opcert.run.buffers import mutated
+from opcert.run.comparison import compare
 
 
 class Kept(Protocol):

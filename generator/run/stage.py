@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.arrays.layouts import Layout, laid_out
-from opcert.generator.backends import Backend
-from opcert.generator.run.buffers import mutated, refilled
-from opcert.generator.run.comparison import Difference, compare
-from opcert.generator.run.outcome import ENDINGS, Outcome, run_once
-from opcert.generator.run.rehearsal import ALIASED
-from opcert.generator.run.returned import Returned
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import Layout, laid_out
+from opcert.backends import Backend
+from opcert.run.buffers import mutated, refilled
+from opcert.run.comparison import Difference, compare
+from opcert.run.outcome import ENDINGS, Outcome, run_once
+from opcert.run.rehearsal import ALIASED
+from opcert.run.returned import Returned
 
 # How many earlier outputs are looked at again after every call, of up to so many bytes each.
 _HELD = 8

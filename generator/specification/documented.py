@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.roles.argument import ExpressionText, Part
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.roles.argument import ExpressionText, Part
 
 _WRITTEN = re.compile(r"(?P<type>\w+)\[(?P<shape>[\d, ]*)\]\s*(= *(?P<element>.+)|(?P<values>.*))")
 

@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.element_types import INTEGERS
-from opcert.generator.specification.expressions import (
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import INTEGERS
+from opcert.specification.expressions import (
     FUNCTIONS,
     Expression,
     Functions,

@@ -2,13 +2,13 @@
 
 from math import prod
 
-from opcert.generator.arrays.element_types import INTEGERS, fits
-from opcert.generator.specification.documented import DocumentedTensor
-from opcert.generator.specification.expressions import FUNCTIONS
-from opcert.generator.specification.model import Example, Spec
-from opcert.generator.specification.names import attribute_mistakes, element_type_mistakes
-from opcert.generator.specification.naming import Found, expression_mistakes, unknown_name
-from opcert.generator.specification.yaml_source import KEY, SpecPath
+from opcert.arrays.element_types import INTEGERS, fits
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.expressions import FUNCTIONS
+from opcert.specification.model import Example, Spec
+from opcert.specification.names import attribute_mistakes, element_type_mistakes
+from opcert.specification.naming import Found, expression_mistakes, unknown_name
+from opcert.yaml_files.source import KEY, SpecPath
 
 _MOST_ELEMENTS = 10**6
 

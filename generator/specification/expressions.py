@@ -11,8 +11,8 @@ from math import prod
 from types import CodeType
 from typing import Any, TypeAlias
 
-from opcert.generator.arrays.element_types import FLOATS, INTEGERS, fits, highest, lowest
-from opcert.generator.arrays.indexing import (
+from opcert.arrays.element_types import FLOATS, INTEGERS, fits, highest, lowest
+from opcert.arrays.indexing import (
     broadcasts,
     insert,
     kinds,
@@ -21,7 +21,7 @@ from opcert.generator.arrays.indexing import (
     within,
     wrap,
 )
-from opcert.generator.errors import ExpressionError, Inapplicable, did_you_mean
+from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 
 Functions = Mapping[str, Callable[..., Any]]
 

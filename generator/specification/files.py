@@ -10,23 +10,23 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from opcert.generator.errors import Mistake, OpcertError, SpecError, did_you_mean
-from opcert.generator.specification.examples import example_mistakes
-from opcert.generator.specification.model import Spec
-from opcert.generator.specification.model_mistakes import model_mistakes
-from opcert.generator.specification.names import name_mistakes
-from opcert.generator.specification.references import (
+from opcert.errors import Mistake, OpcertError, SpecError, did_you_mean
+from opcert.specification.examples import example_mistakes
+from opcert.specification.model import Spec
+from opcert.specification.names import name_mistakes
+from opcert.specification.references import (
     Reference,
     reference_of,
     role_classes_of,
     spec_paths,
 )
-from opcert.generator.specification.role_rules import (
+from opcert.specification.role_rules import (
     role_mistakes,
     rule_mistakes,
     with_roles,
 )
-from opcert.generator.specification.yaml_source import Source, SpecPath
+from opcert.yaml_files.source import Source, SpecPath
+from opcert.yaml_files.validation import model_mistakes
 
 
 @dataclass(frozen=True)

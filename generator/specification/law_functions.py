@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.element_types import Array, name_of
-from opcert.generator.arrays.patterns import array_of
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import Array, name_of
+from opcert.arrays.patterns import array_of
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 
-from opcert.generator.arrays.calls import BUILDERS
-from opcert.generator.specification.expressions import FUNCTIONS
-from opcert.generator.specification.law_functions import ARRAYS
-from opcert.generator.specification.model import FurtherCall, Spec
-from opcert.generator.specification.naming import (
+from opcert.arrays.calls import BUILDERS
+from opcert.specification.expressions import FUNCTIONS
+from opcert.specification.law_functions import ARRAYS
+from opcert.specification.model import FurtherCall, Spec
+from opcert.specification.naming import (
     Found,
     Known,
     call_names,
     expression_mistakes,
     unknown_name,
 )
-from opcert.generator.specification.yaml_source import KEY, SpecPath
+from opcert.yaml_files.source import KEY, SpecPath
 
 
 def law_mistakes(spec: Spec) -> Found:

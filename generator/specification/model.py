@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
 
-from opcert.generator.arrays.element_types import TYPE_SETS
-from opcert.generator.roles import ROLES, role_classes
-from opcert.generator.roles.argument import (
+from opcert.arrays.element_types import TYPE_SETS
+from opcert.roles import ROLES, role_classes
+from opcert.roles.argument import (
     Argument,
     Attribute,
     ExpressionText,
@@ -16,9 +16,9 @@ from opcert.generator.roles.argument import (
     Name,
     Part,
 )
-from opcert.generator.roles.role import Role
-from opcert.generator.specification.documented import WrittenTensor
-from opcert.generator.specification.expressions import CONSTANTS
+from opcert.roles.role import Role
+from opcert.specification.documented import WrittenTensor
+from opcert.specification.expressions import CONSTANTS
 
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Violations = dict[Name, dict[str, ExpressionText]]

@@ -4,27 +4,27 @@ from collections import Counter
 
 from pydantic import JsonValue
 
-from opcert.generator.arrays.calls import BUILDERS, CHANGES
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.errors import did_you_mean
-from opcert.generator.roles.argument import Attribute
-from opcert.generator.roles.role import Role
-from opcert.generator.specification.expressions import (
+from opcert.arrays.calls import BUILDERS, CHANGES
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.errors import did_you_mean
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
+from opcert.specification.expressions import (
     CONSTANTS,
     FUNCTIONS,
     shown,
 )
-from opcert.generator.specification.law_names import law_mistakes
-from opcert.generator.specification.model import Output, Rule, Spec, Violations
-from opcert.generator.specification.naming import (
+from opcert.specification.law_names import law_mistakes
+from opcert.specification.model import Output, Rule, Spec, Violations
+from opcert.specification.naming import (
     Found,
     Known,
     call_names,
     expression_mistakes,
     unknown_name,
 )
-from opcert.generator.specification.table_names import table_mistakes
-from opcert.generator.specification.yaml_source import KEY, SpecPath
+from opcert.specification.table_names import table_mistakes
+from opcert.yaml_files.source import KEY, SpecPath
 
 # Some arguments only change together: a number of things and the list of them, or lists whose
 # elements belong together.

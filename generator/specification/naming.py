@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from opcert.generator.errors import ExpressionError, did_you_mean
-from opcert.generator.specification.expressions import (
+from opcert.errors import ExpressionError, did_you_mean
+from opcert.specification.expressions import (
     CONSTANTS,
     TENSOR_ATTRIBUTES,
     Functions,
     parse,
 )
-from opcert.generator.specification.model import Spec
-from opcert.generator.specification.yaml_source import SpecPath
+from opcert.specification.model import Spec
+from opcert.yaml_files.source import SpecPath
 
 Found: TypeAlias = Iterator[tuple[SpecPath, str]]
 Known: TypeAlias = Mapping[str, tuple[str, ...]]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.errors import OpcertError, SpecError, said
-from opcert.generator.python_files import module_from_file
-from opcert.generator.roles.role import Role
-from opcert.generator.specification.yaml_source import Source, SpecPath
+from opcert.arrays.element_types import Array
+from opcert.errors import OpcertError, SpecError, said
+from opcert.python_files import module_from_file
+from opcert.roles.role import Role
+from opcert.yaml_files.source import Source, SpecPath
 
 Reference = Callable[..., list[Array]]
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from opcert.generator.errors import did_you_mean
-from opcert.generator.roles.factors import OpenQuestion, Requirement
-from opcert.generator.roles.role import Role, Signature
-from opcert.generator.specification.model import Rule, Spec
-from opcert.generator.specification.naming import Found, unknown_name
+from opcert.errors import did_you_mean
+from opcert.roles.factors import OpenQuestion, Requirement
+from opcert.roles.role import Role, Signature
+from opcert.specification.model import Rule, Spec
+from opcert.specification.naming import Found, unknown_name
 
 # The arguments that have to be given: what a document need not say, where a call cannot omit one.
 REQUIRED = "required"

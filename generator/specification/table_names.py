@@ -3,24 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.generator.arrays.calls import BUILDERS
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.roles.samplers import SAMPLERS
-from opcert.generator.specification.expressions import (
+from opcert.arrays.calls import BUILDERS
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.roles.samplers import SAMPLERS
+from opcert.specification.expressions import (
     FUNCTIONS,
     evaluate,
     parse,
     shown,
 )
-from opcert.generator.specification.model import Levels, Spec
-from opcert.generator.specification.naming import (
+from opcert.specification.model import Levels, Spec
+from opcert.specification.naming import (
     Found,
     Known,
     call_names,
     expression_mistakes,
     unknown_name,
 )
-from opcert.generator.specification.yaml_source import KEY, SpecPath
+from opcert.yaml_files.source import KEY, SpecPath
 
 
 def table_mistakes(spec: Spec) -> Found:

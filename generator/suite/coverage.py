@@ -9,20 +9,20 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from opcert.generator.cases.case import Mistakes
-from opcert.generator.cases.cases import STRENGTH
-from opcert.generator.cases.discrimination import discriminates
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.sight import Sights
-from opcert.generator.cases.valid_cases import ValidCases
-from opcert.generator.combinatorics.choices import Choices
-from opcert.generator.combinatorics.cover import rows_with
-from opcert.generator.specification.expressions import integer, parse
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.rule_cases import rule_cases, valid_calls
-from opcert.generator.suite.suite import Suite
+from opcert.cases.case import Mistakes
+from opcert.cases.cases import STRENGTH
+from opcert.cases.discrimination import discriminates
+from opcert.cases.drawing import InputSpace
+from opcert.cases.sight import Sights
+from opcert.cases.valid_cases import ValidCases
+from opcert.combinatorics.choices import Choices
+from opcert.combinatorics.cover import rows_with
+from opcert.specification.expressions import integer, parse
+from opcert.specification.files import SpecFile
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.rule_cases import rule_cases, valid_calls
+from opcert.suite.suite import Suite
 
 Flags = npt.NDArray[np.bool_]
 Level = tuple[str, str]

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment
 
-from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
-from opcert.generator.arrays.layouts import Layout
-from opcert.generator.arrays.packs import PackWriter
-from opcert.generator.arrays.patterns import STORED, recipe_of
-from opcert.generator.cases.case import Case, digest
-from opcert.generator.cases.vectors import Vector
-from opcert.generator.specification.documented import DocumentedTensor
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.model import Spec
-from opcert.generator.suite.format import (
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
+from opcert.arrays.layouts import Layout
+from opcert.arrays.packs import PackWriter
+from opcert.arrays.patterns import STORED, recipe_of
+from opcert.cases.case import Case, digest
+from opcert.cases.vectors import Vector
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Spec
+from opcert.suite.format import (
     FORMAT,
     MANIFEST,
     DigestedArray,
@@ -32,14 +32,14 @@ from opcert.generator.suite.format import (
     OperatorEntry,
     StoredArray,
 )
-from opcert.generator.suite.index_texts import (
+from opcert.suite.index_texts import (
     ambiguity_texts,
     document_text,
     erratum_texts,
     level_words,
     rule_texts,
 )
-from opcert.generator.template_environment import template_environment
+from opcert.template_environment import template_environment
 
 Files = Mapping[str, bytes]
 # The longest line of a literal in an emitted test.

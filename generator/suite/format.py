@@ -14,9 +14,9 @@ from pydantic import (
     ValidationInfo,
 )
 
-from opcert.generator.arrays.calls import MOST_DIMENSIONS, MOST_ELEMENTS
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.arrays.layouts import Layout
+from opcert.arrays.calls import MOST_DIMENSIONS, MOST_ELEMENTS
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.layouts import Layout
 
 FORMAT = 4
 MANIFEST = "manifest.json"

@@ -6,13 +6,13 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from opcert.generator.cases.cases import STRENGTH, cases_of
-from opcert.generator.cases.vectors import vectors_in_turn
-from opcert.generator.errors import Mistake, OpcertError, SpecError
-from opcert.generator.specification.files import SpecFile, read_spec, specs_in
-from opcert.generator.suite.emit import Files, operator_files, suite_files
-from opcert.generator.suite.format import OperatorEntry
-from opcert.generator.suite.writing import differences, write_suite
+from opcert.cases.cases import STRENGTH, cases_of
+from opcert.cases.vectors import vectors_in_turn
+from opcert.errors import Mistake, OpcertError, SpecError
+from opcert.specification.files import SpecFile, read_spec, specs_in
+from opcert.suite.emit import Files, operator_files, suite_files
+from opcert.suite.format import OperatorEntry
+from opcert.suite.writing import differences, write_suite
 
 Part = tuple[str, OperatorEntry, Files]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from opcert.generator.cases.factors import factors_of, role_factors
-from opcert.generator.specification.model import Spec
-from opcert.generator.suite.format import AmbiguityText, DocumentText, ErratumText, RuleText
+from opcert.cases.factors import factors_of, role_factors
+from opcert.specification.model import Spec
+from opcert.suite.format import AmbiguityText, DocumentText, ErratumText, RuleText
 
 
 def document_text(spec: Spec) -> DocumentText:

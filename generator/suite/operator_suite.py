@@ -7,18 +7,18 @@ from hashlib import sha256
 from math import prod
 from pathlib import Path
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, inverted, stored_dtype
-from opcert.generator.arrays.layouts import laid_out
-from opcert.generator.arrays.packs import elements
-from opcert.generator.arrays.patterns import made_array
-from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.specification.references import (
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, inverted, stored_dtype
+from opcert.arrays.layouts import laid_out
+from opcert.arrays.packs import elements
+from opcert.arrays.patterns import made_array
+from opcert.errors import OpcertError, SuiteError
+from opcert.specification.references import (
     Reference,
     RejectedError,
     golden,
     references_in,
 )
-from opcert.generator.suite.format import (
+from opcert.suite.format import (
     DigestedArray,
     Index,
     IndexedCase,

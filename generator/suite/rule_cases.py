@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import Array, bits_of
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.specification.model import Spec
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import Array, bits_of
+from opcert.cases.conditions import Conditions
+from opcert.specification.model import Spec
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 
 
 @dataclass(frozen=True)

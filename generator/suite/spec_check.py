@@ -11,22 +11,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.cases.case import Case
-from opcert.generator.cases.cases import cases_of
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.laws import prove_laws
-from opcert.generator.cases.vectors import Vector, vectors_of
-from opcert.generator.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.generator.roles.argument import Ends
-from opcert.generator.specification.expressions import integer, parse, shown
-from opcert.generator.specification.files import SpecFile, read_specs
-from opcert.generator.specification.references import references_in
-from opcert.generator.specification.yaml_source import SpecPath
-from opcert.generator.suite.emit import operator_files
-from opcert.generator.suite.format import Index
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.spec_warnings import RuleCounts, warnings_of
+from opcert.arrays.calls import Call
+from opcert.cases.case import Case
+from opcert.cases.cases import cases_of
+from opcert.cases.conditions import Conditions
+from opcert.cases.laws import prove_laws
+from opcert.cases.vectors import Vector, vectors_of
+from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.roles.argument import Ends
+from opcert.specification.expressions import integer, parse, shown
+from opcert.specification.files import SpecFile, read_specs
+from opcert.specification.references import references_in
+from opcert.suite.emit import operator_files
+from opcert.suite.format import Index
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.spec_warnings import RuleCounts, warnings_of
+from opcert.yaml_files.source import SpecPath
 
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 

@@ -5,14 +5,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.element_types import INTEGERS, TYPE_SETS, highest, lowest
-from opcert.generator.cases.case import Case
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import ExpressionError, Inapplicable, Mistake
-from opcert.generator.roles.argument import Ends
-from opcert.generator.specification.expressions import integer, parse, shown
-from opcert.generator.specification.files import SpecFile
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import INTEGERS, TYPE_SETS, highest, lowest
+from opcert.cases.case import Case
+from opcert.cases.conditions import Conditions
+from opcert.errors import ExpressionError, Inapplicable, Mistake
+from opcert.roles.argument import Ends
+from opcert.specification.expressions import integer, parse, shown
+from opcert.specification.files import SpecFile
 
 # How few valid calls that show a behaviour are few.
 _FEW = 3

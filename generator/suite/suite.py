@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from opcert.generator.errors import SuiteError
-from opcert.generator.given_files import content
-from opcert.generator.specification.files import SpecFile, specs_in
-from opcert.generator.specification.model_mistakes import first_mistake
-from opcert.generator.suite.format import (
+from opcert.errors import SuiteError
+from opcert.given_files import content
+from opcert.specification.files import SpecFile, specs_in
+from opcert.suite.format import (
     FORMAT,
     MANIFEST,
     Index,
@@ -23,7 +22,8 @@ from opcert.generator.suite.format import (
     Manifest,
     OperatorEntry,
 )
-from opcert.generator.suite.operator_suite import OperatorSuite, contradiction
+from opcert.suite.operator_suite import OperatorSuite, contradiction
+from opcert.yaml_files.validation import first_mistake
 
 Model = TypeVar("Model", Index, Manifest)
 Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]

@@ -6,11 +6,11 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-from opcert.generator.errors import OpcertError, SuiteError
-from opcert.generator.given_files import content, make_folder
-from opcert.generator.suite.emit import Files
-from opcert.generator.suite.format import MANIFEST
-from opcert.generator.suite.suite import LARGEST, read_manifest
+from opcert.errors import OpcertError, SuiteError
+from opcert.given_files import content, make_folder
+from opcert.suite.emit import Files
+from opcert.suite.format import MANIFEST
+from opcert.suite.suite import LARGEST, read_manifest
 
 # How far into a file its mark stands.
 _HEAD = 400

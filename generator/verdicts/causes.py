@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from opcert.generator.run.comparison import Kind
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.suite import Cases
-from opcert.generator.verdicts.verdict import FAILURES, Status, Verdict
+from opcert.run.comparison import Kind
+from opcert.suite.format import IndexedCase
+from opcert.suite.suite import Cases
+from opcert.verdicts.verdict import FAILURES, Status, Verdict
 
 # The gravest first; where bits alone differ, values are right.
 _GRAVITY = ("crash", "hang", "fail")

@@ -5,22 +5,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
-from opcert.generator.backends import Backend
-from opcert.generator.errors import OpcertError, did_you_mean
-from opcert.generator.run.claims import Claim
-from opcert.generator.run.comparison import Kind
-from opcert.generator.run.excerpts import Excerpt
-from opcert.generator.run.outcome import ENDINGS, Outcome
-from opcert.generator.run.rehearsal import repeated_calls, run_vector
-from opcert.generator.run.returned import Returned
-from opcert.generator.run.support import support_of
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.anonymous import anonymous
-from opcert.generator.verdicts.contract import CONTRACT, citing
-from opcert.generator.verdicts.scope import Scope, wholly_declined
-from opcert.generator.verdicts.verdict import FAILURES, Verdict, judge
+from opcert.backends import Backend
+from opcert.errors import OpcertError, did_you_mean
+from opcert.run.comparison import Kind
+from opcert.run.excerpts import Excerpt
+from opcert.run.outcome import ENDINGS, Outcome
+from opcert.run.rehearsal import repeated_calls, run_vector
+from opcert.run.returned import Returned
+from opcert.scope.claims import Claim
+from opcert.scope.scope import Scope, wholly_declined
+from opcert.scope.support import support_of
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.verdicts.anonymous import anonymous
+from opcert.verdicts.contract import CONTRACT, citing
+from opcert.verdicts.verdict import FAILURES, Verdict, judge
 
 # How many bytes of outputs are kept, to be looked at again after later cases.
 HELD = 1 << 26

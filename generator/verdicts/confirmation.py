@@ -10,21 +10,21 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.generator.arrays.layouts import Layout
-from opcert.generator.errors import BackendError
-from opcert.generator.isolation.supervised import Supervised
-from opcert.generator.run.comparison import Kind
-from opcert.generator.run.rehearsal import ECHO, repetitions, run_vector
-from opcert.generator.run.stage import Stage, Step
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.suite.format import Extent, IndexedCase, Record, TypeName
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Cases, Suite
-from opcert.generator.verdicts.causes import Cause, causes, size_of
-from opcert.generator.verdicts.contract import citing
-from opcert.generator.verdicts.reduction import Candidate, Reduction, is_small
-from opcert.generator.verdicts.verdict import FAILURES, Verdict, judge
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.arrays.layouts import Layout
+from opcert.errors import BackendError
+from opcert.isolation.supervised import Supervised
+from opcert.run.comparison import Kind
+from opcert.run.rehearsal import ECHO, repetitions, run_vector
+from opcert.run.stage import Stage, Step
+from opcert.specification.files import SpecFile
+from opcert.suite.format import Extent, IndexedCase, Record, TypeName
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Cases, Suite
+from opcert.verdicts.causes import Cause, causes, size_of
+from opcert.verdicts.contract import citing
+from opcert.verdicts.reduction import Candidate, Reduction, is_small
+from opcert.verdicts.verdict import FAILURES, Verdict, judge
 
 # How many causes of a run are confirmed, and how many of the failures of one are tried until one
 # shows alone.

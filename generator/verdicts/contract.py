@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from opcert.generator.run.comparison import Kind
+from opcert.run.comparison import Kind
 
 # A failure of one of these kinds breaks opcert's contract. It is no failure of a document's rule.
 CONTRACT: Mapping[Kind, str] = {

@@ -16,20 +16,20 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import (
     INTEGERS,
     Array,
     inverted,
     lowest,
     name_of,
 )
-from opcert.generator.arrays.layouts import Layout
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.generator.run.stage import Step
-from opcert.generator.specification.files import SpecFile
-from opcert.generator.specification.references import golden
+from opcert.arrays.layouts import Layout
+from opcert.cases.conditions import Conditions
+from opcert.errors import ExpressionError, Inapplicable, OpcertError
+from opcert.run.stage import Step
+from opcert.specification.files import SpecFile
+from opcert.specification.references import golden
 
 # A call of so many elements, of such a rank, is read at a glance and left as it is.
 SMALL_SIZE, SMALL_RANK = 20, 4

@@ -6,10 +6,10 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
-from opcert.generator.run.comparison import Difference, Kind, compare
-from opcert.generator.run.outcome import ENDINGS, Observed, Outcome, Rejecter
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.verdicts.contract import ALWAYS, CONTRACT, citing
+from opcert.run.comparison import Difference, Kind, compare
+from opcert.run.outcome import ENDINGS, Observed, Outcome, Rejecter
+from opcert.suite.format import IndexedCase
+from opcert.verdicts.contract import ALWAYS, CONTRACT, citing
 
 Status = Literal[
     "pass",

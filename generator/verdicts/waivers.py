@@ -12,12 +12,12 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from opcert.generator.errors import Mistake, SpecError, did_you_mean
-from opcert.generator.run.outcome import ENDINGS
-from opcert.generator.specification.model_mistakes import content_of
-from opcert.generator.specification.yaml_source import Source
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.verdict import FAILURES, KINDS, Verdict
+from opcert.errors import Mistake, SpecError, did_you_mean
+from opcert.run.outcome import ENDINGS
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import FAILURES, KINDS, Verdict
+from opcert.yaml_files.source import Source
+from opcert.yaml_files.validation import content_of
 
 
 def _iso(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from opcert.generator.errors import one_line
+from opcert.errors import one_line
 
 
 @dataclass(frozen=True)

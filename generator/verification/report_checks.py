@@ -5,11 +5,11 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.certificate.submission import CLAIM, WAIVERS
-from opcert.generator.report.files import JUNIT, PAGE, operator_file, operator_pages, report_of
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verification.flaws import Flaw
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.submission import CLAIM, WAIVERS
+from opcert.report.files import JUNIT, PAGE, operator_file, operator_pages, report_of
+from opcert.suite.suite import Suite
+from opcert.verification.flaws import Flaw
 
 
 def is_ours(certificate: Certificate) -> bool:

@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opcert.generator.backends import Backend, closed, with_specs
-from opcert.generator.certificate.certificate import BackendEntry, Certificate
-from opcert.generator.certificate.entries import backend_entry
-from opcert.generator.certificate.file import differences
-from opcert.generator.isolation.supervised import TIMEOUT, hosted
-from opcert.generator.run.support import support_of
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.certification import Certification
-from opcert.generator.verdicts.verdict import Verdict
-from opcert.generator.verification.flaws import Flaw
-from opcert.generator.verification.verdict_checks import Judged
+from opcert.backends import Backend, closed, with_specs
+from opcert.certificate.certificate import BackendEntry, Certificate
+from opcert.certificate.entries import backend_entry
+from opcert.certificate.file import differences
+from opcert.isolation.supervised import TIMEOUT, hosted
+from opcert.scope.support import support_of
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict
+from opcert.verification.flaws import Flaw
+from opcert.verification.verdict_checks import Judged
 
 # Kinds that tell of what ran before or later, which a sample leaves out.
 _OF_MORE = ("state", "aliased-output", "mutated-input")

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.errors import BackendError
-from opcert.generator.run.claims import claim_mistakes
-from opcert.generator.run.support import Support, support_of
-from opcert.generator.suite.suite import Cases, Suite
-from opcert.generator.verdicts.certification import may_be_repeated
-from opcert.generator.verdicts.verdict import FAILURES
-from opcert.generator.verification.flaws import Flaw
-from opcert.generator.verification.verdict_checks import Judged
+from opcert.certificate.certificate import Certificate
+from opcert.errors import BackendError
+from opcert.scope.claims import claim_mistakes
+from opcert.scope.support import Support, support_of
+from opcert.suite.suite import Cases, Suite
+from opcert.verdicts.certification import may_be_repeated
+from opcert.verdicts.verdict import FAILURES
+from opcert.verification.flaws import Flaw
+from opcert.verification.verdict_checks import Judged
 
 # How far the clock of another machine may be ahead.
 _AHEAD = timedelta(days=1)

@@ -9,16 +9,16 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from opcert.generator.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.generator.certificate.file import LARGEST, NAME
-from opcert.generator.certificate.submission import CLAIM, MOST, SIGNATURE, WAIVERS, files_below
-from opcert.generator.errors import OpcertError, SpecError
-from opcert.generator.given_files import opened
-from opcert.generator.run.claims import ClaimContent
-from opcert.generator.specification.model_mistakes import content_of
-from opcert.generator.specification.yaml_source import Source
-from opcert.generator.verdicts.waivers import Waiver
-from opcert.generator.verification.flaws import Flaw
+from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
+from opcert.certificate.file import LARGEST, NAME
+from opcert.certificate.submission import CLAIM, MOST, SIGNATURE, WAIVERS, files_below
+from opcert.errors import OpcertError, SpecError
+from opcert.given_files import opened
+from opcert.scope.claims import ClaimContent
+from opcert.verdicts.waivers import Waiver
+from opcert.verification.flaws import Flaw
+from opcert.yaml_files.source import Source
+from opcert.yaml_files.validation import content_of
 
 # The most bytes that are read of a signature.
 LARGEST_SIGNATURE = 1 << 10

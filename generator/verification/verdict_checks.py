@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from opcert.generator.arrays.element_types import FLOATS
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.run.outcome import ENDINGS, Observed
-from opcert.generator.run.support import Support
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.verdicts.contract import ALWAYS
-from opcert.generator.verdicts.scope import Scope, wholly_declined
-from opcert.generator.verdicts.verdict import Verdict
-from opcert.generator.verification.flaws import Flaw
+from opcert.arrays.element_types import FLOATS
+from opcert.certificate.certificate import Certificate
+from opcert.run.outcome import ENDINGS, Observed
+from opcert.scope.scope import Scope, wholly_declined
+from opcert.scope.support import Support
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.verdicts.contract import ALWAYS
+from opcert.verdicts.verdict import Verdict
+from opcert.verification.flaws import Flaw
 
 # What a verdict says: its status and its kind.
 Said = tuple[str, str | None]

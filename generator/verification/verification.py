@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from opcert.generator.certificate.certificate import Certificate, SuiteEntry
-from opcert.generator.certificate.file import differences
-from opcert.generator.specification.files import specs_in
-from opcert.generator.suite.generation import suite_of
-from opcert.generator.suite.suite import Suite
-from opcert.generator.suite.writing import write_suite
-from opcert.generator.verification.flaws import Flaw
-from opcert.generator.verification.run_checks import (
+from opcert.certificate.certificate import Certificate, SuiteEntry
+from opcert.certificate.file import differences
+from opcert.specification.files import specs_in
+from opcert.suite.generation import suite_of
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
+from opcert.verification.flaws import Flaw
+from opcert.verification.run_checks import (
     date_flaws,
     declaration_flaws,
     evidence_flaws,
     run_flaws,
 )
-from opcert.generator.verification.verdict_checks import Judged, VerdictChecks
-from opcert.generator.verification.waiver_checks import waiver_flaws
+from opcert.verification.verdict_checks import Judged, VerdictChecks
+from opcert.verification.waiver_checks import waiver_flaws
 
 
 def flaws_of(certificate: Certificate, suite: Suite, now: datetime | None = None) -> list[Flaw]:

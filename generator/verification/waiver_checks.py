@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.verdict import FAILURES, KINDS
-from opcert.generator.verdicts.waivers import Waiver
-from opcert.generator.verification.flaws import Flaw
-from opcert.generator.verification.verdict_checks import Judged
+from opcert.certificate.certificate import Certificate
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import FAILURES, KINDS
+from opcert.verdicts.waivers import Waiver
+from opcert.verification.flaws import Flaw
+from opcert.verification.verdict_checks import Judged
 
 
 def waiver_flaws(

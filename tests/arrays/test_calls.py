@@ -2,7 +2,7 @@
 
 import pytest
 
-from opcert.generator.arrays.calls import (
+from opcert.arrays.calls import (
     BUILDERS,
     CHANGES,
     Call,
@@ -15,7 +15,7 @@ from opcert.generator.arrays.calls import (
     with_type,
     with_values,
 )
-from opcert.generator.errors import Inapplicable
+from opcert.errors import Inapplicable
 
 DATA = filled("f32", (2, 3))
 AXES = listed("i8", (0, -1))

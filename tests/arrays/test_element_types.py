@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import (
+from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
     HALF_BYTES,

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.arrays.calls import Tensor, filled
-from opcert.generator.arrays.calls import laid_out as laid
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_of, width_of
-from opcert.generator.arrays.layouts import LAYOUTS, Layout, laid_out
-from opcert.generator.arrays.patterns import filled_array
+from opcert.arrays.calls import Tensor, filled
+from opcert.arrays.calls import laid_out as laid
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, width_of
+from opcert.arrays.layouts import LAYOUTS, Layout, laid_out
+from opcert.arrays.patterns import filled_array
 
 MANY = settings(max_examples=250, deadline=None, derandomize=True)
 SHAPES = st.lists(st.sampled_from((0, 1, 1, 2, 2, 3, 5)), max_size=6).map(tuple)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.arrays.calls import Tensor, listed
-from opcert.generator.arrays.element_types import (
+from opcert.arrays.calls import Tensor, listed
+from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
     INTEGERS,
@@ -19,7 +19,7 @@ from opcert.generator.arrays.element_types import (
     bits_of,
     name_of,
 )
-from opcert.generator.arrays.patterns import (
+from opcert.arrays.patterns import (
     array_of,
     filled_array,
     recipe_of,

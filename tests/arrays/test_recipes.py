@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, bits_of
-from opcert.generator.arrays.patterns import (
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, bits_of
+from opcert.arrays.patterns import (
     STORED,
     filled_array,
     made_array,
     recipe_of,
     with_specials,
 )
-from opcert.generator.errors import SuiteError
-from opcert.generator.suite.format import MadeArray
-from opcert.generator.suite.suite import Suite
-from opcert.generator.suite.writing import write_suite
+from opcert.errors import SuiteError
+from opcert.suite.format import MadeArray
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
 from tests.small_suite import edit_index, files
 

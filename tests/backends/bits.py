@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
-from opcert.generator.arrays.layouts import Layout, laid_out
-from opcert.generator.backends import Backend
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
+from opcert.arrays.layouts import Layout, laid_out
+from opcert.backends import Backend
 
 
 def telling(name: str) -> Array:

@@ -4,9 +4,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
-from opcert.generator.backends import Backend
-from opcert.generator.run.comparison import compare
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
+from opcert.backends import Backend
+from opcert.run.comparison import compare
 
 Call: TypeAlias = tuple[str, dict[str, Array], dict[str, Any]]
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from opcert.generator import certify
-from opcert.generator.arrays.layouts import LAYOUTS, Layout
-from opcert.generator.backends import load
-from opcert.generator.backends.array_api import TYPES
-from opcert.generator.errors import BackendError
+from opcert import certify
+from opcert.arrays.layouts import LAYOUTS, Layout
+from opcert.backends import load
+from opcert.backends.array_api import TYPES
+from opcert.errors import BackendError
 from tests.backends.bits import moved, same
 
 NEEDED = "needs the extra array-api"

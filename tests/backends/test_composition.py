@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from opcert.generator.backends import load
-from opcert.generator.backends.composition import (
+from opcert.backends import load
+from opcert.backends.composition import (
     Picking,
     aligned,
     as_described,
@@ -20,7 +20,7 @@ from opcert.generator.backends.composition import (
     signed,
     with_rest,
 )
-from opcert.generator.errors import BackendError
+from opcert.errors import BackendError
 
 
 @pytest.mark.parametrize(

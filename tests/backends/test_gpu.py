@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.backends import load
+from opcert.backends import load
 from tests.backends.calls import differs, of_every_operator
 
 REFERENCE = load("reference")

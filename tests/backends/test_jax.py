@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from opcert.generator import certify
-from opcert.generator.arrays.layouts import LAYOUTS, Layout
-from opcert.generator.backends import load, reuse_of
-from opcert.generator.errors import BackendError
+from opcert import certify
+from opcert.arrays.layouts import LAYOUTS, Layout
+from opcert.backends import load, reuse_of
+from opcert.errors import BackendError
 from tests.backends.bits import moved, same
 from tests.backends.calls import SQUARE, Call, outcome, sliced, split
 

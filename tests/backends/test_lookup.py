@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator import backends
-from opcert.generator.backends import checked, load
-from opcert.generator.errors import BackendError
+from opcert import backends
+from opcert.backends import checked, load
+from opcert.errors import BackendError
 from tests.wrong_backends import Right
 
 FILE = Path(__file__).parents[1] / "wrong_backends.py"
@@ -27,7 +27,7 @@ def test_a_factory_is_called() -> None:
 
 
 def test_a_module_attribute_loads() -> None:
-    found = load("opcert.generator.backends.reference:Reference")
+    found = load("opcert.backends.reference:Reference")
     assert found.name == "reference"
 
 
@@ -93,7 +93,7 @@ def test_the_reference_declines_operators_without_a_spec() -> None:
 def test_a_built_in_backend_says_which_extra_it_needs(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, f"opcert.generator.backends.{name}", raising=False)
+    monkeypatch.delitem(sys.modules, f"opcert.backends.{name}", raising=False)
     for module in [each for each in sys.modules if each.partition(".")[0] in (name, "onnx")]:
         monkeypatch.delitem(sys.modules, module)
     for package in (name, "onnx"):

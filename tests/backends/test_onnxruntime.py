@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.backends import Backend, load
-from opcert.generator.errors import BackendError
+from opcert.backends import Backend, load
+from opcert.errors import BackendError
 from tests.backends.calls import (
     BROKEN,
     COMPLEX,

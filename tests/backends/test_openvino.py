@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.backends import Backend, load
-from opcert.generator.errors import BackendError
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.backends import Backend, load
+from opcert.errors import BackendError
 from tests.backends.calls import (
     BROKEN,
     COMPLEX,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.backends import AdapterRejection, Backend, load, on_the_host
+from opcert.backends import AdapterRejection, Backend, load, on_the_host
 from tests.backends.calls import SQUARE, Call, broadcast, gather, listed, sliced, split
 
 # What each adapter runs on, and the options that make it.

@@ -5,11 +5,11 @@ from operator import itemgetter
 import numpy as np
 import pytest
 
-from opcert.generator import certify
-from opcert.generator.arrays.layouts import LAYOUTS, Layout
-from opcert.generator.backends import load
-from opcert.generator.backends.torch import TYPES
-from opcert.generator.errors import BackendError
+from opcert import certify
+from opcert.arrays.layouts import LAYOUTS, Layout
+from opcert.backends import load
+from opcert.backends.torch import TYPES
+from opcert.errors import BackendError
 from tests.backends.bits import moved, same
 from tests.backends.calls import Call, of_every_operator
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.generator.backends.reference import Reference
-from opcert.generator.specification.files import specs_in
-from opcert.generator.suite.format import StoredArray
-from opcert.generator.suite.generation import suite_of
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.certification import Certification
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
+from opcert.specification.files import specs_in
+from opcert.suite.format import StoredArray
+from opcert.suite.generation import suite_of
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
 from tests.benchmarks.measuring import Row, measured
 from tests.benchmarks.processes import isolation, onnx_runner, pytest_run, start_up
 from tests.benchmarks.references import references

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from opcert.generator.backends.reference import Reference
-from opcert.generator.isolation.supervised import Supervised
-from opcert.generator.run.outcome import Outcome
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.certification import Certification
+from opcert.backends.reference import Reference
+from opcert.isolation.supervised import Supervised
+from opcert.run.outcome import Outcome
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
 from tests.benchmarks.measuring import Row, measured
 
 
@@ -111,7 +111,7 @@ def pytest_run() -> Row:
 
 def start_up() -> Row:
     """Time of `opcert --help`."""
-    run = [sys.executable, "-m", "opcert.generator.cli", "--help"]
+    run = [sys.executable, "-m", "opcert.cli", "--help"]
     seconds, floor = measured(
         lambda: _quiet(run), lambda: _quiet([sys.executable, "-c", "import typer.main"])
     )

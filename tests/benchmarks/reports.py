@@ -9,9 +9,9 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from opcert.generator import certify
-from opcert.generator.report.files import PAGE, report_files
-from opcert.generator.suite.suite import Suite
+from opcert import certify
+from opcert.report.files import PAGE, report_files
+from opcert.suite.suite import Suite
 from tests.benchmarks.measuring import Row, Work, measured
 from tests.browser.chromium import executable, launched
 

@@ -3,8 +3,8 @@
 import tempfile
 from pathlib import Path
 
-from opcert.generator import certify
-from opcert.generator.report.files import PAGE, report_files
+from opcert import certify
+from opcert.report.files import PAGE, report_files
 from tests.browser.chromium import launched, opened
 from tests.shown import suite
 from tests.wrong_backends import ThroughFloat16

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.report.files import report_files, side_by_side
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.verdicts.verdict import FAILURES, STATUSES, Verdict
+from opcert.report.files import report_files, side_by_side
+from opcert.suite.format import IndexedCase
+from opcert.verdicts.verdict import FAILURES, STATUSES, Verdict
 from tests import shown
 from tests.browser.chromium import launched, opened
 

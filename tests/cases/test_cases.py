@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.cases.case import Case
-from opcert.generator.cases.cases import cases_of
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.factors import factors_of
-from opcert.generator.cases.list_changes import AT_A_BOUND
-from opcert.generator.cases.mutations import mutations_of
-from opcert.generator.cases.negative_cases import OPEN, STRATUM
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import SpecFile, read_spec
+from opcert.arrays.calls import Call
+from opcert.cases.case import Case
+from opcert.cases.cases import cases_of
+from opcert.cases.conditions import Conditions
+from opcert.cases.factors import factors_of
+from opcert.cases.list_changes import AT_A_BOUND
+from opcert.cases.mutations import mutations_of
+from opcert.cases.negative_cases import OPEN, STRATUM
+from opcert.errors import SpecError
+from opcert.specification.files import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec, spec
 
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.errors import ExpressionError
-from opcert.generator.specification.model import Spec
+from opcert.arrays.calls import Call, Tensor
+from opcert.cases.conditions import Conditions
+from opcert.errors import ExpressionError
+from opcert.specification.model import Spec
 
 DATA = Tensor("i8", (4, 2))
 NOT_NEGATIVE = {

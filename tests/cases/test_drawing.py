@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.specification.model import Spec
+from opcert.arrays.calls import Call, Tensor
+from opcert.cases.drawing import InputSpace
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.specification.model import Spec
 
 FACTORS = {
     "type": "T",

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.calls import Call, Tensor, filled, listed
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.generator.arrays.patterns import array_of
-from opcert.generator.cases.case import Case
-from opcert.generator.cases.formulas import MOST_COMPARED, Formulas
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import SpecFile, read_spec
+from opcert.arrays.calls import Call, Tensor, filled, listed
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.arrays.patterns import array_of
+from opcert.cases.case import Case
+from opcert.cases.formulas import MOST_COMPARED, Formulas
+from opcert.errors import SpecError
+from opcert.specification.files import SpecFile, read_spec
 from tests.small_spec import spec
 
 TEXT = "    text: The first rows.\n"

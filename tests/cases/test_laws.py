@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.calls import Call, filled
-from opcert.generator.cases.cases import cases_of
-from opcert.generator.cases.laws import Laws, prove_laws
-from opcert.generator.cases.vectors import vectors_of
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import read_spec, specs_in
-from opcert.generator.specification.references import references_in
-from opcert.generator.suite.spec_check import check_specs
+from opcert.arrays.calls import Call, filled
+from opcert.cases.cases import cases_of
+from opcert.cases.laws import Laws, prove_laws
+from opcert.cases.vectors import vectors_of
+from opcert.errors import SpecError
+from opcert.specification.files import read_spec, specs_in
+from opcert.specification.references import references_in
+from opcert.suite.spec_check import check_specs
 from tests.small_spec import spec
 
 LAW = """laws:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.factors import Factors
-from opcert.generator.cases.level_conditions import following, forbidding
-from opcert.generator.combinatorics.tables import Columns, Flags
-from opcert.generator.errors import ExpressionError
-from opcert.generator.specification.expressions import FUNCTIONS, condition, evaluate, parse
+from opcert.cases.drawing import InputSpace
+from opcert.cases.factors import Factors
+from opcert.cases.level_conditions import following, forbidding
+from opcert.combinatorics.tables import Columns, Flags
+from opcert.errors import ExpressionError
+from opcert.specification.expressions import FUNCTIONS, condition, evaluate, parse
 from tests.cases.test_drawing import made_up
 from tests.shipped import each_spec, spec
 

@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import pytest
 
-from opcert.generator.programs.reasons import changes_of
-from opcert.generator.specification.references import references_in
+from opcert.programs.reasons import changes_of
 from opcert.reference import RuleBroken, unchecked
+from opcert.specification.references import references_in
 from tests.faults.fault import OPERATORS
 from tests.faults.finding import core_suite
 

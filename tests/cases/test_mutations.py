@@ -2,10 +2,10 @@
 
 import pytest
 
-from opcert.generator.arrays.calls import Call, Tensor, filled, listed, scalar
-from opcert.generator.arrays.element_types import HALF_BYTES
-from opcert.generator.cases.list_changes import Aim
-from opcert.generator.cases.mutations import mutations_of
+from opcert.arrays.calls import Call, Tensor, filled, listed, scalar
+from opcert.arrays.element_types import HALF_BYTES
+from opcert.cases.list_changes import Aim
+from opcert.cases.mutations import mutations_of
 from tests.shipped import each_spec, spec
 
 GATHER = spec("Gather-8").spec

@@ -2,12 +2,12 @@
 
 import pytest
 
-from opcert.generator.arrays.calls import Call, Tensor, filled, laid_out, listed, scalar, tensor
-from opcert.generator.arrays.layouts import LAYOUTS
-from opcert.generator.arrays.patterns import STORED
-from opcert.generator.cases.neighbours import ways_to_differ, with_other_data
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.calls import Call, Tensor, filled, laid_out, listed, scalar, tensor
+from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.patterns import STORED
+from opcert.cases.neighbours import ways_to_differ, with_other_data
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 from tests.shipped import spec
 

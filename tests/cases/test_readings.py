@@ -10,13 +10,13 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from opcert.generator import Certificate, certify
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.arrays.patterns import counted
-from opcert.generator.cases.candidates import Candidates
-from opcert.generator.cases.case import Mistakes
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.cases.valid_cases import ValidCases
+from opcert import Certificate, certify
+from opcert.arrays.element_types import Array
+from opcert.arrays.patterns import counted
+from opcert.cases.candidates import Candidates
+from opcert.cases.case import Mistakes
+from opcert.cases.conditions import Conditions
+from opcert.cases.valid_cases import ValidCases
 from opcert.reference.variadic_split import parts_along
 from tests.faults.calls import ints
 from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right

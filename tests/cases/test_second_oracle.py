@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.cases.case import Case
-from opcert.generator.cases.cases import cases_of
-from opcert.generator.cases.vectors import vectors_of
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import SpecFile, read_spec
+from opcert.arrays.element_types import Array
+from opcert.cases.case import Case
+from opcert.cases.cases import cases_of
+from opcert.cases.vectors import vectors_of
+from opcert.errors import SpecError
 from opcert.reference import RuleBroken
+from opcert.specification.files import SpecFile, read_spec
 from tests import shipped
 
 # Makes wrong outputs, of the right types and shapes, of the right ones and the arguments.

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import pytest
 
-from opcert.generator.arrays.calls import Call, Tensor, filled, laid_out, listed
-from opcert.generator.arrays.element_types import Array, bits_of
-from opcert.generator.cases.sight import Sight, Sights
-from opcert.generator.errors import ExpressionError
-from opcert.generator.specification.files import specs_in
-from opcert.generator.specification.model import Spec
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.calls import Call, Tensor, filled, laid_out, listed
+from opcert.arrays.element_types import Array, bits_of
+from opcert.cases.sight import Sight, Sights
+from opcert.errors import ExpressionError
+from opcert.specification.files import specs_in
+from opcert.specification.model import Spec
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, FLOATS, Array
-from opcert.generator.arrays.patterns import special_bits
-from opcert.generator.cases.cases import cases_of
-from opcert.generator.cases.vectors import Vector, vectors_of
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import read_spec
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array
+from opcert.arrays.patterns import special_bits
+from opcert.cases.cases import cases_of
+from opcert.cases.vectors import Vector, vectors_of
+from opcert.errors import SpecError
+from opcert.specification.files import read_spec
 from tests.shipped import cases, each_spec, spec, vectors
 
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from opcert.generator import Certificate, certify
-from opcert.generator.run.comparison import Kind
-from opcert.generator.verdicts.verdict import Status, Verdict
+from opcert import Certificate, certify
+from opcert.run.comparison import Kind
+from opcert.verdicts.verdict import Status, Verdict
 from tests import made_certificate
 
 Made = tuple[Status, Kind | None]

@@ -13,20 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.generator import Certificate, certify
-from opcert.generator.certificate import file as certificate_file
-from opcert.generator.certificate.certificate import BackendEntry, ClaimEntry, Run, WaiversEntry
-from opcert.generator.certificate.file import (
+from opcert import Certificate, certify
+from opcert.certificate import file as certificate_file
+from opcert.certificate.certificate import BackendEntry, ClaimEntry, Run, WaiversEntry
+from opcert.certificate.file import (
     certificate_path,
     json_schema,
     read_certificate,
 )
-from opcert.generator.errors import OpcertError
-from opcert.generator.run.claims import ClaimContent
-from opcert.generator.run.support import OperatorScope, OperatorSupport
-from opcert.generator.suite.suite import default_folder
-from opcert.generator.verdicts.verdict import Verdict
-from opcert.generator.verdicts.waivers import Waiver
+from opcert.errors import OpcertError
+from opcert.scope.claims import ClaimContent
+from opcert.scope.support import OperatorScope, OperatorSupport
+from opcert.suite.suite import default_folder
+from opcert.verdicts.verdict import Verdict
+from opcert.verdicts.waivers import Waiver
 from tests import made_certificate
 from tests import wrong_backends as wrong
 from tests.command_line import opcert_program

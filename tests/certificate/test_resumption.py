@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from opcert.generator import Certificate, certify
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.certificate.certify_suite import Interrupted, OnVerdict
-from opcert.generator.errors import OpcertError
-from opcert.generator.verdicts.verdict import Verdict
+from opcert import Certificate, certify
+from opcert.arrays.element_types import Array
+from opcert.certificate.certify_suite import Interrupted, OnVerdict
+from opcert.errors import OpcertError
+from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite

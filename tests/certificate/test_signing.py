@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from opcert.generator.certificate.signing import PASSPHRASE, public_key, signer, wrong_signature
+from opcert.certificate.signing import PASSPHRASE, public_key, signer, wrong_signature
 from tests import wrong_backends as wrong
 from tests.command_line import opcert
 
@@ -228,7 +228,7 @@ def test_no_key_gets_into_a_certificate_or_what_is_said(
 def test_without_the_package_the_extra_is_named(folder: Path, keys: Path) -> None:
     program = (
         "import sys; sys.modules['cryptography'] = None; sys.argv[0] = 'opcert'; "
-        "from opcert.generator.cli import main; main()"
+        "from opcert.cli import main; main()"
     )
     for arguments, code in (
         (["certify", "--out", folder.parent / "new", "--sign", keys / "key.pem"], 2),

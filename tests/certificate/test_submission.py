@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator import read_certificate
-from opcert.generator.certificate import submission
-from opcert.generator.certificate.entries import this_platform
-from opcert.generator.certificate.submission import submission_path, write_submission
-from opcert.generator.errors import OpcertError
-from opcert.generator.verification import submission_checks
+from opcert import read_certificate
+from opcert.certificate import submission
+from opcert.certificate.entries import this_platform
+from opcert.certificate.submission import submission_path, write_submission
+from opcert.errors import OpcertError
+from opcert.verification import submission_checks
 from tests import handed_in
 from tests.command_line import opcert
 from tests.handed_in import GIVEN, named, without, write, write_changed

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.combinatorics.choices import Choices, choices_of
-from opcert.generator.combinatorics.cover import covering_array
-from opcert.generator.combinatorics.tables import Constraint, Row
+from opcert.combinatorics.choices import Choices, choices_of
+from opcert.combinatorics.cover import covering_array
+from opcert.combinatorics.tables import Constraint, Row
 from tests.asked_constraints import constraint
 
 Tuple = tuple[tuple[int, int], ...]

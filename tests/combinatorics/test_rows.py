@@ -3,11 +3,11 @@
 from itertools import product
 from random import Random
 
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.combinatorics.choices import choices_of
-from opcert.generator.combinatorics.rows import PossibleRows
-from opcert.generator.combinatorics.tables import Constraint, Row
-from opcert.generator.specification.files import specs_in
+from opcert.cases.drawing import InputSpace
+from opcert.combinatorics.choices import choices_of
+from opcert.combinatorics.rows import PossibleRows
+from opcert.combinatorics.tables import Constraint, Row
+from opcert.specification.files import specs_in
 from tests.asked_constraints import constraint
 
 

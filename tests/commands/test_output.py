@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.suite.writing import write_suite
+from opcert.suite.writing import write_suite
 from tests.small_suite import files
 
 Done = subprocess.CompletedProcess[str]
@@ -22,7 +22,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opcert(*arguments: str | Path, out: str = "", code: str = "utf-8") -> Done:
     """Run a command in a shell that leads its output elsewhere."""
-    command = [sys.executable, "-m", "opcert.generator.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "opcert.cli", *map(str, arguments)]
     shell = ["bash", "-c", f'"$@" {out}', "bash", *command]
     environment = {**os.environ, "PYTHONIOENCODING": code}
     return subprocess.run(shell, capture_output=True, text=True, check=False, env=environment)
@@ -59,7 +59,7 @@ def test_a_wrong_call_keeps_its_exit_code(suite: Path) -> None:
 def test_a_reader_that_has_left_ends_no_run(suite: Path, tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "opcert.generator.cli", "certify", "--suite", str(suite)]
+    command = [sys.executable, "-m", "opcert.cli", "certify", "--suite", str(suite)]
     out = ["--out", str(tmp_path / "out")]
     done = subprocess.run([*command, *out], stdout=write, stderr=write, check=False)
     os.close(write)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.pages.site import page_name
-from opcert.generator.suite.suite import default_folder
+from opcert.pages.site import page_name
+from opcert.suite.suite import default_folder
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.certificate.file import read_certificate
-from opcert.generator.suite.suite import default_folder
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.file import read_certificate
+from opcert.suite.suite import default_folder
 from tests import shown
 from tests.command_line import WRONG, opcert, opcert_program
 from tests.small_suite import contents, files

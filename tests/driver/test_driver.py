@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.generator.exploration.explore import explore
-from opcert.generator.isolation.messages import line_of, packed
+from opcert.exploration.explore import explore
+from opcert.isolation.messages import line_of, packed
 from tests.command_line import opcert
 
 SOURCE = Path(__file__).parents[1] / "driver" / "driver.cpp"

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.errors import BackendError, OpcertError, SpecError
-from opcert.generator.exploration.explore import explore
-from opcert.generator.exploration.search import Explored, Search
+from opcert.arrays.element_types import Array
+from opcert.errors import BackendError, OpcertError, SpecError
+from opcert.exploration.explore import explore
+from opcert.exploration.search import Explored, Search
 from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.catalogue import FAULTS
 from tests.faults.exploring import at_random, explored

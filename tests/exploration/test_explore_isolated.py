@@ -12,11 +12,11 @@ from typing import Any
 import psutil
 import pytest
 
-from opcert.generator.backends import program_for
-from opcert.generator.errors import BackendError, OpcertError
-from opcert.generator.exploration.explore import explore
-from opcert.generator.exploration.search import Explored, Finding
-from opcert.generator.exploration.snippets import python_of
+from opcert.backends import program_for
+from opcert.errors import BackendError, OpcertError
+from opcert.exploration.explore import explore
+from opcert.exploration.search import Explored, Finding
+from opcert.exploration.snippets import python_of
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.wrong_backends import Right
 

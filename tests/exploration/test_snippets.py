@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 import yaml
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.generator.arrays.layouts import LAYOUTS, Layout, laid_out
-from opcert.generator.arrays.patterns import special_bits
-from opcert.generator.backends import program_for
-from opcert.generator.exploration.explore import explore
-from opcert.generator.exploration.search import Explored, Finding
-from opcert.generator.exploration.snippets import example_of, python_of, told
-from opcert.generator.run.comparison import Difference
-from opcert.generator.run.stage import Step
-from opcert.generator.specification.files import read_spec
-from opcert.generator.specification.references import spec_paths
-from opcert.generator.suite.spec_check import check_specs
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.arrays.layouts import LAYOUTS, Layout, laid_out
+from opcert.arrays.patterns import special_bits
+from opcert.backends import program_for
+from opcert.exploration.explore import explore
+from opcert.exploration.search import Explored, Finding
+from opcert.exploration.snippets import example_of, python_of, told
+from opcert.run.comparison import Difference
+from opcert.run.stage import Step
+from opcert.specification.files import read_spec
+from opcert.specification.references import spec_paths
+from opcert.suite.spec_check import check_specs
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one
 

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from opcert.generator.errors import SpecError
-from opcert.generator.exploration.trials import Trial, Trials
-from opcert.generator.run.stage import Stage
-from opcert.generator.specification.files import read_spec, specs_in
-from opcert.generator.specification.references import references_in
+from opcert.errors import SpecError
+from opcert.exploration.trials import Trial, Trials
+from opcert.run.stage import Stage
+from opcert.specification.files import read_spec, specs_in
+from opcert.specification.references import references_in
 from tests.faults.fault import OPERATORS
 from tests.small_spec import spec
 from tests.wrong_backends import Right

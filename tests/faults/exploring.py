@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from random import Random
 
-from opcert.generator.exploration.explore import explore
-from opcert.generator.exploration.search import Explored
+from opcert.exploration.explore import explore
+from opcert.exploration.search import Explored
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import OPERATORS, Fault
 

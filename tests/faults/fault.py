@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends import Backend
-from opcert.generator.backends.reference import Reference
+from opcert.arrays.element_types import Array
+from opcert.backends import Backend
+from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
 
 SPLIT = "openvino/VariadicSplit-1"

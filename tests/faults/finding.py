@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts import certification
-from opcert.generator.verdicts.verdict import Verdict
+from opcert.suite.suite import Suite
+from opcert.verdicts import certification
+from opcert.verdicts.verdict import Verdict
 from tests import made_certificate
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault

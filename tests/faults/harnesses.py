@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.arrays.layouts import Layout, laid_out
-from opcert.generator.run import rehearsal, returned
-from opcert.generator.verdicts import certification
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import Layout, laid_out
+from opcert.run import rehearsal, returned
+from opcert.verdicts import certification
 from tests.faults import patches
 from tests.faults.fault import DML, SLUGS
 from tests.faults.patches import Patch

@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
-from opcert.generator.arrays.element_types import Array, bits_of, inverted, name_of
-from opcert.generator.arrays.layouts import laid_out
-from opcert.generator.run import comparison, rehearsal, returned
-from opcert.generator.run.comparison import Difference
-from opcert.generator.run.outcome import Outcome
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts import certification, verdict
+from opcert.arrays.element_types import Array, bits_of, inverted, name_of
+from opcert.arrays.layouts import laid_out
+from opcert.run import comparison, rehearsal, returned
+from opcert.run.comparison import Difference
+from opcert.run.outcome import Outcome
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.verdicts import certification, verdict
 from tests.faults import finding
 from tests.faults.calls import data
 from tests.faults.fault import Call, right

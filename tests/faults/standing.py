@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from opcert.generator.arrays import calls
-from opcert.generator.arrays.element_types import Array, name_of
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.specification.files import specs_in
+from opcert.arrays import calls
+from opcert.arrays.element_types import Array, name_of
+from opcert.cases.conditions import Conditions
+from opcert.specification.files import specs_in
 from tests.faults.fault import Call, Fault
 
 

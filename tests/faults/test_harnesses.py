@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from opcert.generator import certify
-from opcert.generator.verdicts import verdict
+from opcert import certify
+from opcert.verdicts import verdict
 from tests.faults import patches
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import OPERATORS, the_right_one

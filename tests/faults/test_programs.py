@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator import Certificate
-from opcert.generator.isolation.supervised import Supervised
-from opcert.generator.report.cause_page import program_of_failure
-from opcert.generator.verdicts.causes import causes
-from opcert.generator.verdicts.certification import Certification
-from opcert.generator.verdicts.confirmation import Confirmation, Reproduction, representative
-from opcert.generator.verdicts.verdict import FAILURES, Verdict
+from opcert import Certificate
+from opcert.isolation.supervised import Supervised
+from opcert.report.cause_page import program_of_failure
+from opcert.verdicts.causes import causes
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.confirmation import Confirmation, Reproduction, representative
+from opcert.verdicts.verdict import FAILURES, Verdict
 from tests.faults import made
 from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.finding import core_suite

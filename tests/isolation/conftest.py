@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from opcert.generator.isolation import driver_check, process, supervised
+from opcert.isolation import driver_check, process, supervised
 from tests.misbehaving import SLEEPS
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from opcert.generator import backends, configurations
-from opcert.generator.backends import load
-from opcert.generator.certificate.file import read_certificate
-from opcert.generator.errors import BackendError
+from opcert import backends, configurations
+from opcert.backends import load
+from opcert.certificate.file import read_certificate
+from opcert.errors import BackendError
 from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
 from tests.isolation.configured import Several
 
@@ -171,7 +171,7 @@ def test_resuming_configurations_needs_one_that_was_begun(tmp_path: Path) -> Non
 @pytest.mark.skipif(find_spec("openvino") is None, reason="openvino is not installed")
 def test_the_runtime_is_not_imported_to_learn_its_configurations() -> None:
     program = (
-        "import sys; from opcert.generator import configurations; "
+        "import sys; from opcert import configurations; "
         "print([each.name for each in configurations('openvino', {'feed': 'all'})], "
         "'openvino' in sys.modules)"
     )

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator import certify
-from opcert.generator.backends import load
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.errors import BackendError
-from opcert.generator.isolation import process
-from opcert.generator.isolation.driver_process import Driver
-from opcert.generator.isolation.process import EndedError
-from opcert.generator.isolation.supervised import Supervised, hosted
-from opcert.generator.verdicts.verdict import Verdict
+from opcert import certify
+from opcert.backends import load
+from opcert.certificate.certificate import Certificate
+from opcert.errors import BackendError
+from opcert.isolation import process
+from opcert.isolation.driver_process import Driver
+from opcert.isolation.process import EndedError
+from opcert.isolation.supervised import Supervised, hosted
+from opcert.verdicts.verdict import Verdict
 from tests.faults.finding import core_suite
 
 MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"

@@ -12,14 +12,14 @@ from typing import Any
 import psutil
 import pytest
 
-from opcert.generator import certify
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.errors import BackendError, OpcertError
-from opcert.generator.isolation import process, supervised, worker_process
-from opcert.generator.isolation.messages import Area
-from opcert.generator.isolation.supervised import Supervised
-from opcert.generator.run.freed_memory import FILL
-from opcert.generator.verdicts.verdict import Verdict
+from opcert import certify
+from opcert.certificate.certificate import Certificate
+from opcert.errors import BackendError, OpcertError
+from opcert.isolation import process, supervised, worker_process
+from opcert.isolation.messages import Area
+from opcert.isolation.supervised import Supervised
+from opcert.run.freed_memory import FILL
+from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.faults.finding import core_suite

@@ -7,12 +7,12 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Literal
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.specification.files import specs_in
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.certification import Certification
-from opcert.generator.verdicts.verdict import Verdict
+from opcert.arrays.element_types import Array
+from opcert.specification.files import specs_in
+from opcert.suite.format import IndexedCase
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict
 from tests.mutation.mutants import MODULES, Mutant, source_of
 
 # A module that cannot be imported is no mutant that a case could kill. What is told apart gives

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("onnx", reason="onnx of the extra 'onnx' is not installed")
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends.reference import Reference
+from opcert.arrays.element_types import Array
+from opcert.backends.reference import Reference
 from tests.faults.fault import Fault
 from tests.faults.finding import core_suite
 from tests.onnx_comparison.calls import onnx_cases, onnx_failure

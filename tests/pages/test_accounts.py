@@ -5,8 +5,8 @@ from math import prod
 
 import pytest
 
-from opcert.generator.pages.accounts import CaseAccount, account_of
-from opcert.generator.programs.reasons import SHOWN
+from opcert.pages.accounts import CaseAccount, account_of
+from opcert.programs.reasons import SHOWN
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from opcert.generator.errors import OpcertError
-from opcert.generator.pages.accounts import account_of
-from opcert.generator.pages.explain import found_case, told
+from opcert.errors import OpcertError
+from opcert.pages.accounts import account_of
+from opcert.pages.explain import found_case, told
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()

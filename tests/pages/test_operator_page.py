@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.errors import OpcertError
-from opcert.generator.pages.operator_page import OperatorPage, operator_page
-from opcert.generator.pages.site import page_name, pages_of
-from opcert.generator.panel.strength import Missed, Strength
-from opcert.generator.specification.files import read_spec, specs_in
+from opcert.errors import OpcertError
+from opcert.pages.operator_page import OperatorPage, operator_page
+from opcert.pages.site import page_name, pages_of
+from opcert.panel.strength import Missed, Strength
+from opcert.specification.files import read_spec, specs_in
 from tests.faults.finding import core_suite
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import pytest
 
-from opcert.generator.errors import OpcertError
-from opcert.generator.pages.operator_page import factor_id, operator_page
-from opcert.generator.pages.site import MARK, page_name, pages_of, write_pages
-from opcert.generator.specification.files import specs_in
-from opcert.generator.suite.suite import Suite
+from opcert.errors import OpcertError
+from opcert.pages.operator_page import factor_id, operator_page
+from opcert.pages.site import MARK, page_name, pages_of, write_pages
+from opcert.specification.files import specs_in
+from opcert.suite.suite import Suite
 from tests.parsed_pages import parsed
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.arrays.layouts import LAYOUTS, laid_out
-from opcert.generator.panel.argument_members import argument_members, requirement_members
-from opcert.generator.panel.data_members import data_members, layout_of
-from opcert.generator.panel.integer_members import integer_members
-from opcert.generator.panel.member import ArrayCall, Member, Outputs, Signature
-from opcert.generator.panel.output_members import output_members
-from opcert.generator.specification.model import Spec
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import LAYOUTS, laid_out
+from opcert.panel.argument_members import argument_members, requirement_members
+from opcert.panel.data_members import data_members, layout_of
+from opcert.panel.integer_members import integer_members
+from opcert.panel.member import ArrayCall, Member, Outputs, Signature
+from opcert.panel.output_members import output_members
 from opcert.reference.rules import require
+from opcert.specification.model import Spec
 
 MOVE = Spec.model_validate(
     {

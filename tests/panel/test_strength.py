@@ -4,10 +4,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from opcert.generator.panel import Strength, strength_of
-from opcert.generator.panel.fresh_calls import fresh_calls
-from opcert.generator.panel.strength import Panel
-from opcert.generator.suite.spec_check import CheckedSpec, check_specs
+from opcert.panel import Strength, strength_of
+from opcert.panel.fresh_calls import fresh_calls
+from opcert.panel.strength import Panel
+from opcert.suite.spec_check import CheckedSpec, check_specs
 from tests.command_line import opcert
 from tests.small_spec import spec
 

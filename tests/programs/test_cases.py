@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.arrays.layouts import LAYOUTS
-from opcert.generator.backends import program_for
-from opcert.generator.programs.cases import program_of
-from opcert.generator.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.layouts import LAYOUTS
+from opcert.backends import program_for
+from opcert.programs.cases import program_of
+from opcert.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opcert.generator.arrays.calls import Call, Tensor
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.specification.files import SpecFile, specs_in
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.cases.conditions import Conditions
 from opcert.reference import RuleBroken
+from opcert.specification.files import SpecFile, specs_in
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 
 OPERATORS = [each.spec.operator for each in specs_in(None)]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.errors import OpcertError
-from opcert.generator.report.files import JUNIT, PAGE, TOGETHER, report_files, write_report
-from opcert.generator.suite.suite import Suite
-from opcert.generator.verdicts.verdict import Verdict
+from opcert.errors import OpcertError
+from opcert.report.files import JUNIT, PAGE, TOGETHER, report_files, write_report
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import Verdict
 from tests import shown, small_suite
 from tests.made_certificate import DIGEST
 from tests.small_suite import contents

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.report.junit import junit_of
-from opcert.generator.verdicts.verdict import Verdict
+from opcert.certificate.certificate import Certificate
+from opcert.report.junit import junit_of
+from opcert.verdicts.verdict import Verdict
 from tests import shown
 from tests.made_certificate import OPERATOR, certificate
 

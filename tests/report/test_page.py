@@ -11,11 +11,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.report.files import PAGE, report_files
-from opcert.generator.report.tallies import MARKS, tally_of
-from opcert.generator.verdicts.causes import causes
-from opcert.generator.verdicts.verdict import FAILURES, STATUSES, Verdict
+from opcert.certificate.certificate import Certificate
+from opcert.report.files import PAGE, report_files
+from opcert.report.tallies import MARKS, tally_of
+from opcert.verdicts.causes import causes
+from opcert.verdicts.verdict import FAILURES, STATUSES, Verdict
 from tests import shown
 from tests.parsed_pages import Page, parsed
 

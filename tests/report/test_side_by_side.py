@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.report.files import TOGETHER, side_by_side
-from opcert.generator.report.side_by_side import SideBySide
-from opcert.generator.run.comparison import Kind
-from opcert.generator.verdicts.verdict import Status, Verdict
+from opcert.certificate.certificate import Certificate
+from opcert.report.files import TOGETHER, side_by_side
+from opcert.report.side_by_side import SideBySide
+from opcert.run.comparison import Kind
+from opcert.verdicts.verdict import Status, Verdict
 from tests import shown
 from tests.made_certificate import DIGEST, OPERATOR, certificate
 from tests.parsed_pages import parsed

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.generator.report.tallies import MARKS, Tally, rejections, tally_of
-from opcert.generator.verdicts.verdict import STATUSES, Status, Verdict
+from opcert.report.tallies import MARKS, Tally, rejections, tally_of
+from opcert.verdicts.verdict import STATUSES, Status, Verdict
 from tests import shown
 from tests.made_certificate import OPERATOR, certificate
 

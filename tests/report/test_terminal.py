@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 from rich.progress import ProgressSample, Task, TaskID
 
-from opcert.generator import Certificate, certify
-from opcert.generator.report.terminal import SHOWN, Rate, answer, progress, show, show_side_by_side
-from opcert.generator.verdicts.verdict import Verdict
+from opcert import Certificate, certify
+from opcert.report.terminal import SHOWN, Rate, answer, progress, show, show_side_by_side
+from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.faults.finding import core_suite
 

@@ -6,14 +6,14 @@ from random import Random
 
 import pytest
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.sight import Sights
-from opcert.generator.cases.valid_cases import DRAWS
-from opcert.generator.combinatorics.rows import PossibleRows
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import read_spec
-from opcert.generator.specification.model import Spec
+from opcert.arrays.calls import Call
+from opcert.cases.drawing import InputSpace
+from opcert.cases.sight import Sights
+from opcert.cases.valid_cases import DRAWS
+from opcert.combinatorics.rows import PossibleRows
+from opcert.errors import SpecError
+from opcert.specification.files import read_spec
+from opcert.specification.model import Spec
 
 FOLDER = Path(__file__).parent / "made_up_gathers"
 NAMES = ("pick", "take_at", "pick_in_batches")

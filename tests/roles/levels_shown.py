@@ -3,11 +3,11 @@
 from pathlib import Path
 from random import Random
 
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.sight import Sights
-from opcert.generator.combinatorics.rows import PossibleRows
-from opcert.generator.specification.files import SpecFile, read_spec
-from opcert.generator.specification.model import Rule
+from opcert.cases.drawing import InputSpace
+from opcert.cases.sight import Sights
+from opcert.combinatorics.rows import PossibleRows
+from opcert.specification.files import SpecFile, read_spec
+from opcert.specification.model import Rule
 
 ROWS = 150
 # Extents are drawn, and not every draw has the kind that is sought.

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator import certify, generate
-from opcert.generator.arrays.calls import Call
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.sight import Sights
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import read_spec
-from opcert.generator.specification.model import Spec
+from opcert import certify, generate
+from opcert.arrays.calls import Call
+from opcert.cases.drawing import InputSpace
+from opcert.cases.sight import Sights
+from opcert.errors import SpecError
+from opcert.specification.files import read_spec
+from opcert.specification.model import Spec
 from tests.command_line import opcert
 
 HEAD = """\

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.certificate.certify_suite import certify
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import read_spec
-from opcert.generator.suite.generation import generate
+from opcert.certificate.certify_suite import certify
+from opcert.errors import SpecError
+from opcert.specification.files import read_spec
+from opcert.suite.generation import generate
 from tests.roles.levels_shown import hidden_levels, rules, written
 
 SPEC = """

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.factors import factors_of
+from opcert.cases.drawing import InputSpace
+from opcert.cases.factors import factors_of
 from tests.roles.made_up import assert_certified, assert_fails, assert_observed, mistakes, read
 
 SPEC = """\

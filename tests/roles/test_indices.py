@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.calls import Call, listed, tensor
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.certificate.certify_suite import certify
-from opcert.generator.specification.files import read_spec
-from opcert.generator.specification.role_rules import derived_requirements
-from opcert.generator.suite.spec_check import check_specs
+from opcert.arrays.calls import Call, listed, tensor
+from opcert.cases.conditions import Conditions
+from opcert.certificate.certify_suite import certify
+from opcert.specification.files import read_spec
+from opcert.specification.role_rules import derived_requirements
+from opcert.suite.spec_check import check_specs
 from tests.roles.gathers import FOLDER, NAMES, drawn, mistakes, unseen, written
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.arrays.calls import Call, filled, tensor
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.specification.files import read_spec
-from opcert.generator.specification.role_rules import derived_requirements
+from opcert.arrays.calls import Call, filled, tensor
+from opcert.cases.conditions import Conditions
+from opcert.specification.files import read_spec
+from opcert.specification.role_rules import derived_requirements
 from tests.roles.gathers import FOLDER, drawn, mistakes, unseen, written
 
 SPEC = FOLDER / "pick_in_batches.yaml"

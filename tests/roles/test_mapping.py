@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.sight import Sights
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import read_spec
-from opcert.generator.specification.model import Spec
-from opcert.generator.specification.role_rules import derived_requirements
+from opcert.cases.drawing import InputSpace
+from opcert.cases.sight import Sights
+from opcert.errors import SpecError
+from opcert.specification.files import read_spec
+from opcert.specification.model import Spec
+from opcert.specification.role_rules import derived_requirements
 from tests.roles.made_expand.specs import written
 
 # By the keys that decide when it is given: the changes to the made-up spec.

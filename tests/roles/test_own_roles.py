@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.certificate.certify_suite import certify
-from opcert.generator.errors import SpecError
-from opcert.generator.specification.files import read_spec
-from opcert.generator.suite.generation import generate
+from opcert.certificate.certify_suite import certify
+from opcert.errors import SpecError
+from opcert.specification.files import read_spec
+from opcert.suite.generation import generate
 
 ROLE = '''
 from typing import ClassVar, Literal
 
-from opcert.generator.roles.data import Data
-from opcert.generator.roles.factors import Factor, Observed, Requirement, levels_where
-from opcert.generator.roles.role import Role
+from opcert.roles.data import Data
+from opcert.roles.factors import Factor, Observed, Requirement, levels_where
+from opcert.roles.role import Role
 
 
 class Rows(Role):
@@ -110,7 +110,7 @@ def test_a_role_beside_the_spec_gives_a_suite_that_tells_right_from_wrong(
     ("named", "text"),
     [
         ("rows.py:Row", "no class 'Row' in rows.py"),
-        ("head.py:head", "'head.py:head' is no subclass of opcert.generator.roles.role.Role"),
+        ("head.py:head", "'head.py:head' is no subclass of opcert.roles.role.Role"),
         ("row.py:Rows", "cannot be imported"),
     ],
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.cases.factors import factors_of
+from opcert.cases.factors import factors_of
 from tests.roles.made_up import (
     assert_certified,
     assert_fails,

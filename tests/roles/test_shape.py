@@ -8,25 +8,25 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.arrays.calls import Call
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.arrays.indexing import broadcasts
-from opcert.generator.cases.drawing import InputSpace
-from opcert.generator.cases.sight import Sights
-from opcert.generator.certificate.certify_suite import certify
-from opcert.generator.errors import SpecError
-from opcert.generator.roles.samplers import Sampler
-from opcert.generator.roles.stretching import (
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import Array
+from opcert.arrays.indexing import broadcasts
+from opcert.cases.drawing import InputSpace
+from opcert.cases.sight import Sights
+from opcert.certificate.certify_suite import certify
+from opcert.errors import SpecError
+from opcert.roles.samplers import Sampler
+from opcert.roles.stretching import (
     STRETCHED,
     Stretch,
     observed_stretches,
     stretched_shapes,
 )
-from opcert.generator.specification.files import read_spec
-from opcert.generator.specification.role_rules import derived_requirements
-from opcert.generator.suite.coverage import coverage_of
-from opcert.generator.suite.generation import generate
-from opcert.generator.suite.suite import Suite
+from opcert.specification.files import read_spec
+from opcert.specification.role_rules import derived_requirements
+from opcert.suite.coverage import coverage_of
+from opcert.suite.generation import generate
+from opcert.suite.suite import Suite
 from tests.roles.made_expand.expand import tiling
 from tests.roles.made_expand.specs import written
 

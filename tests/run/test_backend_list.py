@@ -6,9 +6,9 @@ from importlib.metadata import EntryPoint, PackageNotFoundError
 
 import pytest
 
-from opcert.generator import backends
-from opcert.generator.run import backend_list
-from opcert.generator.run.backend_list import extra, listed, operators
+from opcert import backends
+from opcert.run import backend_list
+from opcert.run.backend_list import extra, listed, operators
 
 
 def test_every_built_in_backend_is_listed() -> None:
@@ -31,7 +31,7 @@ def test_operators_are_native_composed_or_unsupported() -> None:
 
 def test_what_is_not_declared_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
     support = {"openvino/Slice-8": {"how": "native"}}
-    monkeypatch.setattr("opcert.generator.backends.jax.Jax.support", support)
+    monkeypatch.setattr("opcert.backends.jax.Jax.support", support)
     how = next(each for each in listed() if each.name == "jax").how
     assert how["openvino/Slice-8"] == "native"
     assert how["openvino/Gather-8"] == "unsupported"
@@ -70,7 +70,7 @@ def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatc
 
 def test_no_runtime_is_started() -> None:
     program = (
-        "import sys; from opcert.generator.run.backend_list import listed; list(listed()); "
+        "import sys; from opcert.run.backend_list import listed; list(listed()); "
         "print([m for m in ('torch', 'jax', 'array_api_compat') if m in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

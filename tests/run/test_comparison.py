@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcert.generator.run.comparison import compare, share_a_zero
+from opcert.run.comparison import compare, share_a_zero
 
 
 @pytest.mark.parametrize(

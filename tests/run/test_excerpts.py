@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, bits_of, inverted
-from opcert.generator.run.excerpts import Excerpt, excerpt, shown
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, inverted
+from opcert.run.excerpts import Excerpt, excerpt, shown
 
 SHAPES = [(), (1,), (31,), (32,), (33,), (100,), (3, 5), (2, 3, 4, 5), (1, 64, 1), (7, 1, 9)]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opcert.generator.run.freed_memory import dirty
+from opcert.run.freed_memory import dirty
 
 SIZES = [1, 8, 24, 100, 1000, 1024, 5000, 70_000, 200_000, 1 << 20]
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.run.outcome import run_once
+from opcert.arrays.element_types import Array
+from opcert.run.outcome import run_once
 from tests.wrong_backends import Right
 
 

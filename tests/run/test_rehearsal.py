@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import Array, bits_of
-from opcert.generator.run import outcome as outcome_module
-from opcert.generator.run.outcome import Outcome
-from opcert.generator.run.rehearsal import run_vector
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
+from opcert.arrays.element_types import Array, bits_of
+from opcert.run import outcome as outcome_module
+from opcert.run.outcome import Outcome
+from opcert.run.rehearsal import run_vector
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.backends import Backend
-from opcert.generator.run.comparison import Difference
-from opcert.generator.run.outcome import Isolated, Outcome
-from opcert.generator.run.stage import Stage, Step
+from opcert.arrays.element_types import Array
+from opcert.backends import Backend
+from opcert.run.comparison import Difference
+from opcert.run.outcome import Isolated, Outcome
+from opcert.run.stage import Stage, Step
 from tests.wrong_backends import (
     AcceptsEverything,
     CachesByShape,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.generator.arrays.indexing import HUGE, LONG, WIDE, kinds
-from opcert.generator.roles.samplers import ELEMENTS
+from opcert.arrays.indexing import HUGE, LONG, WIDE, kinds
+from opcert.roles.samplers import ELEMENTS
 from tests.seeds import MANY, SEEDS, seeded
 
 # What a kind takes to be of it, whatever is left.

@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.errors import ExpressionError
-from opcert.generator.specification.elementwise import (
+from opcert.arrays.element_types import Array
+from opcert.errors import ExpressionError
+from opcert.specification.elementwise import (
     FORMULA_FUNCTIONS,
     OUTSIDE,
     ZERO,
@@ -18,7 +18,7 @@ from opcert.generator.specification.elementwise import (
     by_element,
     places_of,
 )
-from opcert.generator.specification.expressions import FUNCTIONS, evaluate, parse
+from opcert.specification.expressions import FUNCTIONS, evaluate, parse
 
 FAR = (2**64 - 1, 2**63 - 1, 7, 0)
 NUMBERS = (

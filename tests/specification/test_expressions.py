@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from opcert.generator.arrays.calls import Tensor
-from opcert.generator.arrays.indexing import (
+from opcert.arrays.calls import Tensor
+from opcert.arrays.indexing import (
     HUGE,
     LONG,
     WIDE,
@@ -19,8 +19,8 @@ from opcert.generator.arrays.indexing import (
     replace,
     wrap,
 )
-from opcert.generator.errors import ExpressionError, Inapplicable
-from opcert.generator.specification.expressions import (
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.specification.expressions import (
     FUNCTIONS,
     TENSOR_ATTRIBUTES,
     condition,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.calls import Tensor, listed
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.specification.law_functions import (
+from opcert.arrays.calls import Tensor, listed
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.specification.law_functions import (
     ARRAYS,
     array_in,
     concatenated,

@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from opcert.generator.specification.files import read_spec, specs_in
-from opcert.generator.specification.model import Spec
-from opcert.generator.specification.references import spec_paths
-from opcert.generator.specification.yaml_source import Source
+from opcert.specification.files import read_spec, specs_in
+from opcert.specification.model import Spec
+from opcert.specification.references import spec_paths
+from opcert.yaml_files.source import Source
 from tests.command_line import opcert
 
 SHIPPED = spec_paths(None)

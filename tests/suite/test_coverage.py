@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from opcert.generator import generate
-from opcert.generator.commands.tables import show_coverage
-from opcert.generator.specification.files import read_spec, specs_in
-from opcert.generator.suite.coverage import Coverage, Covered, coverage_of
-from opcert.generator.suite.suite import Suite
+from opcert import generate
+from opcert.commands.tables import show_coverage
+from opcert.specification.files import read_spec, specs_in
+from opcert.suite.coverage import Coverage, Covered, coverage_of
+from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.small_suite import MANIFEST, edit

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
-from opcert.generator.arrays.packs import elements
-from opcert.generator.specification.files import SpecFile, specs_in
-from opcert.generator.suite.emit import Files
-from opcert.generator.suite.format import FORMAT
-from opcert.generator.suite.generation import suite_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
+from opcert.arrays.packs import elements
+from opcert.specification.files import SpecFile, specs_in
+from opcert.suite.emit import Files
+from opcert.suite.format import FORMAT
+from opcert.suite.generation import suite_of
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 

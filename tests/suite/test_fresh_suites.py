@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.certificate.certificate import Certificate
-from opcert.generator.certificate.certify_suite import certify
-from opcert.generator.suite.generation import generate
-from opcert.generator.suite.suite import Suite
+from opcert.arrays.element_types import Array
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.certify_suite import certify
+from opcert.suite.generation import generate
+from opcert.suite.suite import Suite
 from tests.wrong_backends import Right
 
 OPERATOR = "openvino/VariadicSplit-1"

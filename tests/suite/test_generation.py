@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.errors import OpcertError, SpecError
-from opcert.generator.specification.files import specs_in
-from opcert.generator.specification.references import spec_paths
-from opcert.generator.suite.emit import Files
-from opcert.generator.suite.generation import generate, suite_of
-from opcert.generator.suite.suite import Suite
-from opcert.generator.suite.writing import write_suite
+from opcert.errors import OpcertError, SpecError
+from opcert.specification.files import specs_in
+from opcert.specification.references import spec_paths
+from opcert.suite.emit import Files
+from opcert.suite.generation import generate, suite_of
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
 from tests.small_suite import GLOB, contents, files, other_files
 
 SPEC = next(path for path in spec_paths(None) if path.parent.name == "directml")
@@ -116,10 +116,7 @@ def test_an_operator_has_the_same_bytes_beside_others(two: Path, together: Files
 
 @pytest.mark.parametrize("hash_seed", ["1", "4242"])
 def test_another_process_gives_the_same_bytes(hash_seed: str, tmp_path: Path) -> None:
-    program = (
-        "import sys; from opcert.generator import generate; "
-        f"generate(sys.argv[1], operator='{GLOB}')"
-    )
+    program = f"import sys; from opcert import generate; generate(sys.argv[1], operator='{GLOB}')"
     out = tmp_path / "out"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": "Asia/Tokyo"}
     subprocess.run([sys.executable, "-c", program, out], env=environment, cwd=tmp_path, check=True)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from opcert.generator.errors import SuiteError
-from opcert.generator.suite.format import FORMAT, Index
-from opcert.generator.suite.writing import write_suite
+from opcert.errors import SuiteError
+from opcert.suite.format import FORMAT, Index
+from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
     MANIFEST,

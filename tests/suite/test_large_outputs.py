@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from opcert.generator import certify, generate
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.errors import SuiteError
-from opcert.generator.suite.format import DigestedArray, IndexedCase, StoredArray
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.suite.suite import Suite
+from opcert import certify, generate
+from opcert.arrays.element_types import Array
+from opcert.errors import SuiteError
+from opcert.suite.format import DigestedArray, IndexedCase, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.small_suite import INDEX, edit_index, files
 from tests.small_suite import OPERATOR as SPLIT

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from opcert.generator import certify, generate
-from opcert.generator.arrays.calls import MOST_ELEMENTS
-from opcert.generator.cases.cases import cases_of
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.specification.files import read_spec, specs_in
+from opcert import certify, generate
+from opcert.arrays.calls import MOST_ELEMENTS
+from opcert.cases.cases import cases_of
+from opcert.cases.conditions import Conditions
+from opcert.specification.files import read_spec, specs_in
 from tests.command_line import opcert
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opcert.generator.suite.rule_cases import rule_cases, valid_calls
+from opcert.suite.rule_cases import rule_cases, valid_calls
 from tests.faults.finding import core_suite
 from tests.shipped import cases, each_spec, spec
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from opcert.generator.commands.tables import show_counts
-from opcert.generator.errors import SpecError
-from opcert.generator.suite.spec_check import check_specs
-from opcert.generator.suite.spec_warnings import RuleCounts
+from opcert.commands.tables import show_counts
+from opcert.errors import SpecError
+from opcert.suite.spec_check import check_specs
+from opcert.suite.spec_warnings import RuleCounts
 from tests.command_line import opcert
 from tests.shipped import SPECS
 from tests.small_spec import spec

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.suite.format import FORMAT
-from opcert.generator.suite.suite import Suite, read_manifest
-from opcert.generator.suite.writing import write_suite
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.suite.format import FORMAT
+from opcert.suite.suite import Suite, read_manifest
+from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
     MANIFEST,

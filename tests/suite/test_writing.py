@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.errors import OpcertError
-from opcert.generator.suite.writing import write_suite
+from opcert.errors import OpcertError
+from opcert.suite.writing import write_suite
 from tests.small_suite import contents, files, other_files
 
 

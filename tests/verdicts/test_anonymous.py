@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.generator import certify
-from opcert.generator.verdicts import anonymous
-from opcert.generator.verdicts.anonymous import without_names
+from opcert import certify
+from opcert.verdicts import anonymous
+from opcert.verdicts.anonymous import without_names
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import replace
 from math import prod
 
-from opcert.generator.verdicts.causes import causes
-from opcert.generator.verdicts.verdict import FAILURES, Verdict
+from opcert.verdicts.causes import causes
+from opcert.verdicts.verdict import FAILURES, Verdict
 from tests import shown
 from tests.made_certificate import OPERATOR
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from opcert.generator import Certificate, certify
-from opcert.generator.arrays.element_types import Array
-from opcert.generator.errors import BackendError, OpcertError
-from opcert.generator.report.terminal import answer
+from opcert import Certificate, certify
+from opcert.arrays.element_types import Array
+from opcert.errors import BackendError, OpcertError
+from opcert.report.terminal import answer
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from opcert.generator import Certificate, certify
+from opcert import Certificate, certify
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
 

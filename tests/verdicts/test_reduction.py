@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from opcert.generator.cases.conditions import Conditions
-from opcert.generator.run.stage import Stage, Step
-from opcert.generator.verdicts.confirmation import ReproducedCall, step_of
-from opcert.generator.verdicts.reduction import Candidate, Reduction, is_small
+from opcert.cases.conditions import Conditions
+from opcert.run.stage import Stage, Step
+from opcert.verdicts.confirmation import ReproducedCall, step_of
+from opcert.verdicts.reduction import Candidate, Reduction, is_small
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
 

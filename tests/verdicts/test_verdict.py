@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from opcert.generator.run.comparison import Difference, Kind
-from opcert.generator.run.outcome import Observed, Outcome
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.verdicts.contract import ALWAYS, CONTRACT
-from opcert.generator.verdicts.verdict import Status, Verdict, judge, unverified
+from opcert.run.comparison import Difference, Kind
+from opcert.run.outcome import Observed, Outcome
+from opcert.suite.format import IndexedCase
+from opcert.verdicts.contract import ALWAYS, CONTRACT
+from opcert.verdicts.verdict import Status, Verdict, judge, unverified
 
 VALID: dict[str, Any] = {
     "id": "example-1/valid",

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator import Certificate, certify
-from opcert.generator.errors import SpecError
-from opcert.generator.report.terminal import answer
-from opcert.generator.run.comparison import Kind
-from opcert.generator.verdicts.verdict import KINDS, Status, Verdict
-from opcert.generator.verdicts.waivers import Waivers, read_waivers
+from opcert import Certificate, certify
+from opcert.errors import SpecError
+from opcert.report.terminal import answer
+from opcert.run.comparison import Kind
+from opcert.verdicts.verdict import KINDS, Status, Verdict
+from opcert.verdicts.waivers import Waivers, read_waivers
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite

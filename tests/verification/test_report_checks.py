@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.certificate.submission import write_submission
-from opcert.generator.report.files import report_of
+from opcert.certificate.submission import write_submission
+from opcert.report.files import report_of
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import opcert

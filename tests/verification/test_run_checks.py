@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from opcert.generator import Certificate, certify
-from opcert.generator.verification.verification import flaws_of
+from opcert import Certificate, certify
+from opcert.verification.verification import flaws_of
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from opcert.generator import Certificate, certify
-from opcert.generator.certificate.certify_suite import Interrupted
-from opcert.generator.verdicts.verdict import Verdict
-from opcert.generator.verification.flaws import Flaw
-from opcert.generator.verification.verification import flaws_of, regenerated
+from opcert import Certificate, certify
+from opcert.certificate.certify_suite import Interrupted
+from opcert.verdicts.verdict import Verdict
+from opcert.verification.flaws import Flaw
+from opcert.verification.verification import flaws_of, regenerated
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.backends import as_backend_error
-from opcert.generator.errors import BackendError, did_you_mean, said, shown
-from opcert.generator.suite.suite import Suite, default_folder, read_manifest
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.backends import as_backend_error
+from opcert.errors import BackendError, did_you_mean, said, shown
+from opcert.suite.suite import Suite, default_folder, read_manifest
 
 # How alike names are of which one is a slip of the pen: most of it is their family and version.
 _ALIKE = 0.9

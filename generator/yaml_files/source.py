@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import yaml
 
-from opcert.generator.errors import Mistake, SpecError
-from opcert.generator.given_files import content
+from opcert.errors import Mistake, SpecError
+from opcert.given_files import content
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 SpecPath: TypeAlias = tuple[Hashable, ...]

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from opcert.generator.errors import BackendError
-from opcert.generator.run.support import OperatorScope, misspelt, support_of, unknown_operators
+from opcert.errors import BackendError
+from opcert.scope.support import OperatorScope, misspelt, support_of, unknown_operators
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.suite_of_levels import OPERATOR, write_specs

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.generator.errors import Mistake, SpecError
-from opcert.generator.specification.yaml_source import KEY, Source, SpecPath
+from opcert.errors import Mistake, SpecError
+from opcert.yaml_files.source import KEY, Source, SpecPath
 
 TEXT = "name: x\nparts:\n  [0, {size: 3}]\nempty:\n"
 

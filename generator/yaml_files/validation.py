@@ -6,8 +6,8 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from opcert.generator.errors import Mistake, SpecError, did_you_mean
-from opcert.generator.specification.yaml_source import KEY, Source, SpecPath
+from opcert.errors import Mistake, SpecError, did_you_mean
+from opcert.yaml_files.source import KEY, Source, SpecPath
 
 Content = TypeVar("Content")
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import pytest
 
-from opcert.generator import Certificate, certify
-from opcert.generator.arrays.element_types import TYPE_SETS, Array
-from opcert.generator.certificate.claim_draft import draft_claim
-from opcert.generator.errors import SpecError
-from opcert.generator.report.terminal import answer
-from opcert.generator.run.claims import read_claim
+from opcert import Certificate, certify
+from opcert.arrays.element_types import TYPE_SETS, Array
+from opcert.certificate.claim_draft import draft_claim
+from opcert.errors import SpecError
+from opcert.report.terminal import answer
+from opcert.scope.claims import read_claim
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite

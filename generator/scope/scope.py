@@ -3,12 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from opcert.generator.run.claims import ClaimContent
-from opcert.generator.run.support import Support
-from opcert.generator.suite.format import IndexedCase
-from opcert.generator.suite.operator_suite import OperatorSuite
-from opcert.generator.verdicts.verdict import Status
+from opcert.scope.claims import ClaimContent
+from opcert.scope.support import Support
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+
+# The statuses of what does not run.
+Excluded: TypeAlias = Literal["out-of-claim", "unsupported"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Scope:
     claim: ClaimContent | None
     support: Support
 
-    def left_out(self, operator: OperatorSuite, case: IndexedCase) -> tuple[Status, str] | None:
+    def left_out(self, operator: OperatorSuite, case: IndexedCase) -> tuple[Excluded, str] | None:
         """Return the status of a case that is not to be run, and why; None where it is."""
         name = operator.index.operator
         claimed = None if self.claim is None else self.claim.operators.get(name)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from opcert.generator.arrays.element_types import ELEMENT_TYPES
-from opcert.generator.errors import SpecError, did_you_mean
-from opcert.generator.run.support import About, OperatorScope, misspelt, unknown_operators
-from opcert.generator.specification.model_mistakes import content_of
-from opcert.generator.specification.yaml_source import Source, SpecPath
-from opcert.generator.suite.suite import Suite, default_folder, read_manifest
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.errors import SpecError, did_you_mean
+from opcert.scope.support import About, OperatorScope, misspelt, unknown_operators
+from opcert.suite.suite import Suite, default_folder, read_manifest
+from opcert.yaml_files.source import Source, SpecPath
+from opcert.yaml_files.validation import content_of
 
 
 class ClaimContent(BaseModel):

@@ -1,0 +1,1 @@
+../../../../generator/__init__.py

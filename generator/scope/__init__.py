@@ -1,0 +1,1 @@
+"""What counts in a run: declared support, claims, feature levels and waivers."""
