@@ -1,10 +1,10 @@
 """The NumPy reference as a backend: the function that each spec names."""
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from opcert import __version__
 from opcert.arrays.element_types import Array
 from opcert.specification.references import references_in
 
@@ -15,7 +15,7 @@ class Reference:
     name = "reference"
 
     def __init__(self, specs: str | Path | None = None) -> None:
-        self.version = version("opcert")
+        self.version = __version__
         self._functions = references_in(Path(specs) if specs is not None else None)
 
     def run(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from opcert import __version__
 from opcert.backends import Backend, reuse_of
 from opcert.certificate.certificate import (
     BackendEntry,
@@ -97,7 +98,7 @@ def this_platform() -> Platform:
     """Return where and when a run takes place, as a certificate says it."""
     return Platform(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        opcert=version("opcert"),
+        opcert=__version__,
         system=platform.system(),
         machine=platform.machine(),
         python=platform.python_version(),

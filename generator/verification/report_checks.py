@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 
+from opcert import __version__
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.submission import CLAIM, WAIVERS
 from opcert.report.files import JUNIT, PAGE, operator_file, operator_pages, report_of
@@ -14,7 +14,7 @@ from opcert.verification.flaws import Flaw
 
 def is_ours(certificate: Certificate) -> bool:
     """Whether this opcert wrote a certificate: another may write other files, and otherwise."""
-    return certificate.platform.opcert == version("opcert")
+    return certificate.platform.opcert == __version__
 
 
 def name_flaws(certificate: Certificate) -> Iterator[Flaw]:
