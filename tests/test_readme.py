@@ -25,7 +25,7 @@ from opcert.arrays.calls import BUILDERS, CHANGES
 from opcert.cli import app
 from opcert.roles import ROLES
 from opcert.roles.role import Role
-from opcert.roles.samplers import SAMPLERS
+from opcert.roles.samplers import DRAW_FUNCTIONS
 from opcert.scope.support import support_of
 from opcert.specification.expressions import FUNCTIONS
 from opcert.specification.law_functions import ARRAYS
@@ -187,7 +187,7 @@ def test_every_linked_folder_exists() -> None:
 
 def test_what_expressions_can_call_is_all_listed() -> None:
     listed = set(re.findall(r"^\| [^|]+ \| `(\w+)\(", README, re.MULTILINE))
-    ours = {*ARRAYS, *BUILDERS, *CHANGES, *SAMPLERS, *FUNCTIONS} - set(dir(builtins))
+    ours = {*ARRAYS, *BUILDERS, *CHANGES, *DRAW_FUNCTIONS, *FUNCTIONS} - set(dir(builtins))
     assert listed == ours
 
 

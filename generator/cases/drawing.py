@@ -11,12 +11,12 @@ from opcert.cases.level_conditions import (
     forbidding,
     forbidding_of_role,
 )
-from opcert.combinatorics.choices import Choices, choices_of
-from opcert.combinatorics.cover import covering_array
-from opcert.combinatorics.tables import Constraint, Row
+from opcert.combinatorics.covering_arrays import covering_array
+from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
+from opcert.combinatorics.tables import LevelConstraint, Row
 from opcert.errors import ExpressionError
-from opcert.roles.factors import Scene
-from opcert.roles.samplers import Chance, Sampler, bound
+from opcert.roles.factors import BuildContext
+from opcert.roles.samplers import RandomSource, Sampler, bound_draw_functions
 from opcert.specification.expressions import evaluate_in, parse, scope_of, shown
 from opcert.specification.model import Spec
 
@@ -49,7 +49,7 @@ class InputSpace:
         for admitted in masks:
             # Whatever else it admits, the rows that tell have already.
             others = [mask for mask in masks if mask is not admitted]
-            alone = choices.admitting(others, breaking=admitted)
+            alone = choices.restricted_to(others, breaking=admitted)
             rows = covering_array(alone, t, rows, together)
         return covering_array(choices, t, rows, together)
 
@@ -58,7 +58,7 @@ class InputSpace:
         groups = [group for role in self._spec.bound_roles for group in role.full_combinations()]
         return [*groups, *self._spec.cases.full_combinations]
 
-    def choices(self) -> tuple[Choices, Choices]:
+    def choices(self) -> tuple[FeasibleRows, FeasibleRows]:
         """Return every row that can be, and those of them whose output can tell.
 
         Raises:
@@ -74,17 +74,17 @@ class InputSpace:
             *(following(factors, *each) for each in table.derived.items()),
         ]
         try:
-            choices = choices_of(self._factors.sizes, possible, ties=self._masks)
+            choices = solve_constraints(self._factors.sizes, possible, ties=self._masks)
         except ValueError as error:
             raise ExpressionError(str(error), ("cases", "constraints")) from None
-        return choices, choices.admitting(self._masks)
+        return choices, choices.restricted_to(self._masks)
 
     @cached_property
-    def _masks(self) -> list[Constraint]:
+    def _masks(self) -> list[LevelConstraint]:
         masking = (each for role in self._spec.bound_roles for each in role.masking())
         return [forbidding_of_role(self._factors, each) for each in masking]
 
-    def call(self, row: Row, seed: str, chance: Chance | None = None) -> Call:
+    def call(self, row: Row, seed: str, random_source: RandomSource | None = None) -> Call:
         """Draw the call of `row`, each draw from a seed of its own, or all from `chance`.
 
         Raises:
@@ -92,7 +92,7 @@ class InputSpace:
         """
         table = self._spec.cases
         chosen = dict(zip(self.factors, row, strict=True))
-        scene = Scene(RowChoice(self._factors, chosen), seed, chance)
+        scene = BuildContext(RowChoice(self._factors, chosen), seed, random_source)
         built = {role.name: role.build(scene) for role in self._spec.bound_roles}
         names = {
             **self._factors.fixed,
@@ -100,8 +100,8 @@ class InputSpace:
             **built,
             "level": self._factors.level_names(chosen),
         }
-        sampler = Sampler(chance)
-        scope = scope_of(names, bound(sampler))
+        sampler = Sampler(random_source)
+        scope = scope_of(names, bound_draw_functions(sampler))
         for name, text in table.draw.items():
             sampler.reseed(f"{seed}|{name}")
             scope[name] = evaluate_in(scope, parse(text))

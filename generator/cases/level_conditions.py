@@ -14,16 +14,16 @@ import numpy as np
 
 from opcert.cases.factors import Factors
 from opcert.combinatorics.tables import (
-    Columns,
-    Constraint,
-    Flags,
-    Integers,
-    Mask,
-    codes_of,
-    distinct,
+    BoolArray,
+    IntArray,
+    LevelColumns,
+    LevelConstraint,
+    LevelMask,
+    level_codes,
+    unique_codes,
 )
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
-from opcert.roles.factors import Derived, Forbidden, LevelOf
+from opcert.roles.factors import Constraint, DerivedFactor, LevelName
 from opcert.specification.expressions import (
     Expression,
     Scope,
@@ -40,18 +40,18 @@ _MOST_TERMS = 64
 _MOST_CELLS = 1 << 20
 
 
-def forbidding(factors: Factors, text: str) -> Constraint:
+def forbidding(factors: Factors, text: str) -> LevelConstraint:
     """Return the constraint that allows what the condition `text` does not forbid."""
     expression = parse(text)
     asked = _asked(factors, expression, lambda scope: holds_in(scope, expression))
-    return Constraint(
+    return LevelConstraint(
         asked.factors,
         lambda columns, reached: asked.answers(columns, reached) == 0,
         _parts(factors, expression),
     )
 
 
-def following(factors: Factors, factor: str, text: str) -> Constraint:
+def following(factors: Factors, factor: str, text: str) -> LevelConstraint:
     """Return the constraint that allows of `factor` the level alone that `text` names."""
     expression = parse(text)
     levels = [level.name for level in factors.levels[factor]]
@@ -65,57 +65,57 @@ def following(factors: Factors, factor: str, text: str) -> Constraint:
         return levels.index(name)
 
     asked = _asked(factors, expression, level)
-    return Constraint(
+    return LevelConstraint(
         (*asked.factors, position),
         lambda columns, reached: asked.answers(columns, reached) == columns[position],
     )
 
 
-def forbidding_of_role(factors: Factors, forbidden: Forbidden) -> Constraint:
+def forbidding_of_role(factors: Factors, forbidden: Constraint) -> LevelConstraint:
     """Return the constraint that allows what a role does not forbid."""
     asked = _asked_of(factors, forbidden.factors, forbidden.when)
     sizes = [factors.sizes[factor] for factor in asked.factors]
     if prod(sizes) > _MOST_CELLS:
-        return Constraint(
+        return LevelConstraint(
             asked.factors, lambda columns, reached: asked.answers(columns, reached) == 0
         )
     columns = dict(zip(asked.factors, np.ix_(*map(np.arange, sizes)), strict=True))
-    mask = Mask(asked.factors, asked.answers(columns, np.ones(sizes, bool)) == 0)
-    return Constraint(asked.factors, mask.over, (mask,))
+    mask = LevelMask(asked.factors, asked.answers(columns, np.ones(sizes, bool)) == 0)
+    return LevelConstraint(asked.factors, mask.over, (mask,))
 
 
-def following_of_role(factors: Factors, derived: Derived) -> Constraint:
+def following_of_role(factors: Factors, derived: DerivedFactor) -> LevelConstraint:
     """Return the constraint that allows of a factor the level alone that a role derives."""
     names = [level.name for level in factors.levels[derived.factor]]
     position = factors.position[derived.factor]
     asked = _asked_of(factors, derived.factors, lambda *values: names.index(derived.level(*values)))
     if derived.vectorised:
 
-        def levels(columns: Mapping[str | LevelOf, Integers]) -> Integers:
+        def levels(columns: Mapping[str | LevelName, IntArray]) -> IntArray:
             derived_names = derived.level(*(columns[each] for each in derived.factors))
             which = [derived_names == name for name in names]
             return np.select(which, range(len(names)), default=-1)
 
         asked.ask_arrays = levels
-    return Constraint(
+    return LevelConstraint(
         (*asked.factors, position),
         lambda columns, reached: asked.answers(columns, reached) == columns[position],
     )
 
 
 def _asked_of(
-    factors: Factors, about: Sequence[str | LevelOf], ask: Callable[..., int]
+    factors: Factors, about: Sequence[str | LevelName], ask: Callable[..., int]
 ) -> "_Asked":
     """Return what asks a function of values and of names of levels."""
     named = [each for each in about if isinstance(each, str)]
-    levels = [each.factor for each in about if isinstance(each, LevelOf)]
+    levels = [each.factor for each in about if isinstance(each, LevelName)]
 
     def asked(scope: Scope) -> int:
         level = scope.get("level")
         return int(
             ask(
                 *(
-                    getattr(level, each.factor) if isinstance(each, LevelOf) else scope[each]
+                    getattr(level, each.factor) if isinstance(each, LevelName) else scope[each]
                     for each in about
                 )
             )
@@ -128,7 +128,7 @@ def _asked(factors: Factors, expression: Expression, ask: Callable[[Scope], int]
     return _Asked(factors, expression.names, level_uses(expression), ask)
 
 
-def _parts(factors: Factors, expression: Expression) -> tuple[Mask, ...]:
+def _parts(factors: Factors, expression: Expression) -> tuple[LevelMask, ...]:
     """Return masks that together allow what `expression` does not forbid, one for each term.
 
     There are none where a term cannot be evaluated on all levels: it is then to be asked of those
@@ -153,7 +153,7 @@ def _parts(factors: Factors, expression: Expression) -> tuple[Mask, ...]:
                 forbidden &= each.answers(columns, forbidden) > 0
             except (ExpressionError, Inapplicable):
                 return ()
-        masks.append(Mask(tuple(about), ~forbidden))
+        masks.append(LevelMask(tuple(about), ~forbidden))
     return tuple(masks)
 
 
@@ -202,13 +202,13 @@ class _Asked:
         self._table = factors
         self._ask = ask
         # Asked instead, where it is set: of arrays, as Python takes long for many choices.
-        self.ask_arrays: Callable[[Mapping[str | LevelOf, Integers]], Integers] | None = None
+        self.ask_arrays: Callable[[Mapping[str | LevelName, IntArray]], IntArray] | None = None
         self._levels = factors.ordered(levels)
         self._named = factors.ordered(set(named) & factors.levels.keys())
         about = {*factors.behind(self._named), *self._levels}
         self.factors = tuple(factors.position[each] for each in factors.ordered(about))
 
-    def answers(self, columns: Columns, reached: Flags) -> Integers:
+    def answers(self, columns: LevelColumns, reached: BoolArray) -> IntArray:
         """Return what the expression gives for each choice of levels, 0 where not `reached`.
 
         Raises:
@@ -229,15 +229,15 @@ class _Asked:
             ],
             int(np.count_nonzero(asked)),
         )
-        found: Integers = np.zeros(len(places), np.int64)
+        found: IntArray = np.zeros(len(places), np.int64)
         if self.ask_arrays is not None:
-            arrays: dict[str | LevelOf, Integers] = {
+            arrays: dict[str | LevelName, IntArray] = {
                 name: _array(known)[ids[places]]
                 for name, (ids, known) in zip(self._named, values, strict=True)
             }
             for each in self._levels:
                 level_names = np.array([level.name for level in self._table.levels[each]])
-                arrays[LevelOf(each)] = level_names[chosen[each][places]]
+                arrays[LevelName(each)] = level_names[chosen[each][places]]
             found = self.ask_arrays(arrays)
             places = places[:0]
         scope = scope_of(self._table.fixed)
@@ -252,11 +252,13 @@ class _Asked:
         answers[asked] = found[which]
         return answers
 
-    def _values(self, factor: str, chosen: Mapping[str, Integers]) -> tuple[Integers, list[Any]]:
+    def _values(self, factor: str, chosen: Mapping[str, IntArray]) -> tuple[IntArray, list[Any]]:
         """Return the distinct values of `factor`, and which of them each choice of levels has."""
         names = [*self._table.needs[factor], factor]
         sizes = [len(self._table.levels[each]) for each in names]
-        places, which = distinct(codes_of([chosen[each] for each in names], sizes), prod(sizes))
+        places, which = unique_codes(
+            level_codes([chosen[each] for each in names], sizes), prod(sizes)
+        )
         ids: dict[tuple[type, Any], int] = {}
         found = []
         for i in places:
@@ -272,23 +274,23 @@ def _array(values: Sequence[Any]) -> Any:
 
 
 def _distinct_choices(
-    columns: Sequence[tuple[Integers, int]], count: int
-) -> tuple[Integers, Integers]:
+    columns: Sequence[tuple[IntArray, int]], count: int
+) -> tuple[IntArray, IntArray]:
     """Return a place of each distinct line of `columns`, and which of them each line is.
 
     Each column comes with the number of its levels.
     """
-    codes: Integers = np.zeros(count, np.int64)
+    codes: IntArray = np.zeros(count, np.int64)
     size = 1
     for column, most in columns:
         codes, size = codes * max(most, 1) + column, size * max(most, 1)
         if size > 1 << 31:
-            places, codes = distinct(codes, size)
+            places, codes = unique_codes(codes, size)
             size = len(places)
-    return distinct(codes, size)
+    return unique_codes(codes, size)
 
 
-def _reduced(reached: Flags, shape: tuple[int, ...]) -> Flags:
+def _reduced(reached: BoolArray, shape: tuple[int, ...]) -> BoolArray:
     """Return where in an array of `shape`, which broadcasts, something `reached` lies."""
     shape = (1,) * (reached.ndim - len(shape)) + shape
     axes = tuple(i for i, extent in enumerate(shape) if extent < reached.shape[i])

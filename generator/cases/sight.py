@@ -7,8 +7,8 @@ from opcert.arrays.calls import Call
 from opcert.cases.conditions import Conditions
 from opcert.cases.factors import Level, factors_of, role_factors
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles.data import Data
-from opcert.roles.factors import Focus, Observed
+from opcert.roles.data import DataRole
+from opcert.roles.factors import ObservationPoint, ObservedLevels
 from opcert.specification.expressions import (
     FUNCTIONS,
     evaluate,
@@ -52,26 +52,30 @@ class Sights:
                     known = {**names, text_name: place} if text_name else names
                     yield Sight(self, known, self._observed(call, focus))
 
-    def _focuses(self, call: Call) -> list[Focus]:
+    def _focuses(self, call: Call) -> list[ObservationPoint]:
         """Return the places that roles look at: each of one with each of another."""
-        focuses: list[Focus] = [{}]
+        observation_points: list[ObservationPoint] = [{}]
         for role in self.spec.bound_roles:
-            own = role.focuses(call)
+            own = role.observation_points(call)
             if own:
-                focuses = [{**focus, **other} for focus in focuses for other in own]
-        data = next((role for role in self.spec.bound_roles if isinstance(role, Data)), None)
-        if data is not None and "axis" not in focuses[0]:
-            focuses = [{**focus, **axis} for focus in focuses for axis in data.axes(call)]
-        return focuses
+                observation_points = [
+                    {**focus, **other} for focus in observation_points for other in own
+                ]
+        data = next((role for role in self.spec.bound_roles if isinstance(role, DataRole)), None)
+        if data is not None and "axis" not in observation_points[0]:
+            observation_points = [
+                {**focus, **axis} for focus in observation_points for axis in data.axes(call)
+            ]
+        return observation_points
 
-    def _observed(self, call: Call, focus: Focus) -> Observed:
+    def _observed(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
         values: dict[str, Any] = {}
         levels: dict[str, frozenset[str]] = {}
         for role in self.spec.bound_roles:
             observed = role.observe(call, focus)
             values.update(observed.values)
             levels.update(observed.levels)
-        return Observed(values, levels)
+        return ObservedLevels(values, levels)
 
     def unseen(self, call: Call, levels: Mapping[str, str]) -> list[str]:
         """Return which of `levels`, by factor, the best sight of `call` does not show.
@@ -92,7 +96,7 @@ class Sights:
 class Sight:
     """What shows of each factor from one place of a call."""
 
-    def __init__(self, sights: Sights, names: Mapping[str, Any], observed: Observed) -> None:
+    def __init__(self, sights: Sights, names: Mapping[str, Any], observed: ObservedLevels) -> None:
         self._sights = sights
         self._scope = scope_of(names)
         self._values: dict[str, Any] = dict(observed.values)

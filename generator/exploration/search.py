@@ -131,11 +131,11 @@ class Search:
         share = 1 if self.best else 1 - _REDUCING
         return time.monotonic() - self._begun > share * self._seconds
 
-    def _hunted(self, chance: _Chance) -> Trial | None:
+    def _hunted(self, random_source: _Chance) -> Trial | None:
         """Return the first trial that goes wrong in time, and keep what goes wrong as `best`."""
         while not self._time_is_up():
-            chance.begin()
-            trial = self._trials.drawn(chance.below, chance)
+            random_source.begin()
+            trial = self._trials.drawn(random_source.below, random_source)
             if trial is None:
                 continue
             self.tried += 1

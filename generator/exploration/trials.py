@@ -19,9 +19,9 @@ from opcert.cases.laws import Laws, References
 from opcert.cases.list_changes import Aim
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.cases.vectors import specials_added
-from opcert.combinatorics.rows import Below, PossibleRows
+from opcert.combinatorics.row_sampler import RandBelow, RowSampler
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.roles.samplers import Chance
+from opcert.roles.samplers import RandomSource
 from opcert.run.stage import Step
 from opcert.scope.support import Support
 from opcert.specification.files import SpecFile
@@ -99,11 +99,11 @@ class Trials:
         ]
         try:
             self._space = InputSpace(self.spec)
-            self._rows = PossibleRows(self._space.choices()[0])
+            self._rows = RowSampler(self._space.choices()[0])
         except ExpressionError as error:
             raise self._mistake(error, "") from None
 
-    def drawn(self, below: Below, chance: Chance) -> Trial | None:
+    def drawn(self, below: RandBelow, random_source: RandomSource) -> Trial | None:
         """Draw a trial, or None where the draws come to nothing that decides anything.
 
         Raises:
@@ -113,7 +113,7 @@ class Trials:
         wrong = below(len(self._mutations) + len(self._violations) + 1)
         law = below(len(self.spec.laws) + 1)
         try:
-            call = self._space.call(row, "", chance)
+            call = self._space.call(row, "", random_source)
         except Inapplicable:
             return None
         except ExpressionError as error:

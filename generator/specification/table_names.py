@@ -5,7 +5,7 @@ from typing import Any
 
 from opcert.arrays.calls import BUILDERS
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles.samplers import SAMPLERS
+from opcert.roles.samplers import DRAW_FUNCTIONS
 from opcert.specification.expressions import (
     FUNCTIONS,
     evaluate,
@@ -172,7 +172,7 @@ def _draws(spec: Spec, factors: Known) -> Found:
     table, drawn = spec.cases, {**factors, **{role.name: () for role in spec.bound_roles}}
     for name, text in table.draw.items():
         here = ("cases", "draw", name)
-        yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
+        yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **DRAW_FUNCTIONS})
         drawn[name] = ()
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         known = [each.name for each in described]

@@ -15,8 +15,8 @@ from opcert.cases.discrimination import discriminates
 from opcert.cases.drawing import InputSpace
 from opcert.cases.sight import Sights
 from opcert.cases.valid_cases import ValidCases
-from opcert.combinatorics.choices import Choices
-from opcert.combinatorics.cover import rows_with
+from opcert.combinatorics.covering_arrays import alternative_rows
+from opcert.combinatorics.feasible_rows import FeasibleRows
 from opcert.specification.expressions import integer, parse
 from opcert.specification.files import SpecFile
 from opcert.suite.format import IndexedCase
@@ -212,19 +212,19 @@ class _Count:
         ends = np.cumsum([0, *map(len, self.names.values())]).tolist()
         return {f: slice(*ends[i : i + 2]) for i, f in enumerate(self.names)}
 
-    def can_be(self, levels: Mapping[str, str], choices: Choices) -> bool:
+    def can_be(self, levels: Mapping[str, str], choices: FeasibleRows) -> bool:
         """Whether one of the rows of `choices` has `levels`."""
         wanted = self._wanted(levels)
         pairs = combinations(sorted(wanted.items()), 2)
         if not all(choices.pairs[f, g][i, j] for (f, i), (g, j) in pairs):
             return False
-        return len(wanted) == PAIR or choices.agreeing(wanted) is not None
+        return len(wanted) == PAIR or choices.consistent_with(wanted) is not None
 
     def can_discriminate(self, levels: Mapping[str, str]) -> bool:
         """Whether a row with `levels` has a call that discriminates: of the few that were tried."""
         return self.can_be(levels, self.telling) and any(
             self.author.discriminates(self.space, row)
-            for row in rows_with(self.telling, self._wanted(levels))
+            for row in alternative_rows(self.telling, self._wanted(levels))
         )
 
     def _wanted(self, levels: Mapping[str, str]) -> dict[int, int]:

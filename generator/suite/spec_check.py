@@ -18,7 +18,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.laws import prove_laws
 from opcert.cases.vectors import Vector, vectors_of
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.roles.argument import Ends
+from opcert.roles.argument import BoundExpressions
 from opcert.specification.expressions import integer, parse, shown
 from opcert.specification.files import SpecFile, read_specs
 from opcert.specification.references import references_in
@@ -149,7 +149,7 @@ def _unreached_ends_of(
     place: SpecPath,
     name: str,
     values_of: ValuesOf,
-    ends: Ends,
+    ends: BoundExpressions,
 ) -> Iterator[Mistake]:
     reached = [False, False]
     for names in seen:
@@ -166,7 +166,7 @@ def _unreached_ends_of(
             yield spec_file.mistake(place, text)
 
 
-def _ranges(spec_file: SpecFile) -> Iterator[tuple[SpecPath, str, ValuesOf, Ends]]:
+def _ranges(spec_file: SpecFile) -> Iterator[tuple[SpecPath, str, ValuesOf, BoundExpressions]]:
     """Yield each declared range: its place, what it is of, how to read the values, its ends."""
     for i, each in enumerate(spec_file.spec.inputs):
         yield ("inputs", i, "rank"), each.name, lambda tensor: (tensor.rank,), each.rank

@@ -10,7 +10,7 @@ from opcert.arrays.element_types import INTEGERS, TYPE_SETS, highest, lowest
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, Mistake
-from opcert.roles.argument import Ends
+from opcert.roles.argument import BoundExpressions
 from opcert.specification.expressions import integer, parse, shown
 from opcert.specification.files import SpecFile
 
@@ -84,7 +84,7 @@ def _unbroken_declarations(
 
 
 def _never_beyond(
-    calls: Sequence[dict[str, Any]], name: str, ends: Ends | None, *, ranks: bool
+    calls: Sequence[dict[str, Any]], name: str, ends: BoundExpressions | None, *, ranks: bool
 ) -> Iterator[str]:
     """Yield beyond which ends of a rank or range the calls never have an argument."""
     if ends is None:

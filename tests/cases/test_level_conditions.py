@@ -10,7 +10,7 @@ import pytest
 from opcert.cases.drawing import InputSpace
 from opcert.cases.factors import Factors
 from opcert.cases.level_conditions import following, forbidding
-from opcert.combinatorics.tables import Columns, Flags
+from opcert.combinatorics.tables import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
 from opcert.specification.expressions import FUNCTIONS, condition, evaluate, parse
 from tests.cases.test_drawing import made_up
@@ -28,7 +28,7 @@ def some_rows(factors: Factors, seed: str) -> list[dict[str, int]]:
     ]
 
 
-def columns_of(factors: Factors, rows: list[dict[str, int]]) -> Columns:
+def columns_of(factors: Factors, rows: list[dict[str, int]]) -> LevelColumns:
     return {i: np.array([row[name] for row in rows]) for i, name in enumerate(factors.levels)}
 
 
@@ -93,7 +93,7 @@ def test_what_fails_on_some_levels_is_asked_of_those_alone_that_are_reached() ->
     factors = Factors(made_up(), "core")
     rows = some_rows(factors, "")
     columns = columns_of(factors, rows)
-    reached: Flags = np.array([names_of(factors, row)["n"] != 0 for row in rows])
+    reached: BoolArray = np.array([names_of(factors, row)["n"] != 0 for row in rows])
     constraint = forbidding(factors, "5 // n == 1")
     assert constraint.parts == ()
     allowed = constraint.over(columns, reached)

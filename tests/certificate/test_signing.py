@@ -76,10 +76,10 @@ def test_a_signed_certificate_is_sound(folder: Path, keys: Path) -> None:
 def test_any_changed_byte_is_found(folder: Path, keys: Path) -> None:
     data = (folder / "certificate.json").read_bytes()
     text = (folder / "certificate.json.sig").read_bytes()
-    key, chance = public_key(keys / "key.pub.pem"), random.Random(0)
+    key, random_source = public_key(keys / "key.pub.pem"), random.Random(0)
     assert wrong_signature(text, data, key) is None
-    for place in chance.sample(range(len(data)), 300):
-        one, flipped = data[:place], bytes([data[place] ^ 1 << chance.randrange(8)])
+    for place in random_source.sample(range(len(data)), 300):
+        one, flipped = data[:place], bytes([data[place] ^ 1 << random_source.randrange(8)])
         for rest in (flipped + data[place + 1 :], data[place + 1 :], b" " + data[place:]):
             assert wrong_signature(text, one + rest, key)
     for place in range(len(text)):

@@ -10,7 +10,7 @@ from opcert.arrays.calls import Call
 from opcert.cases.drawing import InputSpace
 from opcert.cases.sight import Sights
 from opcert.cases.valid_cases import DRAWS
-from opcert.combinatorics.rows import PossibleRows
+from opcert.combinatorics.row_sampler import RowSampler
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.model import Spec
@@ -44,7 +44,7 @@ def mistakes(folder: Path, name: str, *changes: tuple[str, str]) -> list[str]:
 def unseen(spec: Spec, profile: str) -> list[str]:
     """Return which levels of random choices do not show in what is built for them."""
     space, sights, random = InputSpace(spec, profile), Sights(spec, profile), Random(0)
-    rows = PossibleRows(space.choices()[0])
+    rows = RowSampler(space.choices()[0])
     chosen = [rows.read(random.randrange) for _ in range(_ROWS)]
     found = []
     for row in chosen:
@@ -59,5 +59,5 @@ def unseen(spec: Spec, profile: str) -> list[str]:
 def drawn(spec: Spec, count: int = 300) -> list[Call]:
     """Return calls of random choices."""
     space, random = InputSpace(spec), Random(0)
-    rows = PossibleRows(space.choices()[0])
+    rows = RowSampler(space.choices()[0])
     return [space.call(rows.read(random.randrange), "") for _ in range(count)]

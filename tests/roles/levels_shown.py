@@ -5,7 +5,7 @@ from random import Random
 
 from opcert.cases.drawing import InputSpace
 from opcert.cases.sight import Sights
-from opcert.combinatorics.rows import PossibleRows
+from opcert.combinatorics.row_sampler import RowSampler
 from opcert.specification.files import SpecFile, read_spec
 from opcert.specification.model import Rule
 
@@ -31,7 +31,7 @@ def rules(path: Path) -> dict[str, Rule]:
 def hidden_levels(file: SpecFile, profile: str) -> list[list[str]]:
     """Return for random rows which levels show in no call that is built for them."""
     space, sights = InputSpace(file.spec, profile), Sights(file.spec, profile)
-    rows, random = PossibleRows(space.choices()[0]), Random(profile)
+    rows, random = RowSampler(space.choices()[0]), Random(profile)
     hidden = []
     for _ in range(ROWS):
         row = rows.read(random.randrange)

@@ -54,7 +54,7 @@ def calls(specs: Path, *, masked: bool) -> list[Call]:
     return [
         space.call(row, "seed")
         for row in space.rows(2)
-        if (unmasked.agreeing(dict(enumerate(row))) is None) == masked
+        if (unmasked.consistent_with(dict(enumerate(row))) is None) == masked
     ]
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.combinatorics.choices import Choices, choices_of
-from opcert.combinatorics.cover import covering_array
-from opcert.combinatorics.tables import Constraint, Row
+from opcert.combinatorics.covering_arrays import covering_array
+from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
+from opcert.combinatorics.tables import LevelConstraint, Row
 from tests.asked_constraints import constraint
 
 Tuple = tuple[tuple[int, int], ...]
@@ -28,7 +28,7 @@ class Forbidden:
     def hits(self, row: Row) -> bool:
         return tuple(row[factor] for factor in self.factors) in self.choices
 
-    def constraint(self) -> Constraint:
+    def constraint(self) -> LevelConstraint:
         return constraint(self.factors, lambda chosen: chosen not in self.choices)
 
 
@@ -46,8 +46,8 @@ class Space:
     def tuples(self, t: int) -> set[Tuple]:
         return tuples_in(product(*map(range, self.sizes)), t)
 
-    def choices(self) -> Choices:
-        return choices_of(self.sizes, [each.constraint() for each in self.forbidden])
+    def choices(self) -> FeasibleRows:
+        return solve_constraints(self.sizes, [each.constraint() for each in self.forbidden])
 
     def covered(self, t: int, rows: Sequence[Row] = ()) -> list[Row]:
         return covering_array(self.choices(), t, rows)
@@ -95,7 +95,7 @@ def test_choices_keep_what_further_constraints_allow(space: Space, data: st.Data
     more = data.draw(bans(space.sizes))
     ties = [more.constraint()]
     forbidden = [each.constraint() for each in space.forbidden]
-    choices = choices_of(space.sizes, forbidden, ties).admitting(ties)
+    choices = solve_constraints(space.sizes, forbidden, ties).restricted_to(ties)
     rows = covering_array(choices, len(space.sizes))
     assert set(rows) == set(Space(space.sizes, (*space.forbidden, more)).rows())
 
@@ -109,7 +109,7 @@ def test_tables_agree_on_exactly_what_stands_in_an_allowed_row(
     wanted = {factor: data.draw(st.integers(0, space.sizes[factor] - 1)) for factor in some}
     rows = [row for row in space.rows() if all(row[f] == level for f, level in wanted.items())]
     choices = space.choices()
-    lines = choices.agreeing(wanted)
+    lines = choices.consistent_with(wanted)
     assert (lines is None) == (not rows)
     for table, kept in zip(choices.tables, lines or [], strict=lines is not None):
         found = {tuple(choice) for choice in table.choices[kept].tolist()}
@@ -187,7 +187,7 @@ def test_a_conflict_that_shows_only_through_a_third_factor_is_found_impossible()
 def test_too_many_choices_that_hang_together_are_told() -> None:
     every = constraint(tuple(range(12)), lambda _: True)
     with pytest.raises(ValueError, match="expected conditions that tie fewer factors"):
-        choices_of([4] * 12, [every])
+        solve_constraints([4] * 12, [every])
 
 
 @pytest.mark.parametrize(("factors", "levels", "most"), [(8, 3, 24), (12, 2, 12), (10, 5, 60)])

@@ -4,15 +4,15 @@ from itertools import product
 from random import Random
 
 from opcert.cases.drawing import InputSpace
-from opcert.combinatorics.choices import choices_of
-from opcert.combinatorics.rows import PossibleRows
-from opcert.combinatorics.tables import Constraint, Row
+from opcert.combinatorics.feasible_rows import solve_constraints
+from opcert.combinatorics.row_sampler import RowSampler
+from opcert.combinatorics.tables import LevelConstraint, Row
 from opcert.specification.files import specs_in
 from tests.asked_constraints import constraint
 
 
-def rows_of(levels: list[int], *constraints: Constraint) -> PossibleRows:
-    return PossibleRows(choices_of(levels, constraints))
+def rows_of(levels: list[int], *constraints: LevelConstraint) -> RowSampler:
+    return RowSampler(solve_constraints(levels, constraints))
 
 
 def test_every_row_that_can_be_is_within_reach_and_no_other() -> None:
@@ -53,7 +53,7 @@ def test_rows_of_the_shipped_specs_can_be() -> None:
     for file in specs_in(None, "directml/*"):
         space = InputSpace(file.spec)
         choices = space.choices()[0]
-        rows = PossibleRows(choices)
+        rows = RowSampler(choices)
         for _ in range(50):
             row: Row = rows.read(random.randrange)
-            assert choices.agreeing(dict(enumerate(row))) is not None
+            assert choices.consistent_with(dict(enumerate(row))) is not None

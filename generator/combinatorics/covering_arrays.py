@@ -13,8 +13,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from opcert.combinatorics.choices import Choices
-from opcert.combinatorics.tables import Flags, Integers, Row, Table, codes_of
+from opcert.combinatorics.feasible_rows import FeasibleRows
+from opcert.combinatorics.tables import BoolArray, IntArray, LevelTable, Row, level_codes
 
 # How many rows are tried with a tuple until one counts.
 ATTEMPTS = 5
@@ -27,7 +27,7 @@ _SINGLE = 1 << 18
 
 
 def covering_array(
-    choices: Choices,
+    choices: FeasibleRows,
     t: int,
     rows: Sequence[Row] = (),
     together: Sequence[tuple[int, ...]] = (),
@@ -59,7 +59,7 @@ def covering_array(
     return grown
 
 
-def rows_with(choices: Choices, wanted: Mapping[int, int]) -> Iterator[Row]:
+def alternative_rows(choices: FeasibleRows, wanted: Mapping[int, int]) -> Iterator[Row]:
     """Yield the rows with some levels, by factor, that `covering_array` tries besides the best."""
     group = tuple(sorted(wanted))
     array = _Array(choices, len(group), [group], only=True)
@@ -75,7 +75,7 @@ class _Array:
 
     def __init__(
         self,
-        choices: Choices,
+        choices: FeasibleRows,
         t: int,
         together: Sequence[tuple[int, ...]],
         *,
@@ -108,7 +108,7 @@ class _Array:
     def _size(self, group: Sequence[int]) -> int:
         return prod(self.levels[factor] for factor in group)
 
-    def _possible(self, group: Sequence[int]) -> Flags:
+    def _possible(self, group: Sequence[int]) -> BoolArray:
         """Return which choices of levels may stand in a row, as far as tables and pairs tell."""
         if len(group) == 2:
             return self.choices.pairs[group[0], group[1]]
@@ -118,18 +118,18 @@ class _Array:
             if set(group) <= set(table.factors):
                 possible = np.zeros(sizes, bool)
                 columns = [table.columns[factor] for factor in group]
-                possible.ravel()[codes_of(columns, sizes)] = True
+                possible.ravel()[level_codes(columns, sizes)] = True
                 return possible
         for i, j in combinations(range(len(group)), 2):
             shape = [self.levels[f] if k in (i, j) else 1 for k, f in enumerate(group)]
             possible &= self.choices.pairs[group[i], group[j]].reshape(shape)
         return possible
 
-    def _completed(self) -> list[Integers]:
+    def _completed(self) -> list[IntArray]:
         """Return the groups that are complete with each table, taken in the order of the tree."""
         seen: set[int] = set()
         before = np.zeros(len(self.groups), bool)
-        completed: list[Integers] = []
+        completed: list[IntArray] = []
         for table in self.choices.tables:
             seen |= set(table.factors)
             now = np.array([seen.issuperset(group) for group in self.groups], bool)
@@ -152,7 +152,7 @@ class _Array:
     def _group_of(self, cell: int) -> int:
         return int(np.searchsorted(self.begins, cell, "right")) - 1
 
-    def add(self, rows: Integers) -> None:
+    def add(self, rows: IntArray) -> None:
         """Take what stands in `rows` off what is missing."""
         cells = _product(rows, self.strides) + self.begins
         # The rows may share tuples.
@@ -164,7 +164,7 @@ class _Array:
         for factor, levels in enumerate(rows.T):
             self.used[factor] += np.bincount(levels, minlength=self.levels[factor])
 
-    def row_with(self, cell: int, attempt: int = 0) -> Integers | None:
+    def row_with(self, cell: int, attempt: int = 0) -> IntArray | None:
         """Return a row with the tuple of `cell`, if there is one: in each table what adds most.
 
         After the first attempt, each table has any of its choices, the same in each run.
@@ -194,7 +194,7 @@ class _Array:
             row[list(table.factors)] = table.choices[chosen[t]]
         return row
 
-    def _best(self, table: Table, lines: Integers, row: Integers, groups: Integers) -> int:
+    def _best(self, table: LevelTable, lines: IntArray, row: IntArray, groups: IntArray) -> int:
         """Return the first of the lines that adds most tuples, of levels used least so far."""
         if len(lines) > _WEIGHED:
             # Others in each turn.
@@ -219,7 +219,7 @@ class _Array:
         return int(lines[0])
 
 
-def _product(levels: Integers, strides: npt.NDArray[np.float64]) -> Integers:
+def _product(levels: IntArray, strides: npt.NDArray[np.float64]) -> IntArray:
     """Return the cells, past the beginnings of their parts, of some lines of levels."""
     step = max(1, _SINGLE // max(strides.size, 1))
     products = [levels[i : i + step] @ strides for i in range(0, len(levels), step)]

@@ -13,21 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from opcert.combinatorics.tables import (
-    Columns,
-    Constraint,
-    Flags,
-    Integers,
-    Table,
-    cliques,
-    codes_of,
-    distinct,
-    table_of,
+    BoolArray,
+    IntArray,
+    LevelColumns,
+    LevelConstraint,
+    LevelTable,
+    build_table,
+    elimination_cliques,
+    level_codes,
+    unique_codes,
 )
 
 Words = npt.NDArray[np.uint64]
 
 
-class Choices:
+class FeasibleRows:
     """Every row that constraints allow, as a tree of tables.
 
     Tables that share factors are joined in a tree such that a factor's tables hang together: a
@@ -36,7 +36,7 @@ class Choices:
     """
 
     def __init__(
-        self, levels: Sequence[int], tables: Sequence[Table], open_: Sequence[Flags] = ()
+        self, levels: Sequence[int], tables: Sequence[LevelTable], open_: Sequence[BoolArray] = ()
     ) -> None:
         """Join `tables`; they hold every factor, of which `levels` counts the levels.
 
@@ -59,24 +59,26 @@ class Choices:
             order.append(joined)
         # Every choice, also those that no row has.
         self._whole = [tables[t] for t in order]
-        self._flags: dict[tuple[int, Constraint], Flags] = {}
+        self._flags: dict[tuple[int, LevelConstraint], BoolArray] = {}
         self.tables = [tables[t].only(open_[t]) if open_ else tables[t] for t in order]
         # By table: which choice of the factors that it shares with its neighbour each line of
         # both has.
         self.codes = [self._codes(t) for t in range(len(self.tables))]
         self._make_agree()
-        self._by_level: dict[tuple[int, int], list[Integers]] = {}
+        self._by_level: dict[tuple[int, int], list[IntArray]] = {}
 
-    def _codes(self, t: int) -> tuple[Integers, Integers]:
+    def _codes(self, t: int) -> tuple[IntArray, IntArray]:
         of, shared = self.joints[t]
         there, here = self.tables[of], self.tables[t]
         sizes = [self.levels[factor] for factor in shared]
         both = [
-            np.broadcast_to(codes_of([each.columns[f] for f in shared], sizes), len(each.choices))
+            np.broadcast_to(
+                level_codes([each.columns[f] for f in shared], sizes), len(each.choices)
+            )
             for each in (there, here)
         ]
-        places, which = distinct(np.concatenate(both), prod(sizes))
-        codes: Integers = which.astype(np.int32)
+        places, which = unique_codes(np.concatenate(both), prod(sizes))
+        codes: IntArray = which.astype(np.int32)
         if len(places) <= 1 << 16:
             # Half the memory, and NumPy sorts integers of 16 bits in linear time.
             codes = codes.astype(np.uint16)
@@ -100,9 +102,9 @@ class Choices:
             self.codes[t] = there[kept[self.joints[t][0]]], here[kept[t]]
         self.tables = [table.only(flags) for table, flags in zip(self.tables, kept, strict=True)]
 
-    def admitting(
-        self, constraints: Sequence[Constraint], breaking: Constraint | None = None
-    ) -> "Choices":
+    def restricted_to(
+        self, constraints: Sequence[LevelConstraint], breaking: LevelConstraint | None = None
+    ) -> "FeasibleRows":
         """Keep what `constraints` allow, each of which speaks of the factors of one table.
 
         With `breaking`, only rows that it does not allow are possible.
@@ -118,9 +120,9 @@ class Choices:
                 inside = set(breaking.factors) <= set(table.factors)
                 flags = ~self._allowed(t, breaking) if inside else np.ones_like(kept)
                 open_.append(flags[kept])
-        return Choices(self.levels, tables, open_)
+        return FeasibleRows(self.levels, tables, open_)
 
-    def _allowed(self, t: int, constraint: Constraint) -> Flags:
+    def _allowed(self, t: int, constraint: LevelConstraint) -> BoolArray:
         key = t, constraint
         if key not in self._flags:
             table = self._whole[t]
@@ -128,7 +130,7 @@ class Choices:
             self._flags[key] = constraint.over(table.columns, reached)
         return self._flags[key]
 
-    def narrowed(self, wanted: Mapping[int, int]) -> list[Integers | None] | None:
+    def narrowed(self, wanted: Mapping[int, int]) -> list[IntArray | None] | None:
         """Return the lines of each table that agree with `wanted` levels there and further down.
 
         `wanted` maps factors to levels. Of a table that it leaves whole there is None, and None
@@ -148,7 +150,7 @@ class Choices:
         first = lines[0]
         return lines if len(self.tables[0].choices if first is None else first) else None
 
-    def agreeing(self, wanted: Mapping[int, int]) -> list[Integers] | None:
+    def consistent_with(self, wanted: Mapping[int, int]) -> list[IntArray] | None:
         """Return the lines of each table that are part of a row with the `wanted` levels.
 
         `wanted` maps factors to levels; without such a row, the answer is None.
@@ -165,7 +167,7 @@ class Choices:
             lines[t] = lines[t][_marked(there[lines[self.joints[t][0]]], here[lines[t]])]
         return lines
 
-    def _with(self, t: int, wanted: Mapping[int, int]) -> Integers | None:
+    def _with(self, t: int, wanted: Mapping[int, int]) -> IntArray | None:
         """Return the lines of a table with the wanted levels."""
         columns = self.tables[t].columns
         own = [(self._at(t, f)[level], f, level) for f, level in wanted.items() if f in columns]
@@ -177,7 +179,7 @@ class Choices:
                 lines = lines[columns[factor][lines] == level]
         return lines
 
-    def _at(self, t: int, factor: int) -> list[Integers]:
+    def _at(self, t: int, factor: int) -> list[IntArray]:
         """Return the lines of a table by the level of `factor`."""
         if (t, factor) not in self._by_level:
             column = self.tables[t].columns[factor]
@@ -186,22 +188,22 @@ class Choices:
             self._by_level[t, factor] = np.split(order, ends[:-1])
         return self._by_level[t, factor]
 
-    def below(self, t: int, code: int) -> Integers:
+    def below(self, t: int, code: int) -> IntArray:
         """Return the lines of a table that share the choice `code` with its neighbour."""
         codes, lines = self._by_code[t]
         return lines[codes.searchsorted(code) : codes.searchsorted(code, "right")]
 
     @cached_property
-    def _by_code(self) -> list[tuple[Integers, Integers]]:
+    def _by_code(self) -> list[tuple[IntArray, IntArray]]:
         """For each table, its lines and what they share with its neighbour, in that order."""
-        found: list[tuple[Integers, Integers]] = []
+        found: list[tuple[IntArray, IntArray]] = []
         for _, here in self.codes:
             order = np.argsort(here, kind="stable")
             found.append((here[order], order))
         return found
 
     @cached_property
-    def pairs(self) -> dict[tuple[int, int], Flags]:
+    def pairs(self) -> dict[tuple[int, int], BoolArray]:
         """For each two factors, ascending, which of their levels stand in a row together."""
         bits = _LevelBits(self.levels)
         beside = self._beside(bits)
@@ -257,7 +259,7 @@ class _LevelBits:
         bits = [np.bitwise_or.reduce(self.of[factor]) for factor in factors]
         return np.asarray(np.bitwise_or.reduce(bits))
 
-    def of_lines(self, columns: Columns, count: int) -> Words:
+    def of_lines(self, columns: LevelColumns, count: int) -> Words:
         """Return for each of `count` lines the bits of the levels that it has."""
         words = np.zeros((self.width, count), np.uint64)
         for factor, column in columns.items():
@@ -266,13 +268,13 @@ class _LevelBits:
                     words[i] |= levels[column]
         return words.T
 
-    def flags(self, words: Words) -> Flags:
+    def flags(self, words: Words) -> BoolArray:
         """Return the bits of each line of `words` one by one, a column for each level."""
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
         return np.asarray(bits.astype(bool))
 
 
-def _unions(words: Words, codes: Integers, count: int) -> Words:
+def _unions(words: Words, codes: IntArray, count: int) -> Words:
     """Return the union of all lines of `words` that have one code, for each code below `count`."""
     order = np.argsort(codes, kind="stable")
     ordered = codes[order].astype(np.int64)
@@ -283,21 +285,23 @@ def _unions(words: Words, codes: Integers, count: int) -> Words:
     return unions
 
 
-def _shared(table: Table, other: Table) -> tuple[int, ...]:
+def _shared(table: LevelTable, other: LevelTable) -> tuple[int, ...]:
     return tuple(sorted(set(table.factors) & set(other.factors)))
 
 
-def _marked(codes: Integers, asked: Integers) -> Flags:
+def _marked(codes: IntArray, asked: IntArray) -> BoolArray:
     """Whether each of the codes `asked` about is among `codes`."""
     marks = np.zeros(max(codes.max(initial=0), asked.max(initial=0)) + 1, bool)
     marks[codes] = True
-    flags: Flags = marks[asked]
+    flags: BoolArray = marks[asked]
     return flags
 
 
-def choices_of(
-    levels: Sequence[int], constraints: Sequence[Constraint], ties: Sequence[Constraint] = ()
-) -> Choices:
+def solve_constraints(
+    levels: Sequence[int],
+    constraints: Sequence[LevelConstraint],
+    ties: Sequence[LevelConstraint] = (),
+) -> FeasibleRows:
     """Return every row that `constraints` allow.
 
     `levels` counts each factor's levels; `ties` forbid nothing, and see to it that a table has
@@ -307,5 +311,7 @@ def choices_of(
         ValueError: a table has more than `MOST_CHOICES` choices.
     """
     groups = [each.factors for each in (*constraints, *ties)]
-    tables = [table_of(factors, levels, constraints) for factors in cliques(levels, groups)]
-    return Choices(levels, tables)
+    tables = [
+        build_table(factors, levels, constraints) for factors in elimination_cliques(levels, groups)
+    ]
+    return FeasibleRows(levels, tables)

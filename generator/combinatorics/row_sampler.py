@@ -6,11 +6,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcert.combinatorics.choices import Choices
-from opcert.combinatorics.tables import Integers, Row
+from opcert.combinatorics.feasible_rows import FeasibleRows
+from opcert.combinatorics.tables import IntArray, Row
 
 # Draws an integer from 0 to below its argument.
-Below: TypeAlias = Callable[[int], int]
+RandBelow: TypeAlias = Callable[[int], int]
 
 
 @dataclass(frozen=True)
@@ -18,18 +18,18 @@ class _Columns:
     """The choices of a table in ascending order, a column for each factor."""
 
     factors: tuple[int, ...]
-    columns: tuple[Integers, ...]
+    columns: tuple[IntArray, ...]
 
 
-class PossibleRows:
+class RowSampler:
     """Every row that can be, each within reach of a few draws.
 
     Where every draw is 0, each factor has its first level that can be beside the others.
     """
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: FeasibleRows) -> None:
         self._levels = choices.levels
-        lines = choices.agreeing({}) or []
+        lines = choices.consistent_with({}) or []
         self._tables: list[_Columns] = []
         known: set[int] = set()
         for table, kept in zip(choices.tables, lines, strict=bool(lines)):
@@ -44,14 +44,14 @@ class PossibleRows:
         """Whether there is a row at all."""
         return bool(self._tables)
 
-    def read(self, below: Below) -> Row:
+    def read(self, below: RandBelow) -> Row:
         """Draw a row, each factor's level among those that can still be."""
         row: dict[int, int] = {}
         for table in self._tables:
             self._extend(row, table, below)
         return tuple(row[factor] for factor in range(len(self._levels)))
 
-    def _extend(self, row: dict[int, int], table: _Columns, below: Below) -> None:
+    def _extend(self, row: dict[int, int], table: _Columns, below: RandBelow) -> None:
         first, last = 0, len(table.columns[0])
         for factor, column in zip(table.factors, table.columns, strict=True):
             ends = first + np.searchsorted(column[first:last], range(self._levels[factor] + 1))
@@ -60,5 +60,5 @@ class PossibleRows:
             first, last = int(ends[row[factor]]), int(ends[row[factor] + 1])
 
 
-def _drawn(levels: Sequence[int], below: Below) -> int:
+def _drawn(levels: Sequence[int], below: RandBelow) -> int:
     return levels[below(len(levels))]
