@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.backends import closed, options_of
 from opcert.errors import OpcertError, SuiteError
 from opcert.isolation.supervised import hosted
@@ -123,7 +123,7 @@ def _same_as_packed(
 
 def _same(spelled: Literal, held: Array) -> bool:
     if isinstance(spelled, Packed):
-        return (spelled.type, spelled.shape) == (name_of(held.dtype), held.shape)
+        return (spelled.type, spelled.shape) == (type_name(held.dtype), held.shape)
     return spelled.dtype == held.dtype and spelled.tobytes() == held.tobytes()
 
 

@@ -9,7 +9,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from opcert.specification import files
-from opcert.specification.references import spec_paths
+from opcert.specification.references import find_spec_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, default_folder
@@ -28,7 +28,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def _what_comes_with_opcert_is_read_once() -> None:
     """Keep the specs and the suite that come with opcert, which every command reads anew."""
     read_spec = files.read_spec
-    shipped = frozenset(spec_paths(None))
+    shipped = frozenset(find_spec_files(None))
     kept = cache(read_spec)
     files.read_spec = lambda path: (kept if path in shipped else read_spec)(path)
 

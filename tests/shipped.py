@@ -8,9 +8,9 @@ from opcert.cases.case import Case
 from opcert.cases.cases import cases_of
 from opcert.cases.vectors import Vector, vectors_of
 from opcert.specification.files import SpecFile, read_spec
-from opcert.specification.references import spec_paths
+from opcert.specification.references import find_spec_files
 
-SPECS = {path.stem: path for path in spec_paths(None)}
+SPECS = {path.stem: path for path in find_spec_files(None)}
 
 # All the tests of a module with one spec run before those with the next.
 each_spec = pytest.mark.parametrize("name", SPECS, scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from opcert.errors import SuiteError
-from opcert.specification.files import specs_in
+from opcert.specification.files import read_specs_in
 from opcert.suite.emit import Files
 from opcert.suite.generation import suite_of
 from opcert.suite.suite import Suite
@@ -29,13 +29,13 @@ Edit = Callable[[Any], object]
 @cache
 def files() -> Files:
     """The files of the suite by path."""
-    return suite_of(specs_in(None, GLOB))
+    return suite_of(read_specs_in(None, GLOB))
 
 
 @cache
 def other_files() -> Files:
     """Those of another seed."""
-    return suite_of(specs_in(None, GLOB), seed=1)
+    return suite_of(read_specs_in(None, GLOB), seed=1)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -21,14 +21,14 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from opcert.arrays.calls import BUILDERS, CHANGES
+from opcert.arrays.calls import TENSOR_BUILDERS, TENSOR_CHANGES
+from opcert.arrays.tensor_functions import LAW_FUNCTIONS
 from opcert.cli import app
 from opcert.roles import ROLES
 from opcert.roles.role import Role
 from opcert.roles.samplers import DRAW_FUNCTIONS
 from opcert.scope.support import support_of
-from opcert.specification.expressions import FUNCTIONS
-from opcert.specification.law_functions import ARRAYS
+from opcert.specification.expressions import EXPRESSION_FUNCTIONS
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 
@@ -187,7 +187,13 @@ def test_every_linked_folder_exists() -> None:
 
 def test_what_expressions_can_call_is_all_listed() -> None:
     listed = set(re.findall(r"^\| [^|]+ \| `(\w+)\(", README, re.MULTILINE))
-    ours = {*ARRAYS, *BUILDERS, *CHANGES, *DRAW_FUNCTIONS, *FUNCTIONS} - set(dir(builtins))
+    ours = {
+        *LAW_FUNCTIONS,
+        *TENSOR_BUILDERS,
+        *TENSOR_CHANGES,
+        *DRAW_FUNCTIONS,
+        *EXPRESSION_FUNCTIONS,
+    } - set(dir(builtins))
     assert listed == ours
 
 

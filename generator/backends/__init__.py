@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 from opcert.arrays.element_types import Array
-from opcert.errors import BackendError, did_you_mean, said, shown
-from opcert.python_files import module_from_file
+from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
+from opcert.python_files import import_file
 
 GROUP = "opcert.backends"
 # How many characters a name or a version may have.
@@ -213,7 +213,7 @@ def checked(backend: Any, name: str) -> Backend:
             )
         for part in (backend.name, backend.version):
             if not is_name(part):
-                text = f"found {shown(part)}; expected {A_NAME}"
+                text = f"found {safe_repr(part)}; expected {A_NAME}"
                 raise BackendError(f"'{name}' is no backend: name or version: {text}")
     found: Backend = backend
     return found
@@ -234,7 +234,7 @@ def reuse_of(backend: object) -> str | None:
         found = getattr(backend, "reuse", None)
     if found is None or (isinstance(found, str) and found.isprintable()):
         return found
-    raise BackendError(f"reuse: found {shown(found)}; expected printable text, or nothing")
+    raise BackendError(f"reuse: found {safe_repr(found)}; expected printable text, or nothing")
 
 
 def closed(backend: object) -> None:
@@ -257,7 +257,7 @@ def as_backend_error(what: str) -> Iterator[None]:
     except (BackendError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise BackendError(f"{what}: {said(error)}") from None
+        raise BackendError(f"{what}: {describe_error(error)}") from None
 
 
 def _is_backend(candidate: Any) -> bool:
@@ -275,7 +275,7 @@ def _find(name: str) -> Any:
         return _entry_point(name)
     with as_backend_error(f"backend '{name}': {place} cannot be imported"):
         if place.endswith(".py"):
-            module = module_from_file(Path(place).resolve())
+            module = import_file(Path(place).resolve())
         elif name in BUILT_IN:
             module = _with_its_extra(name, place)
         else:

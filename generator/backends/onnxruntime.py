@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, name_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
 from opcert.backends import on_the_host
 from opcert.backends.composition import signed
 from opcert.backends.hows import HOWS
@@ -110,7 +110,7 @@ class OnnxRuntime:
         given = _widened(inputs) if self._widens else inputs
         call = NODES[operator](given, attributes)
         for array in call.arrays.values():
-            if not handed_over(name_of(array.dtype)):
+            if not handed_over(type_name(array.dtype)):
                 raise NotImplementedError(f"no array of {array.dtype} can be handed over")
         return call
 
@@ -127,7 +127,7 @@ def _widened(inputs: Mapping[str, Array]) -> dict[str, Array]:
 def _value(array: Array) -> ort.OrtValue:
     if array.dtype.isbuiltin == 1:
         return ort.OrtValue.ortvalue_from_numpy(np.array(array, order="C"))
-    number = TYPES[name_of(array.dtype)]
+    number = TYPES[type_name(array.dtype)]
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits_of(array), number)
 
 

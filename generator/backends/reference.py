@@ -6,7 +6,7 @@ from typing import Any
 
 from opcert import __version__
 from opcert.arrays.element_types import Array
-from opcert.specification.references import references_in
+from opcert.specification.references import load_references
 
 
 class Reference:
@@ -16,7 +16,7 @@ class Reference:
 
     def __init__(self, specs: str | Path | None = None) -> None:
         self.version = __version__
-        self._functions = references_in(Path(specs) if specs is not None else None)
+        self._functions = load_references(Path(specs) if specs is not None else None)
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

@@ -13,15 +13,15 @@ from functools import cached_property
 from math import prod
 
 from opcert.arrays.calls import Call
-from opcert.arrays.patterns import recipe_of
+from opcert.arrays.patterns import recipe_seed
 from opcert.cases.case import Case, Mistakes, digest
 from opcert.cases.changes import Change, after
 from opcert.cases.conditions import Conditions
 from opcert.cases.list_changes import AT_A_BOUND, Aim
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.expressions import integer, parse
-from opcert.yaml_files.source import SpecPath
+from opcert.specification.expressions import evaluate_integer, parse_expression
+from opcert.yaml_files.source import YamlPath
 
 # To how many baselines a mutation is applied, after how many it is left that all came to nothing,
 # and how many are passed by that it does not apply to.
@@ -44,7 +44,7 @@ def bounds_in(conditions: Conditions, call: Call, name: str) -> Bounds:
         return None, None
     names = conditions.names(call)
     try:
-        least, most = (integer(parse(end), names) for end in argument.range)
+        least, most = (evaluate_integer(parse_expression(end), names) for end in argument.range)
     except (ExpressionError, Inapplicable):
         return None, None
     return least, most
@@ -71,7 +71,7 @@ class Candidate:
     baseline: Case
     call: Call
     name: str
-    place: SpecPath
+    place: YamlPath
     stratum: tuple[str, str]
     position: str
     type: str
@@ -83,7 +83,7 @@ class Candidate:
         """How many bytes of arrays a pack stores for it that its baseline does not have."""
         inputs = self.baseline.call.inputs
         changed = [each for name, each in self.call.inputs.items() if each is not inputs.get(name)]
-        return sum(each.nbytes for each in changed if recipe_of(each) is None)
+        return sum(each.nbytes for each in changed if recipe_seed(each) is None)
 
 
 class Candidates:
@@ -106,7 +106,7 @@ class Candidates:
         self._of: defaultdict[str, list[Candidate]] = defaultdict(list)
         self._circles: dict[tuple[str, bool | None], list[list[Baseline]]] = {}
         self._bounds: dict[tuple[str, str], Bounds] = {}
-        self._failures: dict[SpecPath, str] = {}
+        self._failures: dict[YamlPath, str] = {}
 
     def found(self) -> Mapping[str, Sequence[Candidate]]:
         """Return the candidates by requirement or ambiguity.
@@ -127,7 +127,7 @@ class Candidates:
         return {owner: some for owner, some in self._of.items() if some}
 
     @property
-    def failures(self) -> Mapping[SpecPath, str]:
+    def failures(self) -> Mapping[YamlPath, str]:
         """Where a condition could not be evaluated on a changed call, and why."""
         return self._failures
 
@@ -202,8 +202,8 @@ class Candidates:
         return sum(extents) <= _MOST_OUTPUT
 
     @cached_property
-    def _places(self) -> dict[str, SpecPath]:
-        places: dict[str, SpecPath] = {}
+    def _places(self) -> dict[str, YamlPath]:
+        places: dict[str, YamlPath] = {}
         for i, rule in enumerate(self._spec.rules):
             places[rule.id] = "rules", i, "id"
         for i, ambiguity in enumerate(self._spec.ambiguities):
@@ -219,7 +219,7 @@ class Candidates:
         draw = baseline.number + len(mutation.name)
         return mutation.applied(self._spec, baseline.case.call, Aim(least, most, draw))
 
-    def _violate(self, owner: str, place: SpecPath, name: str, change: Change) -> None:
+    def _violate(self, owner: str, place: YamlPath, name: str, change: Change) -> None:
         """Apply a violation of the spec to baselines until it has done often what it is for."""
         first = next(iter(change))
         count = 0

@@ -9,7 +9,7 @@ from opcert.arrays.calls import Call
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Example
-from opcert.yaml_files.source import SpecPath
+from opcert.yaml_files.source import YamlPath
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Case:
 
     id: str
     call: Call
-    place: SpecPath
+    place: YamlPath
     rules: tuple[str, ...]
     levels: Mapping[str, str] = field(default_factory=dict)
     rejects: str | None = None
@@ -46,17 +46,17 @@ class Mistakes:
 
     def __init__(self, spec_file: SpecFile) -> None:
         self._file = spec_file
-        self._found: dict[SpecPath, Mistake] = {}
+        self._found: dict[YamlPath, Mistake] = {}
 
-    def __contains__(self, place: SpecPath) -> bool:
+    def __contains__(self, place: YamlPath) -> bool:
         return place in self._found
 
-    def note(self, place: SpecPath, text: str) -> None:
+    def note(self, place: YamlPath, text: str) -> None:
         """Keep a mistake, unless its place has one."""
         self._found.setdefault(place, self._file.mistake(place, text))
 
     @contextmanager
-    def noting(self, place: SpecPath, context: str = "") -> Iterator[None]:
+    def noting(self, place: YamlPath, context: str = "") -> Iterator[None]:
         """Keep what goes wrong inside as a mistake of the spec, and go on behind it."""
         try:
             yield

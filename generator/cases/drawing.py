@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from opcert.arrays.calls import BUILDERS, Call, Tensor
+from opcert.arrays.calls import TENSOR_BUILDERS, Call, Tensor
 from opcert.cases.factors import Factors, RowChoice
 from opcert.cases.level_conditions import (
     following,
@@ -17,7 +17,12 @@ from opcert.combinatorics.tables import LevelConstraint, Row
 from opcert.errors import ExpressionError
 from opcert.roles.factors import BuildContext
 from opcert.roles.samplers import RandomSource, Sampler, bound_draw_functions
-from opcert.specification.expressions import evaluate_in, parse, scope_of, shown
+from opcert.specification.expressions import (
+    abbreviate,
+    evaluate_in,
+    evaluation_scope,
+    parse_expression,
+)
 from opcert.specification.model import Spec
 
 
@@ -101,16 +106,18 @@ class InputSpace:
             "level": self._factors.level_names(chosen),
         }
         sampler = Sampler(random_source)
-        scope = scope_of(names, bound_draw_functions(sampler))
+        scope = evaluation_scope(names, bound_draw_functions(sampler))
         for name, text in table.draw.items():
             sampler.reseed(f"{seed}|{name}")
-            scope[name] = evaluate_in(scope, parse(text))
-        scope = scope_of(scope, BUILDERS)
+            scope[name] = evaluate_in(scope, parse_expression(text))
+        scope = evaluation_scope(scope, TENSOR_BUILDERS)
         for name, text in {**table.inputs, **table.attributes}.items():
-            built[name] = evaluate_in(scope, parse(text))
+            built[name] = evaluate_in(scope, parse_expression(text))
         for name in table.inputs:
             if built[name] is not None and not isinstance(built[name], Tensor):
-                text = f"{shown(built[name])}; expected a tensor: filled(), tensor(), listed() or"
+                text = (
+                    f"{abbreviate(built[name])}; expected a tensor: filled(), tensor(), vector() or"
+                )
                 raise ExpressionError(f"{text} scalar()", ("cases", "inputs", name))
         built = {name: value for name, value in built.items() if value is not None}
         spec = self._spec

@@ -8,11 +8,11 @@ from typing import Any
 from opcert.errors import ExpressionError
 from opcert.roles.factors import Factor
 from opcert.specification.expressions import (
-    FUNCTIONS,
+    EXPRESSION_FUNCTIONS,
     Expression,
+    abbreviate,
     evaluate,
-    parse,
-    shown,
+    parse_expression,
 )
 from opcert.specification.model import Levels, Spec
 
@@ -64,14 +64,14 @@ def _written(levels: Levels, fixed: Mapping[str, Any], factors: Iterable[str]) -
     """Yield the levels that a mapping names, or that an expression lists."""
     known = set(factors)
     if isinstance(levels, str):
-        values = evaluate(parse(levels), fixed, FUNCTIONS)
+        values = evaluate(parse_expression(levels), fixed, EXPRESSION_FUNCTIONS)
         levels = {str(value): repr(value) for value in values}
 
     def evaluated(expression: Expression) -> Callable[[Mapping[str, Any]], Any]:
-        return lambda values: evaluate(expression, {**fixed, **values}, FUNCTIONS)
+        return lambda values: evaluate(expression, {**fixed, **values}, EXPRESSION_FUNCTIONS)
 
     for name, text in levels.items():
-        expression = parse(text)
+        expression = parse_expression(text)
         needs = tuple(sorted(expression.names & known))
         value = evaluated(expression)
         if not needs:
@@ -129,7 +129,7 @@ class Factors:
             level = self.levels[factor][row[factor]]
             value = level.value({each: self.value(each, row) for each in needed})
             if not isinstance(value, bool | int | float | str):
-                text = f"{shown(value)}; expected a number or text as the value of a level"
+                text = f"{abbreviate(value)}; expected a number or text as the value of a level"
                 raise ExpressionError(text, ("cases", "factors", factor, level.name))
             self._values[key] = value
         return self._values[key]

@@ -25,14 +25,14 @@ from opcert.combinatorics.tables import (
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.roles.factors import Constraint, DerivedFactor, LevelName
 from opcert.specification.expressions import (
+    EvaluationScope,
     Expression,
-    Scope,
+    abbreviate,
+    evaluate_condition_in,
     evaluate_in,
-    holds_in,
-    parse,
-    part_of,
-    scope_of,
-    shown,
+    evaluation_scope,
+    parse_expression,
+    subexpression,
 )
 
 # A condition of more terms, or a term over more choices of levels, is asked as it is.
@@ -42,8 +42,8 @@ _MOST_CELLS = 1 << 20
 
 def forbidding(factors: Factors, text: str) -> LevelConstraint:
     """Return the constraint that allows what the condition `text` does not forbid."""
-    expression = parse(text)
-    asked = _asked(factors, expression, lambda scope: holds_in(scope, expression))
+    expression = parse_expression(text)
+    asked = _asked(factors, expression, lambda scope: evaluate_condition_in(scope, expression))
     return LevelConstraint(
         asked.factors,
         lambda columns, reached: asked.answers(columns, reached) == 0,
@@ -53,14 +53,14 @@ def forbidding(factors: Factors, text: str) -> LevelConstraint:
 
 def following(factors: Factors, factor: str, text: str) -> LevelConstraint:
     """Return the constraint that allows of `factor` the level alone that `text` names."""
-    expression = parse(text)
+    expression = parse_expression(text)
     levels = [level.name for level in factors.levels[factor]]
     position = factors.position[factor]
 
-    def level(scope: Scope) -> int:
+    def level(scope: EvaluationScope) -> int:
         name = evaluate_in(scope, expression)
         if name not in levels:
-            found = f"{shown(text)} is {shown(name)}{did_you_mean(str(name), levels)}"
+            found = f"{abbreviate(text)} is {abbreviate(name)}{did_you_mean(str(name), levels)}"
             raise ExpressionError(found, ("cases", "derived", factor))
         return levels.index(name)
 
@@ -110,7 +110,7 @@ def _asked_of(
     named = [each for each in about if isinstance(each, str)]
     levels = [each.factor for each in about if isinstance(each, LevelName)]
 
-    def asked(scope: Scope) -> int:
+    def asked(scope: EvaluationScope) -> int:
         level = scope.get("level")
         return int(
             ask(
@@ -124,7 +124,9 @@ def _asked_of(
     return _Asked(factors, named, levels, asked)
 
 
-def _asked(factors: Factors, expression: Expression, ask: Callable[[Scope], int]) -> "_Asked":
+def _asked(
+    factors: Factors, expression: Expression, ask: Callable[[EvaluationScope], int]
+) -> "_Asked":
     return _Asked(factors, expression.names, level_uses(expression), ask)
 
 
@@ -139,7 +141,7 @@ def _parts(factors: Factors, expression: Expression) -> tuple[LevelMask, ...]:
         return ()
     masks = []
     for term in terms:
-        literals = [part_of(expression, literal) for literal in term]
+        literals = [subexpression(expression, literal) for literal in term]
         asked = [_asked(factors, literal, _holds(literal)) for literal in literals]
         about = sorted({factor for each in asked for factor in each.factors})
         sizes = [factors.sizes[factor] for factor in about]
@@ -157,8 +159,8 @@ def _parts(factors: Factors, expression: Expression) -> tuple[LevelMask, ...]:
     return tuple(masks)
 
 
-def _holds(literal: Expression) -> Callable[[Scope], bool]:
-    return lambda scope: holds_in(scope, literal)
+def _holds(literal: Expression) -> Callable[[EvaluationScope], bool]:
+    return lambda scope: evaluate_condition_in(scope, literal)
 
 
 def _terms(tree: ast.expr) -> list[list[ast.expr]]:
@@ -197,7 +199,7 @@ class _Asked:
         factors: Factors,
         named: Iterable[str],
         levels: Iterable[str],
-        ask: Callable[[Scope], int],
+        ask: Callable[[EvaluationScope], int],
     ) -> None:
         self._table = factors
         self._ask = ask
@@ -240,7 +242,7 @@ class _Asked:
                 arrays[LevelName(each)] = level_names[chosen[each][places]]
             found = self.ask_arrays(arrays)
             places = places[:0]
-        scope = scope_of(self._table.fixed)
+        scope = evaluation_scope(self._table.fixed)
         for i, place in enumerate(places.tolist()):
             for name, (ids, known) in zip(self._named, values, strict=True):
                 scope[name] = known[ids[place]]

@@ -13,10 +13,10 @@ from typing import Any
 from opcert.arrays.calls import Call, Tensor, with_type
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
-    HALF_BYTES,
+    FOUR_BIT_TYPES,
     INTEGERS,
-    SIGNED,
-    UNSIGNED,
+    SIGNED_INTEGERS,
+    UNSIGNED_INTEGERS,
     highest,
     lowest,
 )
@@ -203,7 +203,7 @@ def _integers(change: ListChange, value: Any, aim: Aim) -> list[int] | None:
 def _of_tensors() -> Iterator[Parts]:
     # Whether 4 bits are an integer type is for a document to say that has them; see `TYPE_SETS`.
     for name in ELEMENT_TYPES:
-        if name not in HALF_BYTES:
+        if name not in FOUR_BIT_TYPES:
             yield "", f"as-{name}", partial(_typed, name)
     for name, kind in _RANKS.items():
         yield "", kind, partial(_shaped, LENGTHS[name])
@@ -226,10 +226,10 @@ def _of_values() -> Iterator[Parts]:
     for position, name, change in (*elements(), *orders(), *pairs()):
         yield position, name, partial(_valued, change)
     for position in POSITIONS:
-        yield position, "least", partial(_limited, position, SIGNED, lowest)
-        yield position, "greatest", partial(_limited, position, SIGNED, highest)
+        yield position, "least", partial(_limited, position, SIGNED_INTEGERS, lowest)
+        yield position, "greatest", partial(_limited, position, SIGNED_INTEGERS, highest)
     # What a signed type of the same width takes for -1, and for the same counted from the end.
-    for name in UNSIGNED:
+    for name in UNSIGNED_INTEGERS:
         for position in ("", "first", "middle", "last"):
             yield position, f"greatest-of-{name}", partial(_limited, position, (name,), highest)
             yield position, f"from-the-end-as-{name}", partial(_from_the_end, position, name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.arrays.patterns import array_of
+from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import Candidate, Candidates
 from opcert.cases.case import Case, Mistakes, digest
 from opcert.cases.conditions import Conditions
@@ -201,4 +201,4 @@ def _plain_array(tensor: Tensor) -> Array:
     """Return an array of the tensor's values, or zeros where a pattern fills it."""
     if tensor.values is None:
         return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
-    return array_of(tensor)
+    return materialize(tensor)

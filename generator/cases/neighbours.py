@@ -16,7 +16,7 @@ import numpy as np
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
 from opcert.arrays.layouts import LAYOUTS
-from opcert.arrays.patterns import STORED
+from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.cases.case import Case, digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
@@ -128,23 +128,23 @@ def _fit(element_type: str, values: Sequence[float]) -> bool:
 def _with_other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
     """Yield calls with data of another shape of the same rank: its own backwards, or another's."""
     tensor = call.inputs.get(name)
-    if tensor is None or tensor.values is not None or tensor.nbytes > STORED:
+    if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
         return
     theirs = [other.inputs[name] for other in others if name in other.inputs]
     shapes = [tensor.shape[::-1], *(each.shape for each in theirs if each.rank == tensor.rank)]
     for shape in dict.fromkeys(each for each in shapes if each != tensor.shape):
         found = replace(tensor, shape=shape)
-        if found.nbytes <= STORED:
+        if found.nbytes <= MAX_STORED_BYTES:
             yield _with(call, name, found)
 
 
 def _with_other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield calls of which an input lies otherwise in memory."""
     tensor = call.inputs.get(name)
-    if tensor is None or tensor.nbytes > STORED:
+    if tensor is None or tensor.nbytes > MAX_STORED_BYTES:
         return
     for layout in LAYOUTS:
-        found = replace(tensor, laid=layout)
+        found = replace(tensor, requested_layout=layout)
         if found.layout != tensor.layout:
             yield _with(call, name, found)
 
@@ -152,13 +152,13 @@ def _with_other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Cal
 def _with_other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
     """Yield calls with data of another call's type."""
     tensor = call.inputs.get(name)
-    if tensor is None or tensor.values is not None or tensor.nbytes > STORED:
+    if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
         return
     for element_type in dict.fromkeys(
         each.inputs[name].type for each in others if name in each.inputs
     ):
         other = replace(tensor, type=element_type)
-        if element_type != tensor.type and other.nbytes <= STORED:
+        if element_type != tensor.type and other.nbytes <= MAX_STORED_BYTES:
             yield _with(call, name, other)
 
 
@@ -212,10 +212,10 @@ def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:
     for name, tensor in call.inputs.items():
         if (
             tensor.values is None
-            and _TOLD_APART <= tensor.nbytes <= STORED
+            and _TOLD_APART <= tensor.nbytes <= MAX_STORED_BYTES
             and moved > tensor.size // 2
         ):
-            yield _with(call, name, replace(tensor, turned=True))
+            yield _with(call, name, replace(tensor, second_half_inverted=True))
 
 
 def _with(call: Call, name: str, tensor: Tensor) -> Call:

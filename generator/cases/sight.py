@@ -10,12 +10,12 @@ from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.factors import ObservationPoint, ObservedLevels
 from opcert.specification.expressions import (
-    FUNCTIONS,
+    EXPRESSION_FUNCTIONS,
     evaluate,
+    evaluate_condition_in,
     evaluate_in,
-    holds_in,
-    parse,
-    scope_of,
+    evaluation_scope,
+    parse_expression,
 )
 from opcert.specification.model import Spec
 
@@ -45,7 +45,7 @@ class Sights:
         for focus in self._focuses(call):
             for text_name, text in self.spec.cases.places.items() or [("", "[0]")]:
                 try:
-                    places = list(evaluate(parse(text), names, FUNCTIONS))
+                    places = list(evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS))
                 except (ExpressionError, Inapplicable, TypeError) as error:
                     raise ExpressionError(str(error), ("cases", "places", text_name)) from None
                 for place in places:
@@ -98,7 +98,7 @@ class Sight:
 
     def __init__(self, sights: Sights, names: Mapping[str, Any], observed: ObservedLevels) -> None:
         self._sights = sights
-        self._scope = scope_of(names)
+        self._scope = evaluation_scope(names)
         self._values: dict[str, Any] = dict(observed.values)
         self._levels = observed.levels
         for name, seen in sights.spec.cases.observe.items():
@@ -112,7 +112,7 @@ class Sight:
     def _evaluated(self, name: str, text: str) -> Any:
         """Return a value, or None where the call does not have it."""
         try:
-            return evaluate_in(self._scope, parse(text))
+            return evaluate_in(self._scope, parse_expression(text))
         except Inapplicable:
             return None
         except ExpressionError as error:
@@ -138,7 +138,7 @@ class Sight:
                 found == wanted or (isinstance(found, tuple) and wanted in found)
             )
         try:
-            return holds_in(self._scope, parse(seen[level]))
+            return evaluate_condition_in(self._scope, parse_expression(seen[level]))
         except ExpressionError as error:
             raise ExpressionError(str(error), ("cases", "observe", factor, level)) from None
 

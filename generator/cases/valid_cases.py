@@ -13,9 +13,9 @@ from opcert.cases.sight import Sights
 from opcert.combinatorics.tables import Row
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.documented import DocumentedTensor
-from opcert.specification.expressions import FUNCTIONS, evaluate, parse
+from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, parse_expression
 from opcert.specification.files import SpecFile
-from opcert.yaml_files.source import SpecPath
+from opcert.yaml_files.source import YamlPath
 
 # How often a call is drawn until its levels show.
 DRAWS = 256
@@ -93,7 +93,7 @@ class ValidCases:
         missing = ", ".join(f"{each}={levels[each]}" for each in unseen)
         raise ExpressionError(f"{missing} does not show in {call}", ("cases", "observe", unseen[0]))
 
-    def _valid(self, name: str, call: Call, place: SpecPath, **more: Any) -> Case:
+    def _valid(self, name: str, call: Call, place: YamlPath, **more: Any) -> Case:
         """Return the case of a valid call, whose patterns are its own."""
         identity = self._spec.full_id(name)
         call = call.patterned(f"{self._seed}|{identity}")
@@ -130,6 +130,6 @@ def _documented(each: DocumentedTensor) -> Tensor:
     tensor = Tensor(each.type, each.shape, each.values)
     if each.element is None:
         return tensor
-    element = parse(each.element)
-    values = (evaluate(element, {"i": i}, FUNCTIONS) for i in range(tensor.size))
+    element = parse_expression(each.element)
+    values = (evaluate(element, {"i": i}, EXPRESSION_FUNCTIONS) for i in range(tensor.size))
     return replace(tensor, values=tuple(values))

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import Array, inverted, name_of
-from opcert.arrays.patterns import array_of, with_specials
+from opcert.arrays.element_types import Array, invert_bits, type_name
+from opcert.arrays.patterns import materialize, with_special_values
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import Formulas
 from opcert.errors import ExpressionError, OpcertError, SpecError
 from opcert.specification.documented import DocumentedTensor
 from opcert.specification.files import SpecFile
-from opcert.specification.references import RejectedError, golden
+from opcert.specification.references import RejectedError, golden_outputs
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class _Prover:
             outputs = self._outputs(case, inputs)
         self._prove_outputs(case, outputs)
         free = [name for name, tensor in case.call.inputs.items() if tensor.values is None]
-        inverse = {**inputs, **{name: inverted(inputs[name]) for name in free}}
+        inverse = {**inputs, **{name: invert_bits(inputs[name]) for name in free}}
         other = self._other(case, inverse, outputs) if free else ()
         # What an open question decides, the document's formula need not say.
         if case.ambiguity is None:
@@ -99,18 +99,18 @@ class _Prover:
         """Return the outputs for inverted data, or nothing where they are the inverted outputs."""
         other = self._outputs(case, inverse)
         pairs = zip(other, outputs, strict=True)
-        same = all(a.tobytes() == inverted(b).tobytes() for a, b in pairs)
+        same = all(a.tobytes() == invert_bits(b).tobytes() for a, b in pairs)
         return () if same else other
 
     def _outputs(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
         try:
-            return golden(self.file.reference, inputs, case.call.attributes)
+            return golden_outputs(self.file.reference, inputs, case.call.attributes)
         except OpcertError as error:
             raise self._error(case, str(error)) from None
 
     def _prove_rejection(self, case: Case, inputs: Mapping[str, Array]) -> None:
         try:
-            golden(self.file.reference, inputs, case.call.attributes)
+            golden_outputs(self.file.reference, inputs, case.call.attributes)
         except RejectedError as error:
             if error.rule != case.rejects:
                 found = f"names {error.rule}" if error.rule else f"raises {error.raised}"
@@ -122,7 +122,7 @@ class _Prover:
             raise self._error(case, f"the reference accepts a call that breaks {case.rejects}")
 
     def _prove_outputs(self, case: Case, outputs: Sequence[Array]) -> None:
-        found = [Tensor(name_of(each.dtype), each.shape) for each in outputs]
+        found = [Tensor(type_name(each.dtype), each.shape) for each in outputs]
         try:
             declared = self.conditions.outputs(case.call)
             contradicted = self.conditions.contradicted(case.call, case.rules, found)
@@ -142,14 +142,14 @@ class _Prover:
         self, case: Case, documented: Sequence[DocumentedTensor], outputs: Sequence[Array]
     ) -> None:
         wanted = [Tensor(each.type, each.shape) for each in documented]
-        found = [Tensor(name_of(each.dtype), each.shape) for each in outputs]
+        found = [Tensor(type_name(each.dtype), each.shape) for each in outputs]
         if wanted != found:
             text = f"the example gives {_shapes(wanted)}, the reference {_shapes(found)}"
             raise self._error(case, text)
         for i, (each, output) in enumerate(zip(documented, outputs, strict=True)):
             if each.values is None:
                 continue
-            stated = array_of(Tensor(each.type, each.shape, each.values))
+            stated = materialize(Tensor(each.type, each.shape, each.values))
             if stated.tobytes() != output.tobytes():
                 text = f"output {i} of the example is {stated.tolist()}, of the reference"
                 raise self._error(case, f"{text} {output.tolist()}")
@@ -160,13 +160,13 @@ class _Prover:
 
 def _array(name: str, tensor: Tensor, twin: Vector | None) -> Array:
     """Return the elements of an input, which may be those of the twin's or lean on them."""
-    if twin is not None and tensor.turned:
+    if twin is not None and tensor.second_half_inverted:
         turned = twin.inputs[name].copy()
         behind = turned.reshape(-1)[turned.size // 2 :]
-        behind[...] = inverted(behind)
+        behind[...] = invert_bits(behind)
         return turned
     shared = twin is not None and twin.case.call.inputs.get(name) is tensor
-    return twin.inputs[name] if twin is not None and shared else array_of(tensor)
+    return twin.inputs[name] if twin is not None and shared else materialize(tensor)
 
 
 def specials_added(
@@ -176,7 +176,7 @@ def specials_added(
     return {
         name: array
         if call.inputs[name].values is not None
-        else with_specials(array, call.inputs[name], outputs)
+        else with_special_values(array, call.inputs[name], outputs)
         for name, array in inputs.items()
     }
 

@@ -35,7 +35,7 @@ from opcert.verdicts.confirmation import (
 )
 from opcert.verdicts.verdict import FAILURES, Verdict
 from opcert.verdicts.waivers import Waivers, read_waivers
-from opcert.yaml_files.source import Source
+from opcert.yaml_files.source import YamlSource
 
 # Told each verdict, its number and how many there will be.
 OnVerdict = Callable[[Verdict, int, int], None]
@@ -67,8 +67,8 @@ def certify(
     operator: str = "*",
     case: str = "*",
     feature_level: str | None = None,
-    claim: str | Path | Source | None = None,
-    waivers: str | Path | Source | None = None,
+    claim: str | Path | YamlSource | None = None,
+    waivers: str | Path | YamlSource | None = None,
     stop_at_failure: bool = False,
     timeout: float = TIMEOUT,
     memory: int = 0,
@@ -230,7 +230,7 @@ def _run(
 
 
 def _claimed(
-    claim: str | Path | Source | None, suite: Suite, operator: str, feature_level: str | None
+    claim: str | Path | YamlSource | None, suite: Suite, operator: str, feature_level: str | None
 ) -> tuple[Claim | None, str | None]:
     """Return the claim, and the feature level to certify."""
     if claim is None:
@@ -239,8 +239,8 @@ def _claimed(
     return found, found.feature_level(feature_level)
 
 
-def _file(given: str | Path | Source) -> Path | Source:
-    return given if isinstance(given, Source) else Path(given)
+def _file(given: str | Path | YamlSource) -> Path | YamlSource:
+    return given if isinstance(given, YamlSource) else Path(given)
 
 
 def opened_suite(

@@ -14,10 +14,10 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify, opened_suite
 from opcert.certificate.file import refuse_suite
 from opcert.errors import OpcertError
-from opcert.given_files import make_folder
 from opcert.scope.support import excludable
 from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
+from opcert.untrusted_files import make_folder
 from opcert.verdicts.verdict import FAILURES
 
 # A part of a scope, and what of it a call has.

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from opcert.certificate.certificate import SCHEMA, Certificate
 from opcert.errors import OpcertError, SuiteError
-from opcert.given_files import content, make_folder
 from opcert.suite.suite import default_folder
-from opcert.yaml_files.validation import first_mistake
+from opcert.untrusted_files import make_folder, read_limited
+from opcert.yaml_files.validation import describe_first_error
 
 NAME = "certificate.json"
 # The most bytes that are read; that of the largest suite has a tenth of it.
@@ -81,7 +81,7 @@ def certificate_of(written: bytes, path: Path) -> Certificate:
     try:
         found = Certificate.model_validate_json(json.dumps(stated))
     except ValidationError as error:
-        raise OpcertError(f"{path}: {first_mistake(error)}; {_CHANGED}") from None
+        raise OpcertError(f"{path}: {describe_first_error(error)}; {_CHANGED}") from None
     for place, says, follows in differences(data, found.content()):
         text = f"found {says}, but {follows} follows from the rest"
         raise OpcertError(f"{path}: {'.'.join(place)}: {text}; {_CHANGED}")
@@ -95,7 +95,7 @@ def certificate_bytes(path: Path) -> bytes:
         OpcertError: it cannot be read, or holds more than any certificate.
     """
     try:
-        return content(path, LARGEST)
+        return read_limited(path, LARGEST)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; {_WANTED}") from None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from opcert.errors import OpcertError
-from opcert.given_files import content
+from opcert.untrusted_files import read_limited
 
 try:
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -110,7 +110,7 @@ def wrong_signature(text: bytes, signed: bytes, key: Ed25519PublicKey) -> str | 
 
 def _read(path: Path) -> bytes:
     try:
-        return content(path, _LARGEST, pipes=True)
+        return read_limited(path, _LARGEST, pipes=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; expected the PEM file of a key") from None

@@ -12,8 +12,8 @@ from typing import Any
 from opcert.certificate.certificate import FILE_NAME, Certificate
 from opcert.certificate.file import LARGEST, NAME, certificate_path
 from opcert.errors import OpcertError
-from opcert.given_files import opened
 from opcert.suite.writing import refuse_strangers
+from opcert.untrusted_files import open_untrusted
 
 CLAIM, WAIVERS = "claim.yaml", "waivers.yaml"
 SIGNATURE = f"{NAME}.sig"
@@ -99,7 +99,7 @@ def _former(folder: Path) -> dict[str, str]:
     Nothing is where there is none, or something else of its name.
     """
     try:
-        with opened(folder / NAME) as file:
+        with open_untrusted(folder / NAME) as file:
             written = file.read(LARGEST)
         found: Any = json.loads(written)
         if not found.keys() >= _PARTS:
@@ -113,7 +113,7 @@ def _former(folder: Path) -> dict[str, str]:
 
 def _digest(path: Path) -> str:
     try:
-        with opened(path) as file:
+        with open_untrusted(path) as file:
             return file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""

@@ -87,7 +87,7 @@ def certify(
     from opcert.certificate.certify_suite import opened_suite
     from opcert.certificate.submission import CLAIM, WAIVERS
     from opcert.isolation.configuration import configurations
-    from opcert.yaml_files.source import Source
+    from opcert.yaml_files.source import YamlSource
 
     if sign is not None and out is None:
         raise OpcertError("--sign needs --out, the folder of the certificate to sign")
@@ -96,7 +96,7 @@ def certify(
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to go on from")
     paths = {CLAIM: claim, WAIVERS: waivers}
-    given = {name: Source(path) for name, path in paths.items() if path is not None}
+    given = {name: YamlSource(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
     found = configurations(backend, options_of(backend_option), isolated)
     if as_json and len(found) > 1:

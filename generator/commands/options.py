@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from opcert.errors import OpcertError, SpecError, one_line
+from opcert.errors import OpcertError, SpecError, printable_line
 
 if TYPE_CHECKING:
     from opcert.certificate.certificate import Certificate
@@ -99,12 +99,12 @@ class OnceCommand(TyperCommand):
 
 def say(text: str, err: bool = False) -> None:
     """Print one line, of which a terminal obeys nothing, whoever wrote what it says."""
-    typer.echo(one_line(text), err=err)
+    typer.echo(printable_line(text), err=err)
 
 
 def say_lines(text: str) -> None:
     """Print lines, of which a terminal obeys nothing."""
-    typer.echo("\n".join(map(one_line, text.split("\n"))))
+    typer.echo("\n".join(map(printable_line, text.split("\n"))))
 
 
 def tell_strangers(certificate: "Certificate", suite: "Suite") -> None:

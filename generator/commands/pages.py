@@ -31,11 +31,11 @@ def docs(
     from opcert.certificate.file import refuse_suite
     from opcert.pages.site import pages_of, write_pages
     from opcert.panel import strength_of
-    from opcert.specification.files import specs_in
+    from opcert.specification.files import read_specs_in
     from opcert.suite.suite import Suite
 
     refuse_suite(out.resolve(), suite)
-    opened, spec_files = Suite(suite, specs), specs_in(specs, operator)
+    opened, spec_files = Suite(suite, specs), read_specs_in(specs, operator)
     strengths = {
         each.spec.operator: strength_of(each, opened.operators[each.spec.operator])
         for each in spec_files
@@ -60,7 +60,7 @@ def explain(
     from opcert.backends import options_of, program_for
     from opcert.pages.accounts import account_of
     from opcert.pages.explain import found_case, told
-    from opcert.programs.cases import program_of
+    from opcert.programs.case_programs import case_program
     from opcert.suite.suite import Suite
 
     if backend_option and backend is None:
@@ -70,7 +70,7 @@ def explain(
     operator, found = found_case(opened, case)
     account = account_of(operator, found)
     made = None if backend is None else program_for(backend, options)
-    say_lines(told(account, program_of(operator, found, made)))
+    say_lines(told(account, case_program(operator, found, made)))
 
 
 @reports_errors

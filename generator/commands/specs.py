@@ -32,10 +32,10 @@ def check(
     from opcert.commands.tables import show_counts, show_strength
     from opcert.panel import strength_of
     from opcert.report.terminal import console
-    from opcert.specification.references import spec_paths
+    from opcert.specification.references import find_spec_files
     from opcert.suite.spec_check import check_specs
 
-    checked = check_specs(files or spec_paths(specs))
+    checked = check_specs(files or find_spec_files(specs))
     for each in checked:
         for warning in each.warnings:
             say(f"warning: {warning}", err=True)
@@ -89,11 +89,11 @@ def coverage(
     """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
     from opcert.commands.tables import show_coverage
     from opcert.report.terminal import console
-    from opcert.specification.files import specs_in
+    from opcert.specification.files import read_specs_in
     from opcert.suite.coverage import coverage_of
     from opcert.suite.suite import Suite
 
-    described = {each.spec.operator: each for each in specs_in(specs, operator)}
+    described = {each.spec.operator: each for each in read_specs_in(specs, operator)}
     found = list(coverage_of(Suite(suite, specs), described))
     for each in found:
         show_coverage(each, console())

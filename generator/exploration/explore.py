@@ -10,8 +10,8 @@ from opcert.backends import Backend, closed, given_object, load, with_specs
 from opcert.exploration.search import Explored, Open, Search
 from opcert.exploration.trials import Trials
 from opcert.isolation.supervised import TIMEOUT, Supervised, hosted
-from opcert.specification.files import specs_in
-from opcert.specification.references import references_in
+from opcert.specification.files import read_specs_in
+from opcert.specification.references import load_references
 
 Make: TypeAlias = Callable[[], Backend]
 
@@ -40,8 +40,8 @@ def explore(
     """
     folder = Path(specs) if specs is not None else None
     opened = _opening(backend, dict(options or {}), specs, isolated, timeout)
-    files = specs_in(folder, operator)
-    references = {**references_in(None), **references_in(folder)}
+    files = read_specs_in(folder, operator)
+    references = {**load_references(None), **load_references(folder)}
     seconds = 60 * minutes
     for left, spec_file in zip(range(len(files), 0, -1), files, strict=True):
         trials = Trials(spec_file, references)

@@ -9,7 +9,7 @@ from random import Random
 from typing import TypeAlias
 
 from opcert.arrays.calls import Call
-from opcert.arrays.patterns import counted
+from opcert.arrays.patterns import materialize_numbered
 from opcert.backends import Backend
 from opcert.errors import ExpressionError
 from opcert.exploration.trials import Trial, Trials
@@ -212,7 +212,9 @@ class Search:
         reduction = Reduction(self._trials.file, fails)
         start = Candidate.of(finding.valid)
         # Numbered elements are read more easily than those of a pattern, where they fail too.
-        numbered = start.given(**{name: counted(start.call.inputs[name]) for name in start.free})
+        numbered = start.given(
+            **{name: materialize_numbered(start.call.inputs[name]) for name in start.free}
+        )
         steps = reduction.steps(numbered, None, [False])
         if steps and fails(steps):
             start = numbered

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Sequence
 
-from opcert.arrays.element_types import Array, name_of
+from opcert.arrays.element_types import Array, type_name
 from opcert.cases.case import digest
-from opcert.errors import one_line
+from opcert.errors import printable_line
 from opcert.exploration.search import Explored, Finding
-from opcert.programs.literals import array_text, is_exact, laid_out_text
-from opcert.programs.program import InputText, WrittenCall, program
+from opcert.programs.literals import array_expression, is_exact_as_text, layout_expression
+from opcert.programs.program import CallText, InputText, program
 from opcert.run.stage import Step
 
 # Of up to how many elements a documented tensor lists its values; beyond, a pattern fills it.
@@ -28,7 +28,7 @@ def told(explored: Explored, backend: Callable[[], str]) -> str:
     if finding is None:
         return f"{line}, nothing found"
     once = "" if finding.repeatable else "; seen once, and not again on a backend made afresh"
-    head = f"{line}, found ({finding.difference.kind}): {one_line(finding.difference.text)}{once}"
+    head = f"{line}, found ({finding.difference.kind}): {printable_line(finding.difference.text)}{once}"
     python, yaml = python_of(finding, backend()), example_of(finding)
     call = _call_in_a_line(finding.steps[-1])
     return f"{head}\n    {call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
@@ -40,7 +40,7 @@ def _call_in_a_line(step: Step) -> str:
     for name, array in step.inputs.items():
         layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
         values = f" {array.tolist()}" if array.size <= _BRIEF and name not in step.free else ""
-        parts.append(f"{name}={name_of(array.dtype)}{list(array.shape)}{layout}{values}")
+        parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
     return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
 
 
@@ -55,15 +55,17 @@ def python_of(finding: Finding, backend: str) -> str:
         written(step, finding.difference.kind if ends and number == last else None)
         for number, step in enumerate(finding.steps)
     ]
-    head = f"{finding.operator}, {finding.difference.kind}: {one_line(finding.difference.text)}"
+    head = (
+        f"{finding.operator}, {finding.difference.kind}: {printable_line(finding.difference.text)}"
+    )
     return program(calls, backend, [head])
 
 
-def written(step: Step, ending: str | None = None) -> WrittenCall:
+def written(step: Step, ending: str | None = None) -> CallText:
     """Return a step as text; `ending` says that its call does not come back."""
     inputs = {
         name: InputText(
-            laid_out_text(array_text(array), array.shape, step.layouts[name]),
+            layout_expression(array_expression(array), array.shape, step.layouts[name]),
             (array.dtype, array.shape, step.layouts[name]),
         )
         for name, array in step.inputs.items()
@@ -71,8 +73,8 @@ def written(step: Step, ending: str | None = None) -> WrittenCall:
     remark = step.beside or "a valid call"
     if step.golden is None:
         remark = f"one change to a valid call ({step.beside}) breaks {step.rule}"
-    expected = None if step.golden is None else [array_text(each) for each in step.golden]
-    return WrittenCall(remark, step.operator, inputs, step.attributes, expected, ending)
+    expected = None if step.golden is None else [array_expression(each) for each in step.golden]
+    return CallText(remark, step.operator, inputs, step.attributes, expected, ending)
 
 
 def example_of(finding: Finding) -> str:
@@ -83,7 +85,7 @@ def example_of(finding: Finding) -> str:
     """
     wrong = finding.steps[-1]
     step = finding.valid if wrong.golden is None else wrong
-    told = f"Found by exploring: {one_line(finding.difference.text)}"
+    told = f"Found by exploring: {printable_line(finding.difference.text)}"
     name = f"found-{finding.difference.kind}-{digest(str(finding.call))}"
     beside = f"# For {step.operator}" + (
         f": the valid call that {wrong.beside} ({wrong.rule}) changes.\n"
@@ -110,9 +112,9 @@ def _outputs_key(outputs: Sequence[str]) -> str:
 
 
 def _can_be_listed(array: Array) -> bool:
-    return array.size <= _LISTED and is_exact(array)
+    return array.size <= _LISTED and is_exact_as_text(array)
 
 
 def _tensor(array: Array, listed: bool) -> str:
     values = f", values: {json.dumps(array.reshape(-1).tolist())}" if listed else ""
-    return f"{{type: {name_of(array.dtype)}, shape: {list(array.shape)}{values}}}"
+    return f"{{type: {type_name(array.dtype)}, shape: {list(array.shape)}{values}}}"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import (
     Array,
-    inverted,
-    name_of,
+    invert_bits,
+    type_name,
 )
-from opcert.arrays.patterns import array_of, counted
+from opcert.arrays.patterns import materialize, materialize_numbered
 from opcert.cases.candidates import bounds_in
 from opcert.cases.changes import Change, after
 from opcert.cases.conditions import Conditions
@@ -25,7 +25,7 @@ from opcert.roles.samplers import RandomSource
 from opcert.run.stage import Step
 from opcert.scope.support import Support
 from opcert.specification.files import SpecFile
-from opcert.specification.references import golden
+from opcert.specification.references import golden_outputs
 from opcert.verdicts.reduction import Candidate
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
@@ -60,7 +60,7 @@ class _About:
 
     @property
     def _types(self) -> list[str]:
-        return [name_of(array.dtype) for array in self.step.inputs.values()]
+        return [type_name(array.dtype) for array in self.step.inputs.values()]
 
     @property
     def type(self) -> str:
@@ -160,7 +160,7 @@ class Trials:
         steps = [valid]
         free = [name for name, tensor in call.inputs.items() if tensor.values is None]
         if free:
-            other = {**inputs, **{name: inverted(inputs[name]) for name in free}}
+            other = {**inputs, **{name: invert_bits(inputs[name]) for name in free}}
             beside = "with every bit of the data inverted"
             steps.append(self._step(call, other, self._golden(call, other), beside=beside))
         steps.append(self._step(call, inputs, outputs, beside="repeated"))
@@ -169,14 +169,14 @@ class Trials:
 
     def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
         if not pattern:
-            return {name: counted(tensor) for name, tensor in call.inputs.items()}
+            return {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
         patterned = call.patterned(str(pattern))
-        inputs = {name: array_of(tensor) for name, tensor in patterned.inputs.items()}
+        inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
         return specials_added(patterned, inputs, self._golden(call, inputs))
 
     def _golden(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
         try:
-            return golden(self.file.reference, inputs, call.attributes)
+            return golden_outputs(self.file.reference, inputs, call.attributes)
         except OpcertError as error:
             raise ExpressionError(str(error), ("reference",)) from None
 
@@ -184,17 +184,17 @@ class Trials:
         self,
         call: Call,
         inputs: Mapping[str, Array],
-        golden: Sequence[Array] | None,
+        golden_outputs: Sequence[Array] | None,
         beside: str = "",
         rule: str | None = None,
     ) -> Step:
-        layouts = {name: tensor.laid for name, tensor in call.inputs.items()}
+        layouts = {name: tensor.requested_layout for name, tensor in call.inputs.items()}
         free = tuple(name for name, tensor in call.inputs.items() if tensor.values is None)
         return Step(
             self.spec.operator,
             inputs,
             call.attributes,
-            golden,
+            golden_outputs,
             layouts,
             free,
             beside,
@@ -218,7 +218,7 @@ class Trials:
                 given = {
                     argument: inputs[argument]
                     if call.inputs.get(argument) is tensor
-                    else counted(tensor)
+                    else materialize_numbered(tensor)
                     for argument, tensor in changed.inputs.items()
                 }
                 rule = self.spec.full_id(broken[0])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from opcert.errors import BackendError, one_line
+from opcert.errors import BackendError, printable_line
 from opcert.isolation.driver_probes import Probe, probes
 from opcert.isolation.driver_process import Driver, started
 from opcert.isolation.introduction import PARTS, mistakes
@@ -29,9 +29,9 @@ class Step:
     printed: str = ""
 
     def __str__(self) -> str:
-        head = f"{'ok' if self.right else 'WRONG':5}  {self.what}: {one_line(self.found)}"
+        head = f"{'ok' if self.right else 'WRONG':5}  {self.what}: {printable_line(self.found)}"
         lines = self.printed.strip().splitlines()[-_LINES:]
-        return "\n".join([head, *(f"       printed: {one_line(line)}" for line in lines)])
+        return "\n".join([head, *(f"       printed: {printable_line(line)}" for line in lines)])
 
 
 def check_driver(

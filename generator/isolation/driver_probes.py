@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array
+from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
 from opcert.scope.support import Support
-from opcert.specification.references import references_in
+from opcert.specification.references import load_references
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
@@ -99,7 +99,7 @@ class _Chosen:
 
     def of_type(self, name: str) -> Probe:
         """Return a call with data of a type; half a byte is cut from a whole one."""
-        whole = "u8" if name in HALF_BYTES else name
+        whole = "u8" if name in FOUR_BIT_TYPES else name
         found = self.first(name, lambda case: _valid(case) and _moves(case, whole))
         if found.inputs is None or whole == name:
             return found
@@ -111,7 +111,7 @@ class _Chosen:
 
     def large(self) -> Probe:
         """Return a call of which inputs and outputs are large."""
-        references = references_in(None)
+        references = load_references(None)
         candidates = ((of, case) for of, case in self._cases if _valid(case) and case.free)
         for operator, case in islice(candidates, _TRIED):
             reference = references.get(operator.index.operator)

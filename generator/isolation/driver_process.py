@@ -8,7 +8,7 @@ from typing import IO, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, Inputs, width_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, InputArrays, bit_width
 from opcert.errors import BackendError, did_you_mean
 from opcert.isolation.introduction import handshake
 from opcert.isolation.messages import ROOM, packed
@@ -98,7 +98,7 @@ class Driver:
             raise
 
     def call(
-        self, operator: str, inputs: Inputs, attributes: Mapping[str, Any], timeout: float
+        self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any], timeout: float
     ) -> Outcome:
         """Make a call.
 
@@ -125,7 +125,7 @@ class Driver:
 
     def _output(self, place: int, described: _Described) -> Array:
         content = self.process.read(described.bytes)
-        highest = (1 << width_of(described.type)) - 1
+        highest = (1 << bit_width(described.type)) - 1
         if highest < 255 and content.size and content.max() > highest:
             found = int(content.max())
             text = f"output {place}: a byte {found:#04x}; {described.type} has at most {highest}"

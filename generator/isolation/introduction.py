@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from opcert.backends import A_NAME, is_name
-from opcert.errors import BackendError, shown
+from opcert.errors import BackendError, safe_repr
 from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import EndedError, Process
 from opcert.scope.support import declared_support
@@ -57,7 +57,7 @@ def mistakes(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for part in ("name", "version"):
         text = found.get(part)
         if not is_name(text):
-            yield part, f"found {shown(text)}; expected {A_NAME}"
+            yield part, f"found {safe_repr(text)}; expected {A_NAME}"
     support = found.get("support")
     if support is not None and not isinstance(support, dict):
         yield "support", f"found {support!r}; expected an object by operator, or null"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays.element_types import Array, Inputs
+from opcert.arrays.element_types import Array, InputArrays
 from opcert.backends import DRIVER, Backend, load
 from opcert.errors import BackendError
 from opcert.isolation.driver_process import Driver
@@ -83,7 +83,7 @@ class Supervised(Isolated):
     def outcome(
         self,
         operator: str,
-        inputs: Inputs,
+        inputs: InputArrays,
         attributes: Mapping[str, Any],
         dirtied: Sequence[int] = (),
     ) -> Outcome:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, name_of
-from opcert.arrays.layouts import form
+from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.layouts import array_properties
 from opcert.backends import Backend, as_backend_error, choices, closed, load, reuse_of
-from opcert.errors import BackendError, said
+from opcert.errors import BackendError, describe_error
 from opcert.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
 from opcert.run.freed_memory import dirty
 from opcert.run.outcome import Outcome, run_once
@@ -57,11 +57,13 @@ class _Host:
             return {"changed": self._changed(request["look"])}
         self._area.reach(request["size"])
         inputs = got(self._area, request["inputs"])
-        forms = {name: form(array) for name, array in inputs.items()}
+        forms = {name: array_properties(array) for name, array in inputs.items()}
         recent = list(self._kept)[-RECENT:]
         dirty(request["dirty"])
         answer = self._called(request, inputs)
-        spoiled = [name for name, before in forms.items() if form(inputs[name]) != before]
+        spoiled = [
+            name for name, before in forms.items() if array_properties(inputs[name]) != before
+        ]
         return {**answer, "changed": self._changed(recent), "spoiled": spoiled}
 
     def _changed(self, numbers: Sequence[int]) -> list[int]:
@@ -71,7 +73,7 @@ class _Host:
         try:
             outcome = run_once(self._backend, request["operator"], inputs, request["attributes"])
         except KeyboardInterrupt as error:
-            outcome = Outcome("rejected", reason=said(error), rejected_by="runtime")
+            outcome = Outcome("rejected", reason=describe_error(error), rejected_by="runtime")
         if os.getpid() != self._process:
             # A child that the backend has made, and that came back with it.
             os._exit(0)
@@ -95,7 +97,7 @@ class _Host:
             if not isinstance(each, np.ndarray):
                 described.append({"returned": type(each).__name__})
                 continue
-            at = {"type": name_of(each.dtype), "shape": each.shape}
+            at = {"type": type_name(each.dtype), "shape": each.shape}
             if each.dtype.hasobject or end + each.nbytes > ROOM:
                 described.append(at)
                 continue

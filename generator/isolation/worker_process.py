@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Inputs
+from opcert.arrays.element_types import ELEMENT_TYPES, InputArrays
 from opcert.errors import BackendError
 from opcert.isolation.introduction import handshake
 from opcert.isolation.messages import PROTOCOL, Area, put, taken_back
@@ -100,7 +100,7 @@ class Worker:
     def call(
         self,
         operator: str,
-        inputs: Inputs,
+        inputs: InputArrays,
         attributes: Mapping[str, Any],
         timeout: float,
         dirtied: Sequence[int] = (),
@@ -129,7 +129,7 @@ class Worker:
         except (LookupError, SyntaxError, TypeError, ValueError) as error:
             raise EndedError("protocol", f"an answer of another form: {error}") from None
 
-    def _outcome(self, answer: Mapping[str, Any], inputs: Inputs) -> Outcome:
+    def _outcome(self, answer: Mapping[str, Any], inputs: InputArrays) -> Outcome:
         self._looked = set(range(self._number - RECENT, self._number + 1))
         self._changed.update(answer["changed"])
         taken_back(self._area, inputs)

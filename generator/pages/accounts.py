@@ -5,7 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from opcert.programs.reasons import Change, changes_of, reason_of, tensor_text
+from opcert.programs.reasons import (
+    ArgumentChange,
+    case_reason,
+    changes_from_baseline,
+    describe_tensor,
+)
 from opcert.suite.format import (
     AmbiguityText,
     DigestedArray,
@@ -66,7 +71,7 @@ class CaseAccount:
     levels: Mapping[str, str]
     feature_levels: tuple[str, ...]
     twin: str | None
-    changes: tuple[Change, ...]
+    changes: tuple[ArgumentChange, ...]
     ambiguity: str | None
     open_point: AmbiguityText | None
     errata: Mapping[str, ErratumText]
@@ -80,7 +85,7 @@ def account_of(operator: OperatorSuite, case: IndexedCase) -> CaseAccount:
         id=case.id,
         operator=operator.index.operator,
         document=operator.index.document,
-        why=reason_of(operator, case),
+        why=case_reason(operator, case),
         expects=case.expects,
         inputs=tuple(_tensor(operator, name, each) for name, each in case.inputs.items()),
         attributes=_attributes(case),
@@ -90,7 +95,7 @@ def account_of(operator: OperatorSuite, case: IndexedCase) -> CaseAccount:
         levels=case.levels,
         feature_levels=case.feature_levels,
         twin=case.twin,
-        changes=changes_of(operator, case),
+        changes=changes_from_baseline(operator, case),
         ambiguity=ambiguity,
         open_point=operator.index.ambiguities[ambiguity] if ambiguity is not None else None,
         errata={name: operator.index.errata[name] for name in operator.errata_of(case)},
@@ -109,5 +114,5 @@ def _attributes(case: IndexedCase) -> dict[str, str]:
 def _tensor(
     operator: OperatorSuite, name: str, given: StoredArray | MadeArray | DigestedArray
 ) -> TensorAccount:
-    _, layout, values = tensor_text(operator, given)
+    _, layout, values = describe_tensor(operator, given)
     return TensorAccount(name, given.type, given.shape, layout, values)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from opcert.errors import OpcertError, did_you_mean, one_line
+from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.pages.accounts import CaseAccount, RuleAccount
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -49,7 +49,7 @@ def told(account: CaseAccount, program: str) -> str:
 
 
 def _lines(told: Iterable[str]) -> str:
-    return "\n".join(map(one_line, told))
+    return "\n".join(map(printable_line, told))
 
 
 def _head(account: CaseAccount) -> Iterator[str]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import Array, name_of
+from opcert.arrays.element_types import Array, type_name
 from opcert.cases.conditions import Conditions
-from opcert.errors import ExpressionError, Inapplicable, said
+from opcert.errors import ExpressionError, Inapplicable, describe_error
 from opcert.panel.argument_members import argument_members, requirement_members
 from opcert.panel.data_members import data_members
 from opcert.panel.fresh_calls import FreshCall, fresh_calls
@@ -29,7 +29,7 @@ from opcert.run.comparison import compare
 from opcert.run.outcome import Outcome
 from opcert.run.rehearsal import repeated_calls, run_vector
 from opcert.run.returned import Returned
-from opcert.specification.expressions import integer, parse
+from opcert.specification.expressions import evaluate_integer, parse_expression
 from opcert.specification.files import SpecFile
 from opcert.specification.references import Reference
 from opcert.suite.format import DigestedArray, IndexedCase
@@ -130,14 +130,14 @@ class Panel:
     def _ends_of(
         self, name: str, ends: tuple[str, str]
     ) -> Callable[[ArrayCall], tuple[int, int] | None]:
-        least, most = map(parse, ends)
+        least, most = map(parse_expression, ends)
 
         def ends_of(call: ArrayCall) -> tuple[int, int] | None:
             if call.argument(name) is None:
                 return None
             tensors = {
                 key: Tensor(
-                    name_of(array.dtype),
+                    type_name(array.dtype),
                     array.shape,
                     None if key in self.signature.data else tuple(array.ravel().tolist()),
                 )
@@ -145,7 +145,7 @@ class Panel:
             }
             names = self._conditions.names(Call(tensors, call.attributes))
             try:
-                return integer(least, names), integer(most, names)
+                return evaluate_integer(least, names), evaluate_integer(most, names)
             except (ExpressionError, Inapplicable, TypeError):
                 return None
 
@@ -200,7 +200,9 @@ class Panel:
         try:
             outputs = answer(known.call, self._right(known))
         except Exception as error:
-            return None if error is known.result else Outcome("rejected", reason=said(error))
+            return (
+                None if error is known.result else Outcome("rejected", reason=describe_error(error))
+            )
         if outputs is None:
             return None
         golden = () if isinstance(known.result, Exception) else known.result

@@ -7,17 +7,17 @@ from math import prod
 from typing import Any
 
 from opcert.arrays.element_types import Array, bits_dtype
-from opcert.programs.literals import is_exact
+from opcert.programs.literals import is_exact_as_text
 from opcert.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 
 # Of up to how many elements the values of a tensor are written, and of a list that changes.
-SHOWN = 32
+MAX_LISTED_ELEMENTS = 32
 _LISTED = 8
 
 
 @dataclass(frozen=True)
-class Change:
+class ArgumentChange:
     """What became of one argument of the twin; None stands for an argument that is left out."""
 
     name: str
@@ -26,10 +26,10 @@ class Change:
     words: str
 
 
-def reason_of(operator: OperatorSuite, case: IndexedCase) -> str:
+def case_reason(operator: OperatorSuite, case: IndexedCase) -> str:
     """Return in words why a case exists: its example, its levels, or its change to the twin."""
     if case.twin is not None:
-        return f"one change to its twin: {changes_in_words(changes_of(operator, case))}"
+        return f"one change to its twin: {changes_in_words(changes_from_baseline(operator, case))}"
     if case.why or not case.levels:
         return case.why
     words = operator.index.words
@@ -37,12 +37,12 @@ def reason_of(operator: OperatorSuite, case: IndexedCase) -> str:
     return ", ".join(filter(None, named))
 
 
-def changes_in_words(changes: Sequence[Change]) -> str:
+def changes_in_words(changes: Sequence[ArgumentChange]) -> str:
     """Return what tells a case from its twin as one sentence."""
     return "; ".join(change.words for change in changes)
 
 
-def changes_of(operator: OperatorSuite, case: IndexedCase) -> tuple[Change, ...]:
+def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> tuple[ArgumentChange, ...]:
     """Return what tells a case from its twin, argument by argument."""
     if case.twin is None:
         return ()
@@ -61,13 +61,13 @@ def changes_of(operator: OperatorSuite, case: IndexedCase) -> tuple[Change, ...]
     return (*inputs, *attributes)
 
 
-def tensor_text(
+def describe_tensor(
     operator: OperatorSuite, given: StoredArray | MadeArray | DigestedArray
 ) -> tuple[str, str, str | None]:
     """Return the type and shape of a tensor, its layout, and its values where they are few."""
     layout = "c" if isinstance(given, DigestedArray) else given.layout
     values = None
-    if prod(given.shape) <= SHOWN and isinstance(given, StoredArray):
+    if prod(given.shape) <= MAX_LISTED_ELEMENTS and isinstance(given, StoredArray):
         values = _values(operator.array_of(given))
     return f"{given.type}{list(given.shape)}", layout, values
 
@@ -75,14 +75,14 @@ def tensor_text(
 def _values(array: Array) -> str:
     """Write the values of an array, and its bits where they do not give them."""
     values = str(array.tolist())
-    if is_exact(array):
+    if is_exact_as_text(array):
         return values
     bits = array.reshape(-1).view(bits_dtype(array.dtype)).tolist()
     return f"{values}, bits {' '.join(f'0x{each:0{2 * array.itemsize}x}' for each in bits)}"
 
 
 def _whole(operator: OperatorSuite, given: StoredArray | MadeArray) -> str:
-    form, layout, values = tensor_text(operator, given)
+    form, layout, values = describe_tensor(operator, given)
     return " ".join(filter(None, [form, layout if layout != "c" else "", values]))
 
 
@@ -91,17 +91,17 @@ def _input_change(
     name: str,
     before: StoredArray | MadeArray | None,
     after: StoredArray | MadeArray | None,
-) -> Change:
+) -> ArgumentChange:
     if before is None or after is None:
         given = before or after
         text = "" if given is None else _whole(operator, given)
         words = f"{name} is left out" if after is None else f"{name} is {text} instead of left out"
-        return Change(name, text if before else None, text if after else None, words)
+        return ArgumentChange(name, text if before else None, text if after else None, words)
     parts = [*_input_words(operator, before, after)] or ["has other elements"]
     texts = [_whole(operator, each) for each in (before, after)]
     if texts[0] == texts[1]:
         texts[1] = f"{texts[1]} of other elements"
-    return Change(name, texts[0], texts[1], f"{name} {' and '.join(parts)}")
+    return ArgumentChange(name, texts[0], texts[1], f"{name} {' and '.join(parts)}")
 
 
 def _input_words(
@@ -131,7 +131,9 @@ def _input_words(
         yield f"has the shape {list(after.shape)} instead of {list(before.shape)}"
 
 
-def _attribute_change(name: str, twin: Mapping[str, Any], case: Mapping[str, Any]) -> Change:
+def _attribute_change(
+    name: str, twin: Mapping[str, Any], case: Mapping[str, Any]
+) -> ArgumentChange:
     before, after = (
         json.dumps(each[name], ensure_ascii=False) if name in each else None
         for each in (twin, case)
@@ -142,7 +144,7 @@ def _attribute_change(name: str, twin: Mapping[str, Any], case: Mapping[str, Any
         words = f"{name} is {after} instead of left out"
     else:
         words = f"{name} {_value_words(twin[name], case[name])}"
-    return Change(name, before, after, words)
+    return ArgumentChange(name, before, after, words)
 
 
 def _value_words(before: Any, after: Any) -> str:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from opcert.backends import loading
 from opcert.certificate.certificate import Certificate
-from opcert.programs.cases import call_of, stands_alone
-from opcert.programs.literals import array_text, laid_out_text
-from opcert.programs.program import InputText, WrittenCall, program
-from opcert.programs.reasons import reason_of
+from opcert.programs.case_programs import case_call_text, is_self_contained
+from opcert.programs.literals import array_expression, layout_expression
+from opcert.programs.program import CallText, InputText, program
+from opcert.programs.reasons import case_reason
 from opcert.run.excerpts import Shown, shown
 from opcert.run.outcome import ENDINGS
 from opcert.suite.format import ErratumText, IndexedCase
@@ -132,27 +132,29 @@ def program_of_failure(certificate: Certificate, operator: OperatorSuite, verdic
     if not calls:
         baseline = [ReproducedCall(case=case.twin)] if case.rule and case.twin else []
         calls = [*(baseline if verdict.kind == "state" else []), *own_calls(case)]
-    if not stands_alone([operator.cases[call.case] for call in calls]):
+    if not is_self_contained([operator.cases[call.case] for call in calls]):
         return ""
     texts = [
-        call_of(operator, operator.cases[call.case], _remark(call, case), call.other_data)
+        case_call_text(operator, operator.cases[call.case], _remark(call, case), call.other_data)
         for call in calls
     ]
     texts[-1] = replace(texts[-1], ending=ending)
     return program(texts, backend, remarks)
 
 
-def written_step(operator: str, step: WrittenStep) -> WrittenCall:
+def written_step(operator: str, step: WrittenStep) -> CallText:
     """Return a call of a reduced failure as text."""
     inputs = {
         name: InputText(
-            laid_out_text(array_text(given.array), given.shape, given.layout),
+            layout_expression(array_expression(given.array), given.shape, given.layout),
             (given.type, given.shape, given.layout),
         )
         for name, given in step.inputs.items()
     }
-    outputs = None if step.outputs is None else [array_text(each.array) for each in step.outputs]
-    return WrittenCall("", operator, inputs, step.attributes, outputs)
+    outputs = (
+        None if step.outputs is None else [array_expression(each.array) for each in step.outputs]
+    )
+    return CallText("", operator, inputs, step.attributes, outputs)
 
 
 def _remark(call: ReproducedCall, case: IndexedCase) -> str:
@@ -178,6 +180,6 @@ def _shows(reproduction: Reproduction | None) -> str:
 
 def _expected(of: OperatorSuite, case: IndexedCase) -> str:
     if case.expects == "rejection":
-        return f"a rejection, for it breaks {case.rule}; {reason_of(of, case)}"
+        return f"a rejection, for it breaks {case.rule}; {case_reason(of, case)}"
     outputs = ", ".join(f"{each.type}{list(each.shape)}" for each in case.outputs)
     return f"outputs {outputs}" if outputs else "no outputs"

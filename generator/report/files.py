@@ -10,7 +10,7 @@ from opcert.report.junit import junit_of
 from opcert.report.page import ReportPage
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import MARKS
-from opcert.specification.files import specs_in
+from opcert.specification.files import read_specs_in
 from opcert.suite.emit import Files
 from opcert.suite.suite import Suite
 from opcert.suite.writing import replace_marked_folder
@@ -62,7 +62,7 @@ def operator_pages(certificate: Certificate, suite: Suite, specs: Path | None = 
     entries = suite.manifest.operators
     found = [
         each
-        for each in specs_in(specs)
+        for each in read_specs_in(specs)
         if each.spec.operator in certificate.operators
         and entries[each.spec.operator].spec_sha256 == each.digest
     ]

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict
-from opcert.errors import one_line
+from opcert.errors import printable_line
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import rejections
 from opcert.verdicts.causes import causes
@@ -38,12 +38,12 @@ def console(stderr: bool = False) -> Console:
 
 def print_line(console: Console, text: str) -> None:
     """Print one line as it is, of which a terminal obeys nothing."""
-    console.print(one_line(text), markup=False, highlight=False, soft_wrap=True)
+    console.print(printable_line(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def cell(text: str) -> str:
     """Return text as a cell of a table shows it."""
-    return escape(one_line(text))
+    return escape(printable_line(text))
 
 
 @contextmanager

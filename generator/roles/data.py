@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
-from opcert.arrays.calls import Call, Tensor, filled, laid_out
+from opcert.arrays.calls import Call, Tensor, filled, with_layout
 from opcert.arrays.element_types import TYPE_SETS
-from opcert.arrays.indexing import insert, kinds
+from opcert.arrays.indexing import extent_kinds, insert
 from opcert.arrays.layouts import LAYOUTS
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.factors import (
@@ -187,8 +187,8 @@ class DataRole(Role):
         """Return a tensor for a data pattern to fill."""
         choice = scene.choice
         tensor = filled(choice[self.factor("type")], self.shape(scene))
-        tensor = replace(tensor, alike=choice[self.factor("elements")])
-        return laid_out(tensor, choice[self.factor("layout")])
+        tensor = replace(tensor, uniform=choice[self.factor("elements")])
+        return with_layout(tensor, choice[self.factor("layout")])
 
     def axes(self, call: Call) -> list[ObservationPoint]:
         """Return its axes, as places where a call can be looked at."""
@@ -201,7 +201,7 @@ class DataRole(Role):
             self.factor("type"): tensor.type,
             self.factor("rank"): tensor.rank,
             self.factor("layout"): tensor.layout,
-            self.factor("elements"): tensor.alike,
+            self.factor("elements"): tensor.uniform,
         }
         if self.has_own_shape:
             axis = focus.get("axis", 0)
@@ -209,5 +209,5 @@ class DataRole(Role):
             others = [extent for d, extent in enumerate(tensor.shape) if d != axis]
             values[self.factor("axis")] = axis
             values[self.factor("length")] = length
-            values[self.factor("others")] = kinds(others, length)
+            values[self.factor("others")] = extent_kinds(others, length)
         return ObservedLevels(values)

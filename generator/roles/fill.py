@@ -67,12 +67,12 @@ class FillRole(Role):
             return None
         form = choice[self.factor("form")] if len(self.form) > 1 else self.form[0]
         tensor = filled(choice[self.data.factor("type")], _FORMS[form])
-        return replace(tensor, alike="zero") if element == "zero" else tensor
+        return replace(tensor, uniform="zero") if element == "zero" else tensor
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return the element and the form."""
         tensor = call.inputs.get(self.name)
-        is_zero = tensor is not None and tensor.alike == "zero"
+        is_zero = tensor is not None and tensor.uniform == "zero"
         levels = {
             self.factor("element"): levels_where(
                 {OMITTED: tensor is None, "zero": is_zero, "some": bool(tensor) and not is_zero}

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from math import prod
 from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, laid_out, tensor
+from opcert.arrays.calls import Call, Tensor, tensor, with_layout
 from opcert.arrays.element_types import fits
-from opcert.arrays.indexing import kinds, replace
-from opcert.arrays.layouts import LAYOUTS, NEEDED
+from opcert.arrays.indexing import extent_kinds, replace
+from opcert.arrays.layouts import LAYOUTS, LONG_AXES_NEEDED
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.axis import AxisRole
 from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE, DataRole
@@ -184,8 +184,8 @@ class IndicesRole(Role):
                 layout != "c"
                 and (
                     extents in _PERHAPS_ONE
-                    or rank - shared < NEEDED[layout]
-                    or (NEEDED[layout] > 1 and extents not in ("varied", "equal"))
+                    or rank - shared < LONG_AXES_NEEDED[layout]
+                    or (LONG_AXES_NEEDED[layout] > 1 and extents not in ("varied", "equal"))
                 )
             ),
             *(layout, extents, *dims),
@@ -297,7 +297,7 @@ class IndicesRole(Role):
         if choice[self.factor("order")] == "rising" and rank == len(own) == 1 and n > 1:
             # All in order: the output is data, which a backend may then return itself.
             own = (n,)
-        needed = NEEDED[choice[self.factor("layout")]]
+        needed = LONG_AXES_NEEDED[choice[self.factor("layout")]]
         if sum(extent > 1 for extent in own) < needed:
             # There is room for few elements, but the layout shows in no fewer.
             long_dims = sampler.sample(range(len(own)), needed)
@@ -312,7 +312,7 @@ class IndicesRole(Role):
         choice, shape = scene.choice, self.shape(scene)
         values = scene.draw(self.name, lambda sampler: self._values(scene, prod(shape), sampler))
         indices = tensor(choice[self.type_factor], shape, values)
-        return laid_out(indices, choice[self.factor("layout")])
+        return with_layout(indices, choice[self.factor("layout")])
 
     def _values(self, scene: BuildContext, count: int, sampler: Sampler) -> tuple[int, ...]:
         """Draw the indices, with that in focus at its place."""
@@ -343,7 +343,7 @@ class IndicesRole(Role):
         value = values[at] if values else 0
         beside = (*values[:at], *values[at + 1 :])
         shared = 0 if self._leading is None else self._leading.count(call)
-        extents = [*kinds(indices.shape[shared:], 0)]
+        extents = [*extent_kinds(indices.shape[shared:], 0)]
         if indices.shape == (*data.shape, *(1,) * indices.rank)[: indices.rank]:
             extents.append("alike")
         places = places_of(len(values))

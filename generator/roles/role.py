@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue, PrivateAttr
 
-from opcert.arrays.calls import Call, Tensor, laid_out, listed
+from opcert.arrays.calls import Call, Tensor, vector, with_layout
 from opcert.arrays.element_types import INTEGERS
 from opcert.arrays.layouts import Layout
 from opcert.roles.argument import Argument, BoundExpressions
@@ -173,7 +173,7 @@ class Role(Argument):
 
     def integers(self, scene: BuildContext, values: Sequence[int], layout: Layout = "c") -> Tensor:
         """Return a one-dimensional tensor of its type."""
-        return laid_out(listed(scene.choice[self.type_factor], tuple(values)), layout)
+        return with_layout(vector(scene.choice[self.type_factor], tuple(values)), layout)
 
     def is_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""

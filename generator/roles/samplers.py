@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from opcert.arrays.element_types import fits, highest, lowest
-from opcert.arrays.indexing import HUGE, LONG, WIDE, python_slice
+from opcert.arrays.indexing import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, python_slice
 from opcert.errors import Inapplicable, did_you_mean
 
 # What draws come from: numbers from 0 to below 1.
@@ -14,8 +14,8 @@ RandomSource: TypeAlias = Callable[[], float]
 # The most elements that the extents of one tensor are drawn for, where their kind allows it.
 MAX_ELEMENTS = 256
 _KINDS = ["varied", "ones", "equal", "same", "long", "wide", "tall", "huge", "zero"]
-_LONG = (67, 35, 19, LONG)
-_PAST = {"wide": WIDE, "tall": WIDE, "huge": HUGE}
+_LONG = (67, 35, 19, LONG_EXTENT)
+_PAST = {"wide": WIDE_EXTENT, "tall": WIDE_EXTENT, "huge": HUGE_EXTENT}
 _EXTENTS = (2, 3, 5, 7, 4)
 
 
@@ -84,7 +84,7 @@ class Sampler:
         if kind == "same":
             return (taken,) * count
         if kind == "long":
-            return (*ones[1:], next((each for each in _LONG if each <= budget), LONG))
+            return (*ones[1:], next((each for each in _LONG if each <= budget), LONG_EXTENT))
         if kind in _PAST:
             return (_PAST[kind], *ones[1:]) if kind == "tall" else (*ones[1:], _PAST[kind])
         if kind == "equal":

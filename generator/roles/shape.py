@@ -7,8 +7,8 @@ from pydantic import Field
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, fits, highest
-from opcert.arrays.indexing import HUGE, WIDE, insert, kinds
-from opcert.arrays.layouts import NEEDED
+from opcert.arrays.indexing import HUGE_EXTENT, WIDE_EXTENT, extent_kinds, insert
+from opcert.arrays.layouts import LONG_AXES_NEEDED
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
@@ -143,8 +143,8 @@ class ShapeRole(Role):
         yield forbid(lambda n, t: not fits(t, n), length, types)
         yield forbid(
             lambda others, t: (
-                (others in ("wide", "tall") and not fits(t, WIDE))
-                or (others == "huge" and not fits(t, HUGE))
+                (others in ("wide", "tall") and not fits(t, WIDE_EXTENT))
+                or (others == "huge" and not fits(t, HUGE_EXTENT))
             ),
             *(others, types),
         )
@@ -332,7 +332,9 @@ class ShapeRole(Role):
             target = [(extent or 2) if d in places else 0 for d, extent in enumerate(target)]
         is_stretched = choice[self.factor("relation")] == "stretched"
         # Without another axis, data would have a single element, or no layout but the plain one.
-        keeps_another = is_stretched or length == 1 or NEEDED[choice[data.factor("layout")]] > 1
+        keeps_another = (
+            is_stretched or length == 1 or LONG_AXES_NEEDED[choice[data.factor("layout")]] > 1
+        )
         kind = choice[self.factor("stretched")]
         stretch = Stretch(focus, is_stretched, kind, others, keeps_another)
         return stretched_shapes(target, places, stretch, sampler)
@@ -353,7 +355,7 @@ class ShapeRole(Role):
                 **self.observed_type(call),
                 self.data.factor("axis"): axis,
                 self.data.factor("length"): size,
-                self.data.factor("others"): kinds(beside, size),
+                self.data.factor("others"): extent_kinds(beside, size),
                 self.factor("layout"): tensor.layout,
                 self.factor("added"): len(target) - data.rank,
             },

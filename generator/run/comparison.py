@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, bits_dtype, bits_of, name_of
+from opcert.arrays.element_types import Array, bits_dtype, bits_of, type_name
 from opcert.run.excerpts import Excerpt, excerpt, shown
 
 # What can be wrong where a case fails.
@@ -63,7 +63,7 @@ def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
         found = type(output).__name__
         return Difference("type", f"output {i} is {found}; expected an array")
     if output.dtype != expected.dtype:
-        found, wanted = name_of(output.dtype), name_of(expected.dtype)
+        found, wanted = type_name(output.dtype), type_name(expected.dtype)
         return Difference("dtype", f"output {i} is {found}; expected {wanted}")
     if output.shape != expected.shape:
         shapes = list(output.shape), list(expected.shape)

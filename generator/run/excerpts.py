@@ -8,7 +8,7 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, name_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
 from opcert.suite.format import Extent, Record, TypeName
 
 # How many elements are kept, and how many of them stand before the first that differs.
@@ -58,7 +58,7 @@ def excerpt(output: int, expected: Array, actual: Array, first: int) -> Excerpt:
     start, last = window(first, expected.size)
     return Excerpt(
         output=output,
-        type=name_of(expected.dtype),
+        type=type_name(expected.dtype),
         shape=expected.shape,
         start=start,
         expected=expected.reshape(-1)[start:last].tobytes().hex(),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from opcert.arrays.element_types import Inputs
+from opcert.arrays.element_types import InputArrays
 from opcert.backends import Backend
-from opcert.errors import said
+from opcert.errors import describe_error
 from opcert.run.freed_memory import dirty
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Isolated(ABC):
     def outcome(
         self,
         operator: str,
-        inputs: Inputs,
+        inputs: InputArrays,
         attributes: Mapping[str, Any],
         dirtied: Sequence[int] = (),
     ) -> Outcome:
@@ -66,7 +66,7 @@ class Isolated(ABC):
 def run_once(
     backend: Backend,
     operator: str,
-    inputs: Inputs,
+    inputs: InputArrays,
     attributes: Mapping[str, Any],
     dirtied: Sequence[int] = (),
 ) -> Outcome:
@@ -80,11 +80,11 @@ def run_once(
     try:
         outputs = _plain(backend.run(operator, dict(inputs), _copied(dict(attributes))))
     except NotImplementedError as error:
-        return Outcome("unsupported", reason=said(error))
+        return Outcome("unsupported", reason=describe_error(error))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Outcome("rejected", reason=said(error), rejected_by=rejecter_of(error))
+        return Outcome("rejected", reason=describe_error(error), rejected_by=rejecter_of(error))
     return Outcome("outputs", outputs)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from opcert.arrays.element_types import Array, Inputs
-from opcert.arrays.layouts import laid_out
+from opcert.arrays.element_types import Array, InputArrays
+from opcert.arrays.layouts import copy_in_layout
 from opcert.backends import Backend
 from opcert.run.buffers import mutated, refilled
 from opcert.run.comparison import Difference, compare, share_a_zero
@@ -116,7 +116,7 @@ def repeated_calls(backend: Backend, operator: OperatorSuite, case: IndexedCase)
     held: list[Returned] = []
     for number, which_data in enumerate(repetitions()):
         inputs, golden = kinds[which_data]
-        buffers = {n: laid_out(each, case.inputs[n].layout) for n, each in inputs.items()}
+        buffers = {n: copy_in_layout(each, case.inputs[n].layout) for n, each in inputs.items()}
         outcome = run_once(backend, operator.index.operator, buffers, case.attributes)
         which = f"call {number} of {case.id}"
         if outcome.observed in ENDINGS:
@@ -172,7 +172,7 @@ class _Rehearsal:
         return replace(first, fault=fault, returned=self.returned, log=self.log)
 
     def call(
-        self, inputs: Inputs, golden: Sequence[Array], dirtied: Sequence[int] = ()
+        self, inputs: InputArrays, golden: Sequence[Array], dirtied: Sequence[int] = ()
     ) -> tuple[Outcome, Difference | None]:
         """Make one call, in memory of which blocks are `dirtied`; say how its outputs differ."""
         self.buffers = {

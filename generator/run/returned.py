@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from opcert.arrays.element_types import Array, Inputs
+from opcert.arrays.element_types import Array, InputArrays
 from opcert.run.buffers import mutated
 from opcert.run.comparison import compare
 
@@ -27,8 +27,8 @@ class Returned:
 
     outputs: Sequence[Array] = ()
     golden: Sequence[Array] = ()
-    inputs: Inputs = field(default_factory=dict)
-    given: Inputs = field(default_factory=dict)
+    inputs: InputArrays = field(default_factory=dict)
+    given: InputArrays = field(default_factory=dict)
     kept: Kept | None = None
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from opcert.arrays.element_types import Array
-from opcert.arrays.layouts import Layout, laid_out
+from opcert.arrays.layouts import Layout, copy_in_layout
 from opcert.backends import Backend
 from opcert.run.buffers import mutated, refilled
 from opcert.run.comparison import Difference, compare
@@ -78,7 +78,9 @@ class Stage:
 
     def play(self, step: Step) -> Outcome:
         """Make the call of a step; the fault of its outcome is what is wrong, if it came back."""
-        wanted = {name: laid_out(each, step.layouts[name]) for name, each in step.inputs.items()}
+        wanted = {
+            name: copy_in_layout(each, step.layouts[name]) for name, each in step.inputs.items()
+        }
         self._buffers = {
             name: refilled(self._buffers.get(name), each, step.layouts[name])
             for name, each in wanted.items()

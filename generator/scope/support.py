@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.backends import as_backend_error
-from opcert.errors import BackendError, did_you_mean, said, shown
+from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
 from opcert.suite.suite import Suite, default_folder, read_manifest
 
 # How alike names are of which one is a slip of the pen: most of it is their family and version.
@@ -198,7 +198,9 @@ def declared_support(backend: object) -> Support:
         except ValidationError as error:
             raise BackendError(_told(error)) from None
         except Exception as error:
-            raise BackendError(f"support: {said(error)}; expected a mapping by operator") from None
+            raise BackendError(
+                f"support: {describe_error(error)}; expected a mapping by operator"
+            ) from None
     _check_writable(Support(checked))
     for name, support in checked.items():
         for types in (support.types, support.index_types, *support.input_types.values()):
@@ -221,7 +223,7 @@ def _told(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         near = did_you_mean(str(first["loc"][-1]), list(OperatorSupport.model_fields))
         return f"support: unknown key {where}{near}"
-    return f"support: {where}: found {shown(first['input'])}; {first['msg']}"
+    return f"support: {where}: found {safe_repr(first['input'])}; {first['msg']}"
 
 
 def _check_names(what: str, found: Iterable[str], known: list[str]) -> None:

@@ -18,7 +18,7 @@ from opcert.roles.argument import (
 )
 from opcert.roles.role import Role
 from opcert.specification.documented import WrittenTensor
-from opcert.specification.expressions import CONSTANTS
+from opcert.specification.expressions import EXPRESSION_CONSTANTS
 
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Violations = dict[KebabCaseId, dict[str, ExpressionText]]
@@ -163,7 +163,7 @@ class Example(SpecModel):
     outputs: tuple[WrittenTensor, ...]
 
 
-class FurtherCall(SpecModel):
+class LawCall(SpecModel):
     """A call that a law makes beside the one that it speaks of; None leaves an argument out."""
 
     operator: str | None = Field(None, description="Another operator's id; by default this one's.")
@@ -180,7 +180,7 @@ class Law(SpecModel):
     clause: str = Field(description="Where the document says what the law follows from.")
     text: str
     when: ExpressionText = Field("True", description="The calls that the law speaks of.")
-    calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], FurtherCall] = Field(
+    calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], LawCall] = Field(
         default_factory=dict, description="Further calls; each name then stands for the outputs."
     )
     holds: ExpressionText = Field(
@@ -290,7 +290,7 @@ class Spec(SpecModel):
     @cached_property
     def fixed_names(self) -> dict[str, Any]:
         """What names mean in every expression of the spec, whatever the call."""
-        return {**CONSTANTS, **self.constants, **self.type_sets}
+        return {**EXPRESSION_CONSTANTS, **self.constants, **self.type_sets}
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:

@@ -52,7 +52,7 @@ def _relation_mistakes(spec: Spec) -> Found:
                         yield path, f"'{name}' does not have the role {' or '.join(kinds)}"
 
 
-def with_roles(spec: Spec) -> Spec:
+def complete_from_roles(spec: Spec) -> Spec:
     """Return the spec with its roles bound to each other and its rules completed from them."""
     if not spec.bound_roles:
         return spec

@@ -17,7 +17,7 @@ from opcert.cases.sight import Sights
 from opcert.cases.valid_cases import ValidCases
 from opcert.combinatorics.covering_arrays import alternative_rows
 from opcert.combinatorics.feasible_rows import FeasibleRows
-from opcert.specification.expressions import integer, parse
+from opcert.specification.expressions import evaluate_integer, parse_expression
 from opcert.specification.files import SpecFile
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -145,7 +145,10 @@ class _Count:
 
     def types(self) -> dict[tuple[str, int], int]:
         """Count the valid calls by type and rank of the leading input, the declared ones."""
-        least, most = (integer(parse(end), self.spec.fixed_names) for end in self.spec.leading.rank)
+        least, most = (
+            evaluate_integer(parse_expression(end), self.spec.fixed_names)
+            for end in self.spec.leading.rank
+        )
         counts = Counter((case.type, case.rank) for case in self.valid)
         types = self.spec.type_sets[self.spec.leading.type]
         return {(t, r): counts[t, r] for t in types for r in range(least, most + 1)}

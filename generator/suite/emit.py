@@ -12,10 +12,10 @@ import numpy as np
 from jinja2 import Environment
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype, type_name
 from opcert.arrays.layouts import Layout
 from opcert.arrays.packs import PackWriter
-from opcert.arrays.patterns import STORED, recipe_of
+from opcert.arrays.patterns import MAX_STORED_BYTES, recipe_seed
 from opcert.cases.case import Case, digest
 from opcert.cases.vectors import Vector
 from opcert.specification.documented import DocumentedTensor
@@ -125,7 +125,7 @@ class _Arrays:
 
     def stored(self, name: str, array: Array, layout: Layout) -> StoredArray:
         """Return where the elements of `array` are stored: under `name` unless they were before."""
-        element_type = name_of(array.dtype)
+        element_type = type_name(array.dtype)
         dtype = stored_dtype(element_type)
         key = dtype, array.shape, sha256(array.tobytes()).digest()
         if key not in self._names:
@@ -180,7 +180,7 @@ def _told(behaviours: Collection[str], case: Case) -> tuple[str, ...]:
 
 
 def _input(tensor: Tensor, name: str, array: Array, arrays: _Arrays) -> StoredArray | MadeArray:
-    seed = recipe_of(tensor)
+    seed = recipe_seed(tensor)
     if seed is None:
         return arrays.stored(name, array, tensor.layout)
     return MadeArray(
@@ -197,9 +197,9 @@ def _outputs(
 ) -> tuple[StoredArray | DigestedArray, ...]:
     return tuple(
         arrays.stored(f"{name}.{i}", array, "c")
-        if array.nbytes <= STORED
+        if array.nbytes <= MAX_STORED_BYTES
         else DigestedArray(
-            type=name_of(array.dtype),
+            type=type_name(array.dtype),
             shape=array.shape,
             sha256=sha256(array.tobytes()).hexdigest(),
         )

@@ -14,7 +14,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from opcert.arrays.calls import MOST_DIMENSIONS, MOST_ELEMENTS
+from opcert.arrays.calls import MAX_DIMENSIONS, MAX_ELEMENTS
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import Layout
 
@@ -46,8 +46,8 @@ class StoredArray(Record):
 
 
 def _possible(shape: tuple[int, ...]) -> tuple[int, ...]:
-    if len(shape) > MOST_DIMENSIONS or prod(max(n, 1) for n in shape) > MOST_ELEMENTS:
-        raise ValueError(f"up to {MOST_DIMENSIONS} extents and {MOST_ELEMENTS} elements")
+    if len(shape) > MAX_DIMENSIONS or prod(max(n, 1) for n in shape) > MAX_ELEMENTS:
+        raise ValueError(f"up to {MAX_DIMENSIONS} extents and {MAX_ELEMENTS} elements")
     return shape
 
 

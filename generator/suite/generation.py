@@ -9,7 +9,7 @@ from pathlib import Path
 from opcert.cases.cases import STRENGTH, cases_of
 from opcert.cases.vectors import vectors_in_turn
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.specification.files import SpecFile, read_spec, specs_in
+from opcert.specification.files import SpecFile, read_spec, read_specs_in
 from opcert.suite.emit import Files, operator_files, suite_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.writing import differences, write_suite
@@ -90,7 +90,7 @@ def generate(
         OpcertError: a spec has mistakes, or `out` cannot be written or holds something else.
     """
     folder = Path(specs) if specs is not None else None
-    files = suite_of(specs_in(folder, operator), profile, seed, jobs, done)
+    files = suite_of(read_specs_in(folder, operator), profile, seed, jobs, done)
     if check:
         return differences(Path(out), files)
     write_suite(Path(out), files)

@@ -7,16 +7,16 @@ from hashlib import sha256
 from math import prod
 from pathlib import Path
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, inverted, stored_dtype
-from opcert.arrays.layouts import laid_out
-from opcert.arrays.packs import elements
-from opcert.arrays.patterns import made_array
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, invert_bits, stored_dtype
+from opcert.arrays.layouts import copy_in_layout
+from opcert.arrays.packs import read_elements
+from opcert.arrays.patterns import seeded_array
 from opcert.errors import OpcertError, SuiteError
 from opcert.specification.references import (
     Reference,
     RejectedError,
-    golden,
-    references_in,
+    golden_outputs,
+    load_references,
 )
 from opcert.suite.format import (
     DigestedArray,
@@ -61,7 +61,7 @@ class OperatorSuite:
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return fresh, writeable arrays, laid out, by name in the spec's order."""
         return {
-            name: laid_out(self.array_of(given), given.layout)
+            name: copy_in_layout(self.array_of(given), given.layout)
             for name, given in case.inputs.items()
         }
 
@@ -95,7 +95,9 @@ class OperatorSuite:
         """Return inputs of the same types and shapes, the data in the free ones inverted."""
         inputs = {name: self.array_of(given) for name, given in case.inputs.items()}
         return {
-            name: laid_out(inverted(a) if name in case.free else a, case.inputs[name].layout)
+            name: copy_in_layout(
+                invert_bits(a) if name in case.free else a, case.inputs[name].layout
+            )
             for name, a in inputs.items()
         }
 
@@ -103,7 +105,7 @@ class OperatorSuite:
         """Return the golden outputs for `other_inputs`, as `outputs` does."""
         if case.other or not case.free:
             return self._goldens(case, case.other or case.outputs, self.other_inputs)
-        return [inverted(array) for array in self.outputs(case)]
+        return [invert_bits(array) for array in self.outputs(case)]
 
     def _goldens(
         self,
@@ -114,7 +116,7 @@ class OperatorSuite:
         if not any(isinstance(each, DigestedArray) for each in stated):
             return [self._array(each) for each in stated if isinstance(each, StoredArray)]
         try:
-            made = golden(self._reference, inputs(case), case.attributes)
+            made = golden_outputs(self._reference, inputs(case), case.attributes)
         except RejectedError as error:
             raise self._not_made(case, error.raised) from None
         except OpcertError as error:
@@ -127,15 +129,15 @@ class OperatorSuite:
             for each, array in zip(stated, made, strict=True)
         ]
 
-    def _proved(self, case: IndexedCase, golden: DigestedArray, array: Array) -> Array:
-        if sha256(array.tobytes()).hexdigest() != golden.sha256:
+    def _proved(self, case: IndexedCase, golden_outputs: DigestedArray, array: Array) -> Array:
+        if sha256(array.tobytes()).hexdigest() != golden_outputs.sha256:
             raise self._not_made(case, "it gives others than the suite has the digests of")
         return array
 
     @cached_property
     def _reference(self) -> Reference:
         try:
-            return references_in(self.specs)[self.index.operator]
+            return load_references(self.specs)[self.index.operator]
         except KeyError:
             text = f"no spec of {self.index.operator}, whose reference gives the large outputs"
             raise SuiteError(f"{text}; name the folder of its spec by --specs") from None
@@ -200,7 +202,7 @@ class OperatorSuite:
 
     def _array(self, stored: StoredArray) -> Array:
         try:
-            bits = elements(self.pack, stored.offset, stored.shape, stored_dtype(stored.type))
+            bits = read_elements(self.pack, stored.offset, stored.shape, stored_dtype(stored.type))
         except ValueError:
             text = f"{stored.array} is not within the pack's {len(self.pack)} bytes"
             raise contradiction(self.folder / self.entry.pack, text) from None
@@ -210,7 +212,7 @@ class OperatorSuite:
 @lru_cache(maxsize=4)
 def _made(given: MadeArray) -> Array | None:
     """Return what a recipe makes, read-only, unless it is something else than the suite has."""
-    array = made_array(given.type, given.shape, given.seed)
+    array = seeded_array(given.type, given.shape, given.seed)
     array.flags.writeable = False
     return array if sha256(array.tobytes()).hexdigest() == given.sha256 else None
 

@@ -65,8 +65,10 @@ def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
         given = case.inputs[name]
         is_free = name in case.free
         values = None if is_free else tuple(array.ravel().tolist())
-        alike = _alike(array) if is_free else "no"
-        inputs[name] = Tensor(given.type, given.shape, values, laid=given.layout, alike=alike)
+        uniform = _alike(array) if is_free else "no"
+        inputs[name] = Tensor(
+            given.type, given.shape, values, requested_layout=given.layout, uniform=uniform
+        )
     return Call(inputs, case.attributes)
 
 

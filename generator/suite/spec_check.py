@@ -19,14 +19,14 @@ from opcert.cases.laws import prove_laws
 from opcert.cases.vectors import Vector, vectors_of
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles.argument import BoundExpressions
-from opcert.specification.expressions import integer, parse, shown
+from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
 from opcert.specification.files import SpecFile, read_specs
-from opcert.specification.references import references_in
+from opcert.specification.references import load_references
 from opcert.suite.emit import operator_files
 from opcert.suite.format import Index
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_warnings import RuleCounts, warnings_of
-from opcert.yaml_files.source import SpecPath
+from opcert.yaml_files.source import YamlPath
 
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 
@@ -51,7 +51,7 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
     checked: list[CheckedSpec] = []
     specs = read_specs(paths)
     references = {each.spec.operator: each.reference for each in specs}
-    references = {**references_in(None), **references} if _names_others(specs) else references
+    references = {**load_references(None), **references} if _names_others(specs) else references
     for spec_file in specs:
         try:
             cases = cases_of(spec_file, "core", seed=0)
@@ -146,14 +146,14 @@ def _unreached_ends(spec_file: SpecFile, calls: Sequence[Call]) -> Iterator[Mist
 def _unreached_ends_of(
     spec_file: SpecFile,
     seen: Sequence[Mapping[str, Any]],
-    place: SpecPath,
+    place: YamlPath,
     name: str,
     values_of: ValuesOf,
     ends: BoundExpressions,
 ) -> Iterator[Mistake]:
     reached = [False, False]
     for names in seen:
-        least, most = (integer(parse(end), names) for end in ends)
+        least, most = (evaluate_integer(parse_expression(end), names) for end in ends)
         for value in values_of(names[name]):
             if not least <= value <= most:
                 text = f"a valid case has {value} for '{name}', outside [{least}, {most}]"
@@ -162,11 +162,11 @@ def _unreached_ends_of(
             reached = [reached[0] or value == least, reached[1] or value == most]
     for end, is_reached in zip(ends, reached, strict=True):
         if not is_reached:
-            text = f"no case of '{name}' reaches the boundary {shown(end)}"
+            text = f"no case of '{name}' reaches the boundary {abbreviate(end)}"
             yield spec_file.mistake(place, text)
 
 
-def _ranges(spec_file: SpecFile) -> Iterator[tuple[SpecPath, str, ValuesOf, BoundExpressions]]:
+def _ranges(spec_file: SpecFile) -> Iterator[tuple[YamlPath, str, ValuesOf, BoundExpressions]]:
     """Yield each declared range: its place, what it is of, how to read the values, its ends."""
     for i, each in enumerate(spec_file.spec.inputs):
         yield ("inputs", i, "rank"), each.name, lambda tensor: (tensor.rank,), each.rank

@@ -11,7 +11,7 @@ from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, Mistake
 from opcert.roles.argument import BoundExpressions
-from opcert.specification.expressions import integer, parse, shown
+from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
 from opcert.specification.files import SpecFile
 
 # How few valid calls that show a behaviour are few.
@@ -98,7 +98,7 @@ def _never_beyond(
             continue
         # Where another argument is missing or of another form, an end may have no meaning.
         with suppress(ExpressionError, Inapplicable, TypeError):
-            least, most = (integer(parse(end), names) for end in ends)
+            least, most = (evaluate_integer(parse_expression(end), names) for end in ends)
             if ranks:
                 found: Sequence[Any] = (value.rank,)
             elif isinstance(value, Tensor):
@@ -111,6 +111,6 @@ def _never_beyond(
             below = below or any(number < least for number in found)
             above = above or any(number > most for number in found)
     if has_below and not below:
-        yield f"below {shown(ends[0])}"
+        yield f"below {abbreviate(ends[0])}"
     if has_above and not above:
-        yield f"above {shown(ends[1])}"
+        yield f"above {abbreviate(ends[1])}"

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from opcert.errors import SuiteError
-from opcert.given_files import content
-from opcert.specification.files import SpecFile, specs_in
+from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,
@@ -23,7 +22,8 @@ from opcert.suite.format import (
     OperatorEntry,
 )
 from opcert.suite.operator_suite import OperatorSuite, contradiction
-from opcert.yaml_files.validation import first_mistake
+from opcert.untrusted_files import read_limited
+from opcert.yaml_files.validation import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
 Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]
@@ -105,7 +105,7 @@ class Suite:
             OpcertError: a spec at hand has mistakes.
         """
         wanted = {name: each.spec_sha256 for name, each in self.manifest.operators.items()}
-        known = {each.spec.operator: each for each in specs_in(self._specs)}
+        known = {each.spec.operator: each for each in read_specs_in(self._specs)}
         return {n: known[n] for n in wanted if n in known and known[n].digest == wanted[n]}
 
     def __iter__(self) -> Iterator[tuple[OperatorSuite, IndexedCase]]:
@@ -160,7 +160,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return content(path, LARGEST)
+        return read_limited(path, LARGEST)
     except (OSError, ValueError) as error:
         raise SuiteError(
             f"{path}: {getattr(error, 'strerror', None) or error}; expected a folder that "
@@ -174,7 +174,7 @@ def _model(path: Path, text: bytes, model: type[Model]) -> Model:
     except ValidationError as error:
         # What of the form is wrong tells nothing where the format is another one.
         _check_format(path, _format(path, text))
-        raise contradiction(path, first_mistake(error)) from None
+        raise contradiction(path, describe_first_error(error)) from None
     _check_format(path, found.format)
     return found
 

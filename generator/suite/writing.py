@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from opcert.errors import OpcertError, SuiteError
-from opcert.given_files import content, make_folder
 from opcert.suite.emit import Files
 from opcert.suite.format import MANIFEST
 from opcert.suite.suite import LARGEST, read_manifest
+from opcert.untrusted_files import make_folder, read_limited
 
 # How far into a file its mark stands.
 _HEAD = 400
@@ -135,7 +135,7 @@ def differences(folder: Path, files: Files) -> list[str]:
     """
     found = set(files_in(folder))
     try:
-        held = {name: content(folder / name, LARGEST) for name in found & files.keys()}
+        held = {name: read_limited(folder / name, LARGEST) for name in found & files.keys()}
     except OSError as error:
         raise SuiteError(f"{error.filename}: cannot be read: {error.strerror}") from None
     missing = [f"missing: {name}" for name in files.keys() - found]

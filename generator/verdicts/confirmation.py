@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.arrays.layouts import Layout
 from opcert.errors import BackendError
 from opcert.isolation.supervised import Supervised
@@ -325,7 +325,7 @@ def _written(step: Step) -> WrittenStep:
 
 def _array(array: Array, layout: Layout) -> WrittenArray:
     return WrittenArray(
-        type=name_of(array.dtype),
+        type=type_name(array.dtype),
         shape=array.shape,
         layout=layout,
         elements=array.tobytes().hex(),

@@ -20,16 +20,16 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import (
     INTEGERS,
     Array,
-    inverted,
+    invert_bits,
     lowest,
-    name_of,
+    type_name,
 )
 from opcert.arrays.layouts import Layout
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run.stage import Step
 from opcert.specification.files import SpecFile
-from opcert.specification.references import golden
+from opcert.specification.references import golden_outputs
 
 # A call of so many elements, of such a rank, is read at a glance and left as it is.
 SMALL_SIZE, SMALL_RANK = 20, 4
@@ -78,10 +78,10 @@ class Candidate:
         """The call as conditions see it."""
         inputs = {
             name: Tensor(
-                name_of(array.dtype),
+                type_name(array.dtype),
                 array.shape,
                 None if name in self.free else tuple(array.ravel().tolist()),
-                laid=self.layouts[name],
+                requested_layout=self.layouts[name],
             )
             for name, array in self.inputs.items()
         }
@@ -152,12 +152,12 @@ class Reduction:
     def _step(self, candidate: Candidate, rule: str | None, other: bool) -> Step:
         spec = self._file.spec
         inputs = {
-            name: inverted(array) if other and name in candidate.free else array
+            name: invert_bits(array) if other and name in candidate.free else array
             for name, array in candidate.inputs.items()
         }
         outputs = None
         if rule is None:
-            outputs = golden(self._file.reference, inputs, candidate.attributes)
+            outputs = golden_outputs(self._file.reference, inputs, candidate.attributes)
         return Step(
             spec.operator,
             inputs,
@@ -309,9 +309,9 @@ def _cut(
 def _nearer_to_zero(start: Candidate) -> Iterator[Edit]:
     """Yield edits that take one number of an input or an attribute nearer to zero."""
     for name, array in start.inputs.items():
-        if name in start.free or name_of(array.dtype) not in INTEGERS:
+        if name in start.free or type_name(array.dtype) not in INTEGERS:
             continue
-        least = lowest(name_of(array.dtype))
+        least = lowest(type_name(array.dtype))
         for position, value in enumerate(_ints(array)):
             for nearer in _nearer(value):
                 if nearer >= least:
@@ -360,7 +360,7 @@ def _set(value: Any, place: tuple[Any, ...], number: int) -> Any:
 
 
 def _ints(array: Array) -> list[int]:
-    if name_of(array.dtype) not in INTEGERS:
+    if type_name(array.dtype) not in INTEGERS:
         return [0] * array.size
     found: list[int] = array.ravel().tolist()
     return found

@@ -16,8 +16,8 @@ from opcert.errors import Mistake, SpecError, did_you_mean
 from opcert.run.outcome import ENDINGS
 from opcert.suite.suite import Suite
 from opcert.verdicts.verdict import FAILURES, KINDS, Verdict
-from opcert.yaml_files.source import Source
-from opcert.yaml_files.validation import content_of
+from opcert.yaml_files.source import YamlSource
+from opcert.yaml_files.validation import validated_content
 
 
 def _iso(text: str) -> str:
@@ -77,7 +77,7 @@ class Waivers:
     """The waivers of one file, for a run on `device`."""
 
     content: tuple[Waiver, ...]
-    source: Source
+    source: YamlSource
     device: object = None
 
     @cached_property
@@ -134,14 +134,14 @@ def _kind(waiver: Waiver) -> str:
     return f" with the kind '{waiver.kind}'" if waiver.kind else ""
 
 
-def read_waivers(path: Path | Source, suite: Suite, device: object = None) -> Waivers:
+def read_waivers(path: Path | YamlSource, suite: Suite, device: object = None) -> Waivers:
     """Return the waivers in a file, for a run of cases of `suite` on `device`.
 
     Raises:
         SpecError: they are of another form, have expired, or speak of no case of the suite.
     """
-    source = path if isinstance(path, Source) else Source(path)
-    content = content_of(source, TypeAdapter(tuple[Waiver, ...]), Waiver)
+    source = path if isinstance(path, YamlSource) else YamlSource(path)
+    content = validated_content(source, TypeAdapter(tuple[Waiver, ...]), Waiver)
     today = datetime.now(UTC).date().isoformat()
     mistakes = [
         source.mistake((number, key), text)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from opcert.errors import one_line
+from opcert.errors import printable_line
 
 
 @dataclass(frozen=True)
@@ -13,4 +13,4 @@ class Flaw:
     text: str
 
     def __str__(self) -> str:
-        return one_line(f"{self.place}: {self.text}")
+        return printable_line(f"{self.place}: {self.text}")

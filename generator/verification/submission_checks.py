@@ -13,12 +13,12 @@ from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.certificate.file import LARGEST, NAME
 from opcert.certificate.submission import CLAIM, MOST, SIGNATURE, WAIVERS, files_below
 from opcert.errors import OpcertError, SpecError
-from opcert.given_files import opened
 from opcert.scope.claims import ClaimContent
+from opcert.untrusted_files import open_untrusted
 from opcert.verdicts.waivers import Waiver
 from opcert.verification.flaws import Flaw
-from opcert.yaml_files.source import Source
-from opcert.yaml_files.validation import content_of
+from opcert.yaml_files.source import YamlSource
+from opcert.yaml_files.validation import validated_content
 
 # The most bytes that are read of a signature.
 LARGEST_SIGNATURE = 1 << 10
@@ -33,7 +33,7 @@ def certificate_in(path: Path) -> Path:
     if not path.is_dir():
         return path
     try:
-        opened(path / NAME).close()
+        open_untrusted(path / NAME).close()
     except OSError as error:
         wanted = "expected a certificate that `opcert certify --out` wrote"
         raise OpcertError(f"{path / NAME}: {error.strerror}; {wanted}") from None
@@ -48,7 +48,7 @@ def signature_beside(path: Path) -> bytes | None:
     """
     beside = path.with_name(f"{path.name}.sig")
     try:
-        with opened(beside) as file:
+        with open_untrusted(beside) as file:
             return file.read(LARGEST_SIGNATURE)
     except FileNotFoundError:
         return None
@@ -90,7 +90,7 @@ def _digest(folder: Path, name: str) -> str:
     path = folder / name
     if any((folder / parent).is_symlink() for parent in Path(name).parents):
         raise OSError(0, "a link on the way, which is not followed")
-    with opened(path) as file:
+    with open_untrusted(path) as file:
         if os.fstat(file.fileno()).st_size > LARGEST:
             raise OSError(0, f"more than {LARGEST >> 20} MiB")
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -117,7 +117,7 @@ def _given(folder: Path, certificate: Certificate) -> Iterator[Flaw]:
 def _content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) -> Any:
     """Return what a claim or waivers say, or None where that cannot be read."""
     try:
-        opened(path).close()
-        return content_of(Source(path), form, model)
+        open_untrusted(path).close()
+        return validated_content(YamlSource(path), form, model)
     except (OSError, SpecError):
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opcert.certificate.certificate import Certificate, SuiteEntry
 from opcert.certificate.file import differences
-from opcert.specification.files import specs_in
+from opcert.specification.files import read_specs_in
 from opcert.suite.generation import suite_of
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
@@ -83,7 +83,7 @@ def regenerated(stated: SuiteEntry, specs: Path) -> Suite:
     Raises:
         OpcertError: a spec has mistakes, or the profile is none.
     """
-    chosen = [each for each in specs_in(specs, "*") if each.spec.operator in stated.specs]
+    chosen = [each for each in read_specs_in(specs, "*") if each.spec.operator in stated.specs]
     jobs = min(len(chosen), os.cpu_count() or 1)
     files = suite_of(chosen, stated.profile, stated.seed, jobs)
     with tempfile.TemporaryDirectory() as folder:

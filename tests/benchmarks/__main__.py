@@ -13,7 +13,7 @@ import numpy as np
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
-from opcert.specification.files import specs_in
+from opcert.specification.files import read_specs_in
 from opcert.suite.format import StoredArray
 from opcert.suite.generation import suite_of
 from opcert.suite.suite import Suite
@@ -28,7 +28,7 @@ Recorded = tuple[str, dict[str, Array], dict[str, Any]]
 
 def generation() -> Row:
     """Time from specs to the bytes of every file, per case."""
-    specs, suite = specs_in(None), Suite()
+    specs, suite = read_specs_in(None), Suite()
     reference, packs = Reference(), list(_packed(suite))
     cases = sum(len(operator.cases) for operator in suite.operators.values())
 

@@ -10,8 +10,8 @@ from opcert.cases.cases import cases_of
 from opcert.cases.laws import Laws, prove_laws
 from opcert.cases.vectors import vectors_of
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec, specs_in
-from opcert.specification.references import references_in
+from opcert.specification.files import read_spec, read_specs_in
+from opcert.specification.references import load_references
 from opcert.suite.spec_check import check_specs
 from tests.small_spec import spec
 
@@ -71,7 +71,7 @@ def test_a_law_that_wrong_outputs_contradict_is_told(tmp_path: Path) -> None:
 
 
 def test_what_a_law_calls_of_another_operator_is_found(tmp_path: Path) -> None:
-    slices = {name: f"{name}: \"listed('i64', [{value}])\"" for name, value in
+    slices = {name: f"{name}: \"vector('i64', [{value}])\"" for name, value in
               {"start": 0, "stop": "count", "step": 1}.items()}  # fmt: skip
     call = (
         f"operator: openvino/Slice-8\n        inputs: {{data: data, {', '.join(slices.values())}}}"
@@ -132,8 +132,8 @@ def test_goldens_that_contradict_a_law_are_told(tmp_path: Path) -> None:
 
 
 def test_every_shipped_spec_has_laws() -> None:
-    references = references_in(None)
-    for file in specs_in(None):
+    references = load_references(None)
+    for file in read_specs_in(None):
         assert len(file.spec.laws) > 1
         assert all(
             call.operator is None or call.operator in references

@@ -12,7 +12,12 @@ from opcert.cases.factors import Factors
 from opcert.cases.level_conditions import following, forbidding
 from opcert.combinatorics.tables import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
-from opcert.specification.expressions import FUNCTIONS, condition, evaluate, parse
+from opcert.specification.expressions import (
+    EXPRESSION_FUNCTIONS,
+    evaluate,
+    evaluate_condition,
+    parse_expression,
+)
 from tests.cases.test_drawing import made_up
 from tests.shipped import each_spec, spec
 
@@ -39,7 +44,7 @@ def names_of(factors: Factors, row: dict[str, int]) -> dict[str, Any]:
 
 
 def forbidden(factors: Factors, text: str, rows: list[dict[str, int]]) -> list[bool]:
-    return [condition(parse(text), names_of(factors, row)) for row in rows]
+    return [evaluate_condition(parse_expression(text), names_of(factors, row)) for row in rows]
 
 
 @each_spec
@@ -61,7 +66,7 @@ def test_a_factor_follows_as_its_expression_says() -> None:
     text = "'odd' if at == 4 or level.type == 'i8' else 'plain'"
     rows = some_rows(factors, text)
     named = [
-        evaluate(parse(text), names_of(factors, row), FUNCTIONS)
+        evaluate(parse_expression(text), names_of(factors, row), EXPRESSION_FUNCTIONS)
         == factors.levels["layout"][row["layout"]].name
         for row in rows
     ]

@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import pytest
 
-from opcert.programs.reasons import changes_of
+from opcert.programs.reasons import changes_from_baseline
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification.references import references_in
+from opcert.specification.references import load_references
 from tests.faults.fault import OPERATORS
 from tests.faults.finding import core_suite
 
@@ -27,12 +27,12 @@ HIDDEN = {
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_another_rule_hides_a_missing_check_only_where_that_must_be(operator: str) -> None:
-    suite, reference = core_suite().operators[operator], references_in(None)[operator]
+    suite, reference = core_suite().operators[operator], load_references(None)[operator]
     hidden: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
     for case in suite.index.cases:
         if case.rule is None or case.ambiguity is not None:
             continue
-        arguments = " ".join(sorted(change.name for change in changes_of(suite, case)))
+        arguments = " ".join(sorted(change.name for change in changes_from_baseline(suite, case)))
         try:
             with unchecked(case.rule):
                 reference(**suite.inputs(case), **case.attributes)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, listed, scalar
-from opcert.arrays.element_types import HALF_BYTES
+from opcert.arrays.calls import Call, Tensor, filled, scalar, vector
+from opcert.arrays.element_types import FOUR_BIT_TYPES
 from opcert.cases.list_changes import Aim
 from opcert.cases.mutations import mutations_of
 from tests.shipped import each_spec, spec
@@ -13,7 +13,7 @@ MUTATIONS = {mutation.name: mutation for mutation in mutations_of(GATHER)}
 CALL = Call(
     {
         "data": filled("f32", (2, 3, 4)),
-        "indices": listed("i64", (1, 0, 2, 1)),
+        "indices": vector("i64", (1, 0, 2, 1)),
         "axis": scalar("u8", 1),
     },
     {"batch_dims": 0},
@@ -111,15 +111,15 @@ def test_an_argument_is_left_out_where_it_is_there() -> None:
 def test_an_optional_input_is_added_where_it_is_not_there() -> None:
     parts = spec("Slice-8").spec
     (added,) = (each for each in mutations_of(parts) if each.name == "axes-added-i64")
-    lists = {name: listed("i64", (1,)) for name in ("start", "stop", "step")}
+    lists = {name: vector("i64", (1,)) for name in ("start", "stop", "step")}
     call = added.applied(parts, Call({"data": filled("f32", (2, 3)), **lists}), Aim())
     assert call is not None
-    assert call.inputs["axes"] == listed("i64", (0, 1))
+    assert call.inputs["axes"] == vector("i64", (0, 1))
     assert added.applied(parts, call, Aim()) is None
 
 
 def test_no_type_is_given_of_which_documents_do_not_say_whether_it_is_an_integer_type() -> None:
-    assert all(f"indices-as-{name}" not in MUTATIONS for name in HALF_BYTES)
+    assert all(f"indices-as-{name}" not in MUTATIONS for name in FOUR_BIT_TYPES)
     assert "indices-as-f8e4m3" in MUTATIONS
 
 

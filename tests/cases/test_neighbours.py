@@ -2,9 +2,9 @@
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, laid_out, listed, scalar, tensor
+from opcert.arrays.calls import Call, Tensor, filled, scalar, tensor, vector, with_layout
 from opcert.arrays.layouts import LAYOUTS
-from opcert.arrays.patterns import STORED
+from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.cases.neighbours import ways_to_differ, with_other_data
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -16,7 +16,7 @@ DATA = filled("f32", (8, 9))
 
 
 def call(*indices: int, data: Tensor = DATA, index_type: str = "i64", axis: int = 0) -> Call:
-    return Call({"data": data, "indices": listed(index_type, indices)}, {"axis": axis})
+    return Call({"data": data, "indices": vector(index_type, indices)}, {"axis": axis})
 
 
 def values(found: Call, name: str = "indices") -> tuple[bool | int | float, ...] | None:
@@ -98,7 +98,7 @@ def test_an_attribute_is_another_call_s_or_left_out() -> None:
 
 @pytest.mark.parametrize("way", ways_to_differ(spec("Gather-8").spec, lambda _: [DATA]))
 def test_all_the_rest_stays(way: str) -> None:
-    indices = laid_out(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
+    indices = with_layout(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
     one = Call({"data": DATA, "indices": indices, "axis": scalar("i8", 1)}, {"batch_dims": 1})
     inputs = {"data": filled("f16", (3, 4)), "indices": indices, "axis": scalar("i8", 0)}
     found = varied(way, one, Call(inputs, {"batch_dims": 0}))
@@ -110,7 +110,7 @@ def test_all_the_rest_stays(way: str) -> None:
 
 def test_the_second_half_of_the_data_is_turned() -> None:
     (found,) = with_other_data(call(1), [DATA])
-    assert found.inputs["data"].turned
+    assert found.inputs["data"].second_half_inverted
     assert found.signature == call(1).signature
     assert found.inputs["indices"] == call(1).inputs["indices"]
 
@@ -121,8 +121,8 @@ def test_the_second_half_of_the_data_is_turned() -> None:
         (filled("u8", (255,)), False),
         (filled("u8", (256,)), True),
         (filled("f64", (32,)), True),
-        (filled("u8", (STORED,)), True),
-        (filled("u8", (STORED + 1,)), False),
+        (filled("u8", (MAX_STORED_BYTES,)), True),
+        (filled("u8", (MAX_STORED_BYTES + 1,)), False),
         (tensor("i64", (40,), tuple(range(40))), False),
     ],
     ids=["few bytes", "enough", "by width", "the most stored", "made", "values"],

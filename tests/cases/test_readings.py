@@ -12,7 +12,7 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
-from opcert.arrays.patterns import counted
+from opcert.arrays.patterns import materialize_numbered
 from opcert.cases.candidates import Candidates
 from opcert.cases.case import Mistakes
 from opcert.cases.conditions import Conditions
@@ -210,7 +210,9 @@ def test_whatever_a_suite_may_choose_to_be_rejected_is_so_in_every_reading(
     accepted = []
     for rule in spec_file.spec.requirements:
         for candidate in candidates.get(rule, ()):
-            inputs = {name: counted(each) for name, each in candidate.call.inputs.items()}
+            inputs = {
+                name: materialize_numbered(each) for name, each in candidate.call.inputs.items()
+            }
             for compute in readings:
                 # Whatever a backend raises is a rejection.
                 with suppress(Exception):

@@ -7,18 +7,18 @@ from typing import Any, Literal
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, laid_out, listed
+from opcert.arrays.calls import Call, Tensor, filled, vector, with_layout
 from opcert.arrays.element_types import Array, bits_of
 from opcert.cases.sight import Sight, Sights
 from opcert.errors import ExpressionError
-from opcert.specification.files import specs_in
+from opcert.specification.files import read_specs_in
 from opcert.specification.model import Spec
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()
-SPECS = {each.spec.operator: each for each in specs_in(None)}
+SPECS = {each.spec.operator: each for each in read_specs_in(None)}
 each_spec = pytest.mark.parametrize("name", SPECS)
 
 FACTORS = {
@@ -57,7 +57,7 @@ def sights(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any) 
         "rules": [{"id": "any", "kind": "behaviour", "clause": "x", "text": "x"}],
         "cases": {
             "factors": FACTORS,
-            "inputs": {"data": "filled(type, [n])", "indices": "listed('i8', [index])"},
+            "inputs": {"data": "filled(type, [n])", "indices": "vector('i8', [index])"},
             "places": SEEN_AT,
             "observe": seen,
             **table,
@@ -67,7 +67,7 @@ def sights(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any) 
 
 
 def call(shape: tuple[int, ...], *indices: int, element_type: str = "f32") -> Call:
-    return Call({"data": filled(element_type, shape), "indices": listed("i32", indices)})
+    return Call({"data": filled(element_type, shape), "indices": vector("i32", indices)})
 
 
 def only(found: Sights, drawn: Call) -> Sight:
@@ -193,7 +193,9 @@ def test_the_layout_of_a_tensor_shows() -> None:
     )
 
     def shown(shape: tuple[int, ...], layout: Any) -> frozenset[str]:
-        drawn = Call({"data": laid_out(filled("i8", shape), layout), "indices": listed("i8", ())})
+        drawn = Call(
+            {"data": with_layout(filled("i8", shape), layout), "indices": vector("i8", ())}
+        )
         return only(found, drawn).levels("layout")
 
     for layout in ("c", "fortran", "reversed", "gapped"):
@@ -208,7 +210,9 @@ def stored_call(operator: OperatorSuite, case: IndexedCase) -> Call:
         given, is_free = case.inputs[name], name in case.free
         values = None if is_free else tuple(array.ravel().tolist())
         alike = alike_of(array) if is_free else "no"
-        inputs[name] = Tensor(given.type, given.shape, values, laid=given.layout, alike=alike)
+        inputs[name] = Tensor(
+            given.type, given.shape, values, requested_layout=given.layout, uniform=alike
+        )
     return Call(inputs, case.attributes)
 
 

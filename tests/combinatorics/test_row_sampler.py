@@ -7,7 +7,7 @@ from opcert.cases.drawing import InputSpace
 from opcert.combinatorics.feasible_rows import solve_constraints
 from opcert.combinatorics.row_sampler import RowSampler
 from opcert.combinatorics.tables import LevelConstraint, Row
-from opcert.specification.files import specs_in
+from opcert.specification.files import read_specs_in
 from tests.asked_constraints import constraint
 
 
@@ -50,7 +50,7 @@ def test_where_no_row_can_be_there_is_none() -> None:
 
 def test_rows_of_the_shipped_specs_can_be() -> None:
     random = Random(0)
-    for file in specs_in(None, "directml/*"):
+    for file in read_specs_in(None, "directml/*"):
         space = InputSpace(file.spec)
         choices = space.choices()[0]
         rows = RowSampler(choices)

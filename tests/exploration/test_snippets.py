@@ -11,7 +11,7 @@ import yaml
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.arrays.layouts import LAYOUTS, Layout, laid_out
+from opcert.arrays.layouts import LAYOUTS, Layout, copy_in_layout
 from opcert.arrays.patterns import special_bits
 from opcert.backends import program_for
 from opcert.exploration.explore import explore
@@ -20,7 +20,7 @@ from opcert.exploration.snippets import example_of, python_of, told
 from opcert.run.comparison import Difference
 from opcert.run.stage import Step
 from opcert.specification.files import read_spec
-from opcert.specification.references import spec_paths
+from opcert.specification.references import find_spec_files
 from opcert.suite.spec_check import check_specs
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one
@@ -68,7 +68,7 @@ def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_can_be_pasted_into_the_spec(name: str, tmp_path: Path) -> None:
     slug = name.partition("/")[0]
-    (path,) = [path for path in spec_paths(None) if f"slug: {slug}\n" in path.read_text()]
+    (path,) = [path for path in find_spec_files(None) if f"slug: {slug}\n" in path.read_text()]
     block = "".join(f"  {line}\n" for line in example_of(finding(name)).splitlines())
     text = path.read_text().replace("\nexamples:\n", f"\nexamples:\n{block}")
     (tmp_path / path.name).write_text(text)
@@ -105,7 +105,7 @@ def test_a_printed_array_has_its_bits_and_its_layout(name: str, layout: Layout) 
     found = backend.given["data"]
     assert found.dtype == dtype
     assert found.tobytes() == array.tobytes()
-    assert found.strides == laid_out(array, layout).strides
+    assert found.strides == copy_in_layout(array, layout).strides
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (2, 0, 3), (30,), (3, 4, 5)])

@@ -9,18 +9,18 @@ import pytest
 from opcert.errors import SpecError
 from opcert.exploration.trials import Trial, Trials
 from opcert.run.stage import Stage
-from opcert.specification.files import read_spec, specs_in
-from opcert.specification.references import references_in
+from opcert.specification.files import read_spec, read_specs_in
+from opcert.specification.references import load_references
 from tests.faults.fault import OPERATORS
 from tests.small_spec import spec
 from tests.wrong_backends import Right
 
-REFERENCES = references_in(None)
+REFERENCES = load_references(None)
 
 
 @cache
 def trials_of(operator: str) -> Trials:
-    (file,) = specs_in(None, operator)
+    (file,) = read_specs_in(None, operator)
     return Trials(file, REFERENCES)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from opcert.arrays.layouts import Layout, laid_out
+from opcert.arrays.layouts import Layout, copy_in_layout
 from opcert.run import rehearsal, returned
 from opcert.verdicts import certification
 from tests.faults import patches
@@ -29,7 +29,7 @@ def _of_split(name: str) -> tuple[str, ...]:
 
 
 def _fresh(_: object, array: Array, layout: Layout) -> Array:
-    return laid_out(array, layout)
+    return copy_in_layout(array, layout)
 
 
 HARNESSES = [

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
-from opcert.arrays.element_types import Array, bits_of, inverted, name_of
-from opcert.arrays.layouts import laid_out
+from opcert.arrays.element_types import Array, bits_of, invert_bits, type_name
+from opcert.arrays.layouts import copy_in_layout
 from opcert.run import comparison, rehearsal, returned
 from opcert.run.comparison import Difference
 from opcert.run.outcome import Outcome
@@ -223,7 +223,7 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
         found = _INPUTS(self, case)
         first = next(iter(found), None)
         return {
-            name: laid_out(turn(change(array)), case.inputs[name].layout)
+            name: copy_in_layout(turn(change(array)), case.inputs[name].layout)
             if name == first
             else array
             for name, array in found.items()
@@ -233,7 +233,7 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
         return told(self, case, np.array)
 
     def other_inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
-        return told(self, case, inverted if case.free else np.array)
+        return told(self, case, invert_bits if case.free else np.array)
 
     def outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
         return right(self.index.operator, Call(self.inputs(case), case.attributes))
@@ -252,4 +252,4 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
 
 def plain(array: Array) -> Array:
     """Return ordinary numbers, none of which is lost on the way."""
-    return data(*array.shape, of=name_of(array.dtype))
+    return data(*array.shape, of=type_name(array.dtype))

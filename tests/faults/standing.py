@@ -3,16 +3,16 @@
 from functools import cache
 
 from opcert.arrays import calls
-from opcert.arrays.element_types import Array, name_of
+from opcert.arrays.element_types import Array, type_name
 from opcert.cases.conditions import Conditions
-from opcert.specification.files import specs_in
+from opcert.specification.files import read_specs_in
 from tests.faults.fault import Call, Fault
 
 
 @cache
 def conditions(operator: str) -> Conditions:
     """Return the conditions of an operator's spec."""
-    (file,) = specs_in(None, operator)
+    (file,) = read_specs_in(None, operator)
     return Conditions(file.spec)
 
 
@@ -37,4 +37,4 @@ def described(call: Call) -> calls.Call:
 def _tensor(name: str, array: Array) -> calls.Tensor:
     moved = name in ("data", "InputTensor")
     values = None if moved else tuple(array.ravel().tolist())
-    return calls.Tensor(name_of(array.dtype), array.shape, values)
+    return calls.Tensor(type_name(array.dtype), array.shape, values)

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from opcert.arrays.element_types import Array
-from opcert.specification.files import specs_in
+from opcert.specification.files import read_specs_in
 from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
@@ -115,7 +115,7 @@ def served_by(module: str) -> list[str]:
 def _homes() -> dict[str, tuple[str, str]]:
     """Return the module and the function that each spec names."""
     found = {}
-    for each in specs_in(None):
+    for each in read_specs_in(None):
         module, _, function = each.spec.reference.partition(":")
         found[each.spec.operator] = module, function
     return found

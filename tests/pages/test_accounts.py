@@ -6,7 +6,7 @@ from math import prod
 import pytest
 
 from opcert.pages.accounts import CaseAccount, account_of
-from opcert.programs.reasons import SHOWN
+from opcert.programs.reasons import MAX_LISTED_ELEMENTS
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()
@@ -33,7 +33,7 @@ def test_every_case_has_an_account(operator: str) -> None:
         if case.expects == "rejection":
             assert 1 <= len(told.changes) <= 4
         for tensor in told.inputs:
-            assert tensor.values is None or prod(tensor.shape) <= SHOWN
+            assert tensor.values is None or prod(tensor.shape) <= MAX_LISTED_ELEMENTS
 
 
 def test_an_example_is_told_with_its_values() -> None:

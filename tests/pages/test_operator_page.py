@@ -9,7 +9,7 @@ from opcert.errors import OpcertError
 from opcert.pages.operator_page import OperatorPage, operator_page
 from opcert.pages.site import page_name, pages_of
 from opcert.panel.strength import Missed, Strength
-from opcert.specification.files import read_spec, specs_in
+from opcert.specification.files import read_spec, read_specs_in
 from tests.faults.finding import core_suite
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs
@@ -81,7 +81,7 @@ def test_an_example_is_shown_nested_or_by_what_fills_it() -> None:
 
 def test_an_operator_that_the_suite_does_not_have_is_not_counted(tmp_path: Path) -> None:
     write_specs(tmp_path)
-    (take,) = specs_in(tmp_path)
+    (take,) = read_specs_in(tmp_path)
     page = operator_page(take, SUITE)
     assert page.cases is None
     assert not any(entry.cases.positive for entry in page.rules)

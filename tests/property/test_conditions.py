@@ -12,14 +12,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.cases.conditions import Conditions
 from opcert.reference import RuleBroken
-from opcert.specification.files import SpecFile, specs_in
+from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 
-OPERATORS = [each.spec.operator for each in specs_in(None)]
+OPERATORS = [each.spec.operator for each in read_specs_in(None)]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Judges:
 
 @cache
 def judges(operator: str) -> Judges:
-    (spec_file,) = specs_in(None, operator)
+    (spec_file,) = read_specs_in(None, operator)
     return Judges(spec_file, core_suite().operators[operator])
 
 
@@ -47,7 +47,7 @@ def rule_named(judge: Judges, inputs: Mapping[str, Array], attributes: Mapping[s
 
 def tensor_of(array: Array) -> Tensor:
     """Return what expressions see of `array`."""
-    return Tensor(name_of(array.dtype), array.shape, tuple(array.ravel().tolist()))
+    return Tensor(type_name(array.dtype), array.shape, tuple(array.ravel().tolist()))
 
 
 def asked_for(inputs: Mapping[str, Array]) -> int:

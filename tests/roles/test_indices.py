@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.arrays.calls import Call, listed, tensor
+from opcert.arrays.calls import Call, tensor, vector
 from opcert.cases.conditions import Conditions
 from opcert.certificate.certify_suite import certify
 from opcert.specification.files import read_spec
@@ -104,7 +104,7 @@ def test_what_indices_require_follows_from_what_is_outside(name: str, keys: set[
 @pytest.mark.parametrize("index", [-4, 3])
 def test_a_call_with_an_index_outside_breaks_the_range(index: int) -> None:
     conditions = Conditions(read_spec(FOLDER / "pick.yaml").spec)
-    indices = listed("i16", (0, index))
+    indices = vector("i16", (0, index))
     call = Call({"data": tensor("i8", (3,), (1, 2, 3)), "indices": indices}, {"axis": 0})
     assert conditions.standing(call).broken == ("indices-range",)
 
@@ -113,7 +113,7 @@ def test_what_is_undefined_is_an_ambiguity() -> None:
     conditions = Conditions(read_spec(FOLDER / "pick_in_batches.yaml").spec)
     data = tensor("i16", (3,), (1, 2, 3))
     inside, outside = (
-        Call({"data": data, "indices": listed("i64", (0, i))}, {"axis": 0, "batches": 0})
+        Call({"data": data, "indices": vector("i64", (0, i))}, {"axis": 0, "batches": 0})
         for i in (2, 3)
     )
     assert conditions.ambiguity(inside) is None

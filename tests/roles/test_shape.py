@@ -103,7 +103,7 @@ def test_every_call_that_is_not_masked_has_elements_to_tell_apart(specs: Path) -
 def test_no_call_that_is_masked_has_elements_to_tell_apart(specs: Path) -> None:
     for call in calls(specs, masked=True):
         data, sizes = call.inputs["data"], call.inputs["sizes"].values or ()
-        assert data.size < 2 or data.alike != "no" or not prod(sizes), call
+        assert data.size < 2 or data.uniform != "no" or not prod(sizes), call
 
 
 def test_an_axis_is_stretched_past_16_bits_in_few_elements(specs: Path) -> None:

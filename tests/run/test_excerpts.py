@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, inverted
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, invert_bits
 from opcert.run.excerpts import Excerpt, excerpt, shown
 
 SHAPES = [(), (1,), (31,), (32,), (33,), (100,), (3, 5), (2, 3, 4, 5), (1, 64, 1), (7, 1, 9)]
@@ -32,7 +32,7 @@ def test_it_holds_the_first_difference_and_decodes_to_the_elements(
     first = data.draw(st.integers(0, expected.size - 1))
     actual = expected.copy()
     flat = actual.reshape(-1)
-    flat[first] = inverted(flat[first : first + 1])[0]
+    flat[first] = invert_bits(flat[first : first + 1])[0]
     found = excerpt(0, expected, actual, first)
     rows = list(shown(found))
     assert len(rows) == min(expected.size, 32)

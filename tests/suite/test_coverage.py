@@ -10,7 +10,7 @@ from rich.console import Console
 
 from opcert import generate
 from opcert.commands.tables import show_coverage
-from opcert.specification.files import read_spec, specs_in
+from opcert.specification.files import read_spec, read_specs_in
 from opcert.suite.coverage import Coverage, Covered, coverage_of
 from opcert.suite.suite import Suite
 from tests.command_line import opcert
@@ -28,7 +28,7 @@ from tests.suite_of_levels import (
     write_specs,
 )
 
-SHIPPED = {each.spec.operator: each for each in specs_in(None)}
+SHIPPED = {each.spec.operator: each for each in read_specs_in(None)}
 
 
 @pytest.fixture(scope="module")

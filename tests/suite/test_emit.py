@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
-from opcert.arrays.packs import elements
-from opcert.specification.files import SpecFile, specs_in
+from opcert.arrays.packs import read_elements
+from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.emit import Files
 from opcert.suite.format import FORMAT
 from opcert.suite.generation import suite_of
@@ -22,7 +22,7 @@ OPERATOR = "directml/DML_OPERATOR_SPLIT"
 
 @cache
 def spec() -> SpecFile:
-    (found,) = specs_in(None, "directml/*")
+    (found,) = read_specs_in(None, "directml/*")
     return found
 
 
@@ -142,7 +142,7 @@ def test_the_index_finds_each_array_by_name_and_by_offset() -> None:
     data = files()[entry()["pack"]]
     for stored in stored_arrays():
         dtype = stored_dtype(stored["type"])
-        by_offset = elements(data, stored["offset"], tuple(stored["shape"]), dtype)
+        by_offset = read_elements(data, stored["offset"], tuple(stored["shape"]), dtype)
         by_name = packed()[stored["array"]]
         assert by_name.dtype == dtype
         assert by_name.shape == tuple(stored["shape"])

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from opcert.errors import OpcertError, SpecError
-from opcert.specification.files import specs_in
-from opcert.specification.references import spec_paths
+from opcert.specification.files import read_specs_in
+from opcert.specification.references import find_spec_files
 from opcert.suite.emit import Files
 from opcert.suite.generation import generate, suite_of
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests.small_suite import GLOB, contents, files, other_files
 
-SPEC = next(path for path in spec_paths(None) if path.parent.name == "directml")
+SPEC = next(path for path in find_spec_files(None) if path.parent.name == "directml")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def told() -> list[str]:
 @pytest.fixture(scope="module")
 def together(two: Path, told: list[str]) -> Files:
     """The suite of both."""
-    return suite_of(specs_in(two), done=told.append)
+    return suite_of(read_specs_in(two), done=told.append)
 
 
 COPIED = """\
@@ -89,7 +89,7 @@ def test_the_suite_can_be_opened(suite: Path) -> None:
 
 
 def test_generating_again_gives_the_same_bytes() -> None:
-    assert suite_of(specs_in(None, GLOB)) == files()
+    assert suite_of(read_specs_in(None, GLOB)) == files()
 
 
 def test_two_workers_give_the_bytes_of_one(two: Path, together: Files, tmp_path: Path) -> None:
@@ -104,11 +104,11 @@ def test_the_order_of_spec_files_does_not_matter(
     turned = tmp_path / "turned"
     shutil.copytree(two / "a", turned / "z")
     shutil.copytree(two / "b", turned / "b")
-    assert suite_of(specs_in(turned)) == together
+    assert suite_of(read_specs_in(turned)) == together
 
 
 def test_an_operator_has_the_same_bytes_beside_others(two: Path, together: Files) -> None:
-    alone = suite_of(specs_in(two, "*/A_COPY"))
+    alone = suite_of(read_specs_in(two, "*/A_COPY"))
     mine = {name for name in alone if "a-copy" in name or "a_copy" in name}
     assert len(mine) == 3
     assert {name: together[name] for name in mine} == {name: alone[name] for name in mine}
@@ -144,7 +144,7 @@ def test_the_mistakes_of_every_spec_are_told_at_once(specs: Path) -> None:
         violation = 'no-tensors: {OutputCount: "0", OutputTensors: "[]"}'
         path.write_text(text.replace(violation, "no-tensors: {OutputCount: OutputCount}"))
     with pytest.raises(SpecError) as caught:
-        suite_of(specs_in(specs))
+        suite_of(read_specs_in(specs))
     assert len(caught.value.mistakes) == 2
     assert {Path(each.file).name for each in caught.value.mistakes} == {"first.yaml", "second.yaml"}
 

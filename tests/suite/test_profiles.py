@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from opcert import certify, generate
-from opcert.arrays.calls import MOST_ELEMENTS
+from opcert.arrays.calls import MAX_ELEMENTS
 from opcert.cases.cases import cases_of
 from opcert.cases.conditions import Conditions
-from opcert.specification.files import read_spec, specs_in
+from opcert.specification.files import read_spec, read_specs_in
 from tests.command_line import opcert
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ PROFILES = """\
       n: {past_u16: 65537, past_16_mb: 4194319}
   draw:
 """
-SHIPPED = {each.spec.operator: each for each in specs_in(None)}
+SHIPPED = {each.spec.operator: each for each in read_specs_in(None)}
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def bounded(operator: str) -> bool:
     cases = cases_of(SHIPPED[operator], "stress", 0)
     valid = [case.call for case in cases if case.rejects is None]
     sizes = [each.size for call in valid for each in conditions.outputs(call)]
-    return max(sizes) <= MOST_ELEMENTS and len(valid) > 20
+    return max(sizes) <= MAX_ELEMENTS and len(valid) > 20
 
 
 @pytest.mark.parametrize("operator", SHIPPED)

@@ -8,7 +8,7 @@ from pathlib import Path
 from opcert.errors import OpcertError
 
 
-def opened(path: Path) -> io.BufferedReader:
+def open_untrusted(path: Path) -> io.BufferedReader:
     """Open a file that a stranger wrote: no link, nothing that could be waited for in vain.
 
     Raises:
@@ -19,7 +19,7 @@ def opened(path: Path) -> io.BufferedReader:
     return _opened(path, getattr(os, "O_NOFOLLOW", 0), pipes=False)
 
 
-def content(path: Path, most: int, *, pipes: bool = False) -> bytes:
+def read_limited(path: Path, most: int, *, pipes: bool = False) -> bytes:
     """Return what is in a file, of `most` bytes at most, to which links may lead.
 
     With `pipes` it may be one, as a shell puts it in the place of a file.

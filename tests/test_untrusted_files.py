@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from opcert.given_files import content
+from opcert.untrusted_files import read_limited
 from tests.command_line import limited
 from tests.small_suite import GLOB, INDEX, MANIFEST, PACK, edit_index, write
 
@@ -156,7 +156,7 @@ def test_what_a_shell_puts_for_a_file_is_read(tmp_path: Path) -> None:
     writer.start()
     read: list[bytes] = []
     reader = threading.Thread(
-        target=lambda: read.append(content(tmp_path / "pipe", 100_000, pipes=True))
+        target=lambda: read.append(read_limited(tmp_path / "pipe", 100_000, pipes=True))
     )
     reader.start()
     writer.join()

@@ -3,42 +3,42 @@
 import numpy as np
 import pytest
 
-from opcert.arrays.calls import Tensor, listed
+from opcert.arrays.calls import Tensor, vector
 from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.specification.law_functions import (
-    ARRAYS,
-    array_in,
+from opcert.arrays.tensor_functions import (
+    LAW_FUNCTIONS,
     concatenated,
-    held,
+    elements_of,
     part,
     reshaped,
     same,
+    tensor_of_array,
 )
 
 
 def test_a_held_tensor_is_described_by_its_array() -> None:
-    tensor = held(np.zeros((2, 3), np.float16))
+    tensor = tensor_of_array(np.zeros((2, 3), np.float16))
     assert (tensor.type, tensor.shape, tensor.rank, tensor.values) == ("f16", (2, 3), 2, None)
-    assert array_in(tensor).shape == (2, 3)
+    assert elements_of(tensor).shape == (2, 3)
 
 
 def test_a_tensor_that_is_built_has_its_values() -> None:
-    assert array_in(listed("i8", (1, -1))).tolist() == [1, -1]
+    assert elements_of(vector("i8", (1, -1))).tolist() == [1, -1]
 
 
 def test_only_equal_types_shapes_and_bits_are_the_same() -> None:
-    zero = held(np.array([0.0], np.float32))
-    assert same(zero, held(np.array([0.0], np.float32)))
-    assert not same(zero, held(np.array([-0.0], np.float32)))
-    assert not same(zero, held(np.array([0.0], np.float64)))
-    assert not same(zero, held(np.array([[0.0]], np.float32)))
-    nan = held(np.array([0x7FC00001], np.uint32).view(np.float32))
+    zero = tensor_of_array(np.array([0.0], np.float32))
+    assert same(zero, tensor_of_array(np.array([0.0], np.float32)))
+    assert not same(zero, tensor_of_array(np.array([-0.0], np.float32)))
+    assert not same(zero, tensor_of_array(np.array([0.0], np.float64)))
+    assert not same(zero, tensor_of_array(np.array([[0.0]], np.float32)))
+    nan = tensor_of_array(np.array([0x7FC00001], np.uint32).view(np.float32))
     assert same(nan, nan)
-    assert same(listed("i8", (1,)), held(np.array([1], np.int8)))
+    assert same(vector("i8", (1,)), tensor_of_array(np.array([1], np.int8)))
 
 
 def test_parts_concatenated_are_the_whole() -> None:
-    whole = held(np.arange(12, dtype=np.int16).reshape(3, 4))
+    whole = tensor_of_array(np.arange(12, dtype=np.int16).reshape(3, 4))
     parts = [part(whole, (0, 0), (3, 1)), part(whole, (0, 1), (3, 4))]
     assert same(concatenated(parts, 1), whole)
     assert same(concatenated(parts, -1), whole)
@@ -47,7 +47,7 @@ def test_parts_concatenated_are_the_whole() -> None:
 
 def test_a_part_needs_a_position_for_every_axis() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        part(held(np.zeros((2, 2))), (0, 0), (1,))
+        part(tensor_of_array(np.zeros((2, 2))), (0, 0), (1,))
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
@@ -57,4 +57,4 @@ def test_elements_of_any_type_are_reshaped_in_order(name: str) -> None:
 
 
 def test_the_functions_are_known_by_their_names() -> None:
-    assert set(ARRAYS) == {"same", "concatenated", "part", "reshaped"}
+    assert set(LAW_FUNCTIONS) == {"same", "concatenated", "part", "reshaped"}

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from math import prod
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, inverted, width_of
-from opcert.programs.literals import array_text, dtype_text, laid_out_text
-from opcert.programs.program import InputText, WrittenCall, program
-from opcert.programs.reasons import reason_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, invert_bits
+from opcert.programs.literals import array_expression, dtype_expression, layout_expression
+from opcert.programs.program import CallText, InputText, program
+from opcert.programs.reasons import case_reason
 from opcert.suite.format import IndexedCase, MadeArray, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 
@@ -15,24 +15,24 @@ from opcert.suite.operator_suite import OperatorSuite
 _LISTED = 64
 
 
-def program_of(operator: OperatorSuite, case: IndexedCase, backend: str | None = None) -> str:
+def case_program(operator: OperatorSuite, case: IndexedCase, backend: str | None = None) -> str:
     """Return a program with the inputs, attributes and expected outputs of a case.
 
     `backend` are lines that make `backend`: with them the program makes the call, and fails where
     the outcome is another than expected. Where arrays are too large to print, it reads the suite's
     pack.
     """
-    remarks = [f"{case.id}: {' '.join(reason_of(operator, case).split())}"]
+    remarks = [f"{case.id}: {' '.join(case_reason(operator, case).split())}"]
     if case.rule is not None:
         rule = operator.index.rules[case.rule]
         remarks += [f"It breaks {case.rule} ({' '.join(rule.clause.split())})."]
     if case.ambiguity is not None:
         remarks += ["The document leaves it open; what is expected is what the reference does."]
     pack = str((operator.folder / operator.entry.pack).resolve())
-    return program([call_of(operator, case)], backend, remarks, pack)
+    return program([case_call_text(operator, case)], backend, remarks, pack)
 
 
-def stands_alone(cases: Sequence[IndexedCase]) -> bool:
+def is_self_contained(cases: Sequence[IndexedCase]) -> bool:
     """Whether the program of cases needs no file of the suite."""
     stored = (
         array
@@ -43,9 +43,9 @@ def stands_alone(cases: Sequence[IndexedCase]) -> bool:
     return all(prod(array.shape) <= _LISTED for array in stored)
 
 
-def call_of(
+def case_call_text(
     operator: OperatorSuite, case: IndexedCase, remark: str = "", other_data: bool = False
-) -> WrittenCall:
+) -> CallText:
     """Return the call of a case as text; with `other_data` every bit of its data is inverted."""
     inputs = {}
     for name, given in case.inputs.items():
@@ -53,20 +53,20 @@ def call_of(
         inverts = other_data and name in case.free
         if isinstance(given, StoredArray) and prod(given.shape) <= _LISTED:
             array = operator.array_of(given)
-            text = array_text(inverted(array) if inverts else array)
+            text = array_expression(invert_bits(array) if inverts else array)
         else:
-            width = width_of(given.type)
+            width = bit_width(given.type)
             if isinstance(given, MadeArray):
-                text = f"made({given.seed}, {width}, {dtype_text(dtype)}, {given.shape})"
+                text = f"made({given.seed}, {width}, {dtype_expression(dtype)}, {given.shape})"
             else:
                 text = _stored(given)
             text = f"inverted({text}, {width})" if inverts else text
         form = given.type, given.shape, given.layout
-        inputs[name] = InputText(laid_out_text(text, given.shape, given.layout), form)
+        inputs[name] = InputText(layout_expression(text, given.shape, given.layout), form)
     expected = None
     if case.expects == "outputs":
         expected = _expected(operator, case, other_data)
-    return WrittenCall(remark, operator.index.operator, inputs, case.attributes, expected)
+    return CallText(remark, operator.index.operator, inputs, case.attributes, expected)
 
 
 def _expected(operator: OperatorSuite, case: IndexedCase, other_data: bool) -> list[str]:
@@ -75,12 +75,12 @@ def _expected(operator: OperatorSuite, case: IndexedCase, other_data: bool) -> l
     arrays = operator.other_outputs(case) if other_data else operator.outputs(case)
     stored = [each for each in stated if isinstance(each, StoredArray)]
     if all(array.size <= _LISTED for array in arrays):
-        return [array_text(array) for array in arrays]
+        return [array_expression(array) for array in arrays]
     if len(stored) == len(stated) and (not other_data or case.other):
         pairs = zip(arrays, stored, strict=True)
-        return [array_text(a) if a.size <= _LISTED else _stored(each) for a, each in pairs]
+        return [array_expression(a) if a.size <= _LISTED else _stored(each) for a, each in pairs]
     return [
-        f'Digest(np.dtype({dtype_text(array.dtype)}), {array.shape}, "{_sha256(array)}")'
+        f'Digest(np.dtype({dtype_expression(array.dtype)}), {array.shape}, "{_sha256(array)}")'
         for array in arrays
     ]
 
@@ -91,6 +91,6 @@ def _sha256(array: Array) -> str:
 
 def _stored(given: StoredArray) -> str:
     dtype = ELEMENT_TYPES[given.type]
-    view = f".view({dtype_text(dtype)})" if dtype.isbuiltin != 1 else ""
+    view = f".view({dtype_expression(dtype)})" if dtype.isbuiltin != 1 else ""
     # A copy, since two arrays of the same elements are stored once.
     return f'stored["{given.array}"]{view}.copy()'

@@ -13,7 +13,7 @@ import pytest
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import LAYOUTS
 from opcert.backends import program_for
-from opcert.programs.cases import program_of
+from opcert.programs.case_programs import case_program
 from opcert.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
@@ -57,7 +57,7 @@ def given_by(program: str) -> dict[str, Any]:
 @pytest.mark.parametrize("sort", SORTS)
 def test_a_program_has_the_arrays_of_the_case_and_their_layout(sort: str) -> None:
     operator, case = a_case(sort)
-    found = given_by(program_of(operator, case))
+    found = given_by(case_program(operator, case))
     assert found["attributes"] == case.attributes
     wanted = operator.inputs(case)
     assert list(found["inputs"]) == list(wanted)
@@ -79,7 +79,7 @@ def test_arrays_that_the_pack_has_once_share_no_memory() -> None:
         if not isinstance(given, MadeArray) and given.layout == "c"
         if given.array == _name(case.outputs[0])
     )
-    program = program_of(operator, case)
+    program = case_program(operator, case)
     assert program.count("stored[") >= 2
     found = given_by(program)
     (output,) = found["expected"]
@@ -93,7 +93,7 @@ def _name(golden: StoredArray | DigestedArray) -> str:
 
 @pytest.mark.parametrize("sort", ["example", "rejected", "recipe", "large output", "type bf16"])
 def test_a_program_without_a_backend_needs_no_opcert(sort: str, tmp_path: Path) -> None:
-    program = f"import sys\n\nsys.modules['opcert'] = None\n{program_of(*a_case(sort))}"
+    program = f"import sys\n\nsys.modules['opcert'] = None\n{case_program(*a_case(sort))}"
     (tmp_path / "program.py").write_text(program)
     done = subprocess.run(
         [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -103,14 +103,14 @@ def test_a_program_without_a_backend_needs_no_opcert(sort: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_with_a_backend_the_call_is_made_and_judged(sort: str) -> None:
-    given_by(program_of(*a_case(sort), program_for("reference", {})))
+    given_by(case_program(*a_case(sort), program_for("reference", {})))
 
 
 @pytest.mark.parametrize("sort", ["example", "recipe", "large output", "layout gapped"])
 def test_a_wrong_backend_fails(sort: str) -> None:
     operator, case = a_case(sort)
     with pytest.raises(AssertionError):
-        given_by(program_of(operator, case, program_for(f"{WRONG}:WrongShape", {})))
+        given_by(case_program(operator, case, program_for(f"{WRONG}:WrongShape", {})))
 
 
 def test_a_backend_that_accepts_what_it_must_reject_fails(tmp_path: Path) -> None:
@@ -122,13 +122,13 @@ def test_a_backend_that_accepts_what_it_must_reject_fails(tmp_path: Path) -> Non
     )
     backend = program_for(f"{tmp_path / 'accepts.py'}:Backend", {})
     with pytest.raises(AssertionError, match="was accepted"):
-        given_by(program_of(*a_case("rejected"), backend))
+        given_by(case_program(*a_case("rejected"), backend))
 
 
 def test_nan_payloads_are_given_by_their_bits() -> None:
     cases = [(o, c) for o, c in SUITE if c.type == "bf16" and c.expects == "outputs"]
     for operator, case in cases:
-        program = program_of(operator, case)
+        program = case_program(operator, case)
         first = next(iter(case.inputs))
         if ".view(ml_dtypes.bfloat16)" in program and "np.array([0x" in program:
             array = given_by(program)["inputs"][first]
