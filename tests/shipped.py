@@ -5,8 +5,8 @@ from functools import cache, lru_cache
 import pytest
 
 from opcert.cases.case import Case
-from opcert.cases.cases import cases_of
-from opcert.cases.vectors import Vector, vectors_of
+from opcert.cases.generation import generate_cases
+from opcert.cases.vectors import Vector, make_vectors
 from opcert.specification.files import SpecFile, read_spec
 from opcert.specification.references import find_spec_files
 
@@ -26,10 +26,10 @@ def spec(name: str) -> SpecFile:
 def cases(name: str) -> tuple[Case, ...]:
     """Return the cases of its core suite."""
     vectors.cache_clear()  # those of another spec
-    return tuple(cases_of(spec(name), "core", 0))
+    return tuple(generate_cases(spec(name), "core", 0))
 
 
 @lru_cache(maxsize=1)
 def vectors(name: str) -> tuple[Vector, ...]:
     """Return the vectors of its core suite."""
-    return tuple(vectors_of(spec(name), cases(name)))
+    return tuple(make_vectors(spec(name), cases(name)))

@@ -14,10 +14,10 @@ from math import prod
 
 from opcert.arrays.calls import Call
 from opcert.arrays.patterns import recipe_seed
-from opcert.cases.case import Case, Mistakes, digest
+from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.changes import Change, after
 from opcert.cases.conditions import Conditions
-from opcert.cases.list_changes import AT_A_BOUND, Aim
+from opcert.cases.list_mutations import AT_A_BOUND, MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.expressions import evaluate_integer, parse_expression
@@ -64,7 +64,7 @@ class Candidate:
     """A changed call that breaks one requirement alone, or that an ambiguity decides.
 
     `stratum` is the argument and the kind of its mutation, or the name of a violation; `type` that
-    of the argument, or of the first input beside an attribute. `shows` is what comes of the call
+    of the argument, or of the first input beside an attribute. `extra_behaviours` is what comes of the call
     without the check that it is to show; None where that is not known yet.
     """
 
@@ -76,7 +76,7 @@ class Candidate:
     position: str
     type: str
     broken: tuple[str, ...]
-    shows: int | None = None
+    extra_behaviours: int | None = None
 
     @cached_property
     def bytes(self) -> int:
@@ -95,7 +95,7 @@ class Candidates:
         profile: str,
         seed: int,
         baselines: Sequence[Case],
-        mistakes: Mistakes,
+        mistakes: MistakeLog,
     ) -> None:
         self._conditions = conditions
         self._spec = conditions.spec
@@ -217,7 +217,7 @@ class Candidates:
         least, most = self._bounds[key]
         # Another mutation draws otherwise beside the same baseline.
         draw = baseline.number + len(mutation.name)
-        return mutation.applied(self._spec, baseline.case.call, Aim(least, most, draw))
+        return mutation.applied(self._spec, baseline.case.call, MutationContext(least, most, draw))
 
     def _violate(self, owner: str, place: YamlPath, name: str, change: Change) -> None:
         """Apply a violation of the spec to baselines until it has done often what it is for."""
@@ -230,7 +230,7 @@ class Candidates:
                 call = after(self._conditions, baseline.case.call, change)
                 if call is None:
                     continue
-                broken = self._conditions.standing(call).broken
+                broken = self._conditions.check(call).violated
                 ambiguity = self._conditions.ambiguity(call)
                 if owner == (ambiguity or (broken[0] if len(broken) == 1 else None)):
                     count += 1
@@ -253,7 +253,7 @@ class Candidates:
         Those of a type stand in a circle by chance, and each mutation starts at a place of its own:
         a new case among them moves few others.
         """
-        first = int(digest(f"{self._seed}|{start}"), 16)
+        first = int(short_digest(f"{self._seed}|{start}"), 16)
         lines = []
         for circle in self._circles_of(argument, present=present):
             middle = bisect_left(circle, first, key=lambda baseline: baseline.number)
@@ -276,7 +276,7 @@ class Candidates:
             for case in self._baselines:
                 inputs = case.call.inputs
                 if anyway or (argument in inputs) == present:
-                    number = int(digest(f"{self._seed}|{argument}|{case.id}"), 16)
+                    number = int(short_digest(f"{self._seed}|{argument}|{case.id}"), 16)
                     leading = inputs[self._spec.leading.name]
                     element_type = inputs.get(argument, leading).type
                     by_type[element_type].append(Baseline(number, case, element_type))

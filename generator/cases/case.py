@@ -16,8 +16,8 @@ from opcert.yaml_files.source import YamlPath
 class Case:
     """One call, and what it expects.
 
-    `place` is the part of the spec that it comes from. `rejects` is the rule that the call breaks,
-    with `twin` the valid case it is one change away from and `shows` the behaviours that only the
+    `place` is the part of the spec that it comes from. `violated_rule` is the rule that the call breaks,
+    with `twin` the valid case it is one change away from and `extra_behaviours` the behaviours that only the
     changed call would show; without it the call is valid. `rules`
     are those it exercises, `levels` the level of each factor. A case with an `ambiguity` expects
     what the reference does, and never decides a certificate.
@@ -28,20 +28,20 @@ class Case:
     place: YamlPath
     rules: tuple[str, ...]
     levels: Mapping[str, str] = field(default_factory=dict)
-    rejects: str | None = None
+    violated_rule: str | None = None
     twin: str | None = None
-    shows: tuple[str, ...] = ()
+    extra_behaviours: tuple[str, ...] = ()
     ambiguity: str | None = None
     feature_levels: tuple[str, ...] = ()
     example: Example | None = None
 
 
-def digest(text: str) -> str:
+def short_digest(text: str) -> str:
     """Return the eight hexadecimal digits that tell ids apart."""
     return sha256(text.encode()).hexdigest()[:8]
 
 
-class Mistakes:
+class MistakeLog:
     """What goes wrong in the draws of one spec: the first mistake of each place."""
 
     def __init__(self, spec_file: SpecFile) -> None:

@@ -22,15 +22,15 @@ _MOST_OUTPUTS = 1000
 
 
 @dataclass(frozen=True)
-class Standing:
+class RuleCheck:
     """How a call stands to the requirements: those it keeps and those it breaks, by id.
 
     A requirement is in neither where it does not speak of the call, where a required argument
-    that it names is absent, or where a requirement that it is given is broken.
+    that it names is absent, or where a requirement that it is given is violated.
     """
 
-    kept: tuple[str, ...]
-    broken: tuple[str, ...]
+    satisfied: tuple[str, ...]
+    violated: tuple[str, ...]
 
 
 class _Condition:
@@ -100,11 +100,11 @@ class Conditions:
         omitted = tuple(name for name in self.spec.defaults if name not in given)
         return {**self._fixed, **given, "omitted": omitted}
 
-    def standing(self, call: Call, presumed: Collection[str] = ()) -> Standing:
+    def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Ask every requirement of `call`.
 
         A requirement is asked whose prerequisites hold. Those of `presumed` count as holding even
-        where they are broken; what then cannot be evaluated has no answer.
+        where they are violated; what then cannot be evaluated has no answer.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
@@ -114,10 +114,10 @@ class Conditions:
 
     def _standing(
         self, scope: EvaluationScope, asked: Iterable[Rule], presumed: Collection[str] = ()
-    ) -> Standing:
+    ) -> RuleCheck:
         absent = {name for name in self._required if scope[name] is None}
-        kept: list[str] = []
-        broken: list[str] = []
+        satisfied: list[str] = []
+        violated: list[str] = []
         moot: set[str] = set()
         for rule in asked:
             when, holds = self._rules[rule.id]
@@ -132,24 +132,24 @@ class Conditions:
                     if presumed:
                         continue
                     raise
-                (kept if is_kept else broken).append(rule.id)
+                (satisfied if is_kept else violated).append(rule.id)
                 if not is_kept and rule.id not in presumed:
                     moot.add(rule.id)
-        return Standing(tuple(kept), tuple(broken))
+        return RuleCheck(tuple(satisfied), tuple(violated))
 
     def after_change(self, call: Call, argument: str) -> tuple[tuple[str, ...], str | None]:
-        """Return what `standing` and `ambiguity` say of a valid call of which an argument changed.
+        """Return what `check` and `ambiguity` say of a valid call of which an argument changed.
 
         That is the requirements that it breaks, and the ambiguity that decides it. Only what names
-        the argument is asked: the rest is as it was before, kept and not touched.
+        the argument is asked: the rest is as it was before, satisfied and not touched.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
         scope = evaluation_scope(self.names(call))
         rules, ambiguities = self._naming(argument)
-        broken = self._standing(scope, rules).broken
-        return broken, self._ambiguity(scope, ambiguities, rules)
+        violated = self._standing(scope, rules).violated
+        return violated, self._ambiguity(scope, ambiguities, rules)
 
     def _naming(self, argument: str) -> tuple[Sequence[Rule], Sequence[Ambiguity]]:
         """Return the requirements and the ambiguities that name an argument, or what is omitted."""
@@ -219,10 +219,10 @@ class Conditions:
         if not touched:
             return None
         breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
-        if not breaks.issuperset(self._standing(scope, rules, breaks).broken):
+        if not breaks.issuperset(self._standing(scope, rules, breaks).violated):
             return None
-        broken = self._standing(scope, rules).broken
-        return next((each.id for each in touched if {*broken} <= {*each.breaks}), touched[0].id)
+        violated = self._standing(scope, rules).violated
+        return next((each.id for each in touched if {*violated} <= {*each.breaks}), touched[0].id)
 
     def output_counts(self, call: Call) -> list[int]:
         """Return how many outputs of a valid `call` each description in the spec stands for.

@@ -26,7 +26,7 @@ class Level:
     value: Callable[[Mapping[str, Any]], Any]
 
 
-def factors_of(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
+def levels_by_factor(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
     """Return the levels of every factor: those of roles, then those that the spec writes out."""
     fixed = spec.fixed_names
     factors = {factor.name: _levels_of_role(factor) for factor in role_factors(spec, profile)}
@@ -97,7 +97,7 @@ class Factors:
 
     def __init__(self, spec: Spec, profile: str) -> None:
         self.fixed = spec.fixed_names
-        self.levels = factors_of(spec, profile)
+        self.levels = levels_by_factor(spec, profile)
         self.sizes = [len(levels) for levels in self.levels.values()]
         self.position = {name: i for i, name in enumerate(self.levels)}
         # The factors that the value of each one builds on, through others too.

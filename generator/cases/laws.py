@@ -143,7 +143,7 @@ def _at(place: YamlPath) -> Iterator[None]:
         raise ExpressionError(str(error), getattr(error, "place", ()) or place) from None
 
 
-def prove_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: References) -> None:
+def check_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: References) -> None:
     """Hold the goldens of a spec against its laws.
 
     Raises:
@@ -153,7 +153,7 @@ def prove_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: Refer
     silent = dict(enumerate(spec_file.spec.laws))
     mistakes: dict[int, Mistake] = {}
     for vector in vectors:
-        if vector.case.rejects is None and vector.case.ambiguity is None:
+        if vector.case.violated_rule is None and vector.case.ambiguity is None:
             for i in range(len(spec_file.spec.laws)):
                 if not laws.speaks(i, vector.case.call):
                     continue

@@ -17,7 +17,7 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
 from opcert.arrays.layouts import LAYOUTS
 from opcert.arrays.patterns import MAX_STORED_BYTES
-from opcert.cases.case import Case, digest
+from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.model import Spec
@@ -44,7 +44,7 @@ def neighbours(
 
 
 def _by_chance(seed: str, cases: Sequence[Case]) -> list[Case]:
-    return sorted(cases, key=lambda case: digest(f"{seed}|{case.id}"))
+    return sorted(cases, key=lambda case: short_digest(f"{seed}|{case.id}"))
 
 
 def _varied(
@@ -58,14 +58,14 @@ def _varied(
             calls = [
                 call
                 for call in islice(vary(baseline.call, others), _CHOICE)
-                if not conditions.standing(call).broken and not conditions.ambiguity(call)
+                if not conditions.check(call).violated and not conditions.ambiguity(call)
             ]
         if calls:
             # What is varied in several ways is so by turns.
             call = calls[number % len(calls)]
             number += 1
             yield Case(
-                spec.full_id(f"{name}-{digest(baseline.id)}"),
+                spec.full_id(f"{name}-{short_digest(baseline.id)}"),
                 call,
                 ("cases", "draw"),
                 spec.full_ids(*conditions.behaviours(call)),

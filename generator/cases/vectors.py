@@ -29,16 +29,16 @@ class Vector:
     other: Sequence[Array] = ()
 
 
-def vectors_of(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
+def make_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
     """Make the vector of each case, twins before those that lean on them.
 
     Raises:
         SpecError: with each case for which the reference contradicts the spec.
     """
-    return list(vectors_in_turn(spec_file, cases))
+    return list(iterate_vectors(spec_file, cases))
 
 
-def vectors_in_turn(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vector]:
+def iterate_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vector]:
     """Make the vector of each case as `vectors_of` does, and hold the twins alone meanwhile.
 
     Raises:
@@ -77,7 +77,7 @@ class _Prover:
 
     def vector(self, case: Case, twin: Vector | None) -> Vector:
         inputs = {name: _array(name, tensor, twin) for name, tensor in case.call.inputs.items()}
-        if case.rejects is not None:
+        if case.violated_rule is not None:
             self._prove_rejection(case, inputs)
             return Vector(case, inputs, [])
         outputs = self._outputs(case, inputs)
@@ -112,14 +112,16 @@ class _Prover:
         try:
             golden_outputs(self.file.reference, inputs, case.call.attributes)
         except RejectedError as error:
-            if error.rule != case.rejects:
+            if error.rule != case.violated_rule:
                 found = f"names {error.rule}" if error.rule else f"raises {error.raised}"
-                text = f"the reference {found}; expected RuleBroken('{case.rejects}', …)"
+                text = f"the reference {found}; expected RuleBroken('{case.violated_rule}', …)"
                 raise self._error(case, text) from None
         except OpcertError as error:
             raise self._error(case, str(error)) from None
         else:
-            raise self._error(case, f"the reference accepts a call that breaks {case.rejects}")
+            raise self._error(
+                case, f"the reference accepts a call that breaks {case.violated_rule}"
+            )
 
     def _prove_outputs(self, case: Case, outputs: Sequence[Array]) -> None:
         found = [Tensor(type_name(each.dtype), each.shape) for each in outputs]

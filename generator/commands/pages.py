@@ -30,14 +30,14 @@ def docs(
     """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
     from opcert.certificate.file import refuse_suite
     from opcert.pages.site import pages_of, write_pages
-    from opcert.panel import strength_of
+    from opcert.panel import measure_strength
     from opcert.specification.files import read_specs_in
     from opcert.suite.suite import Suite
 
     refuse_suite(out.resolve(), suite)
     opened, spec_files = Suite(suite, specs), read_specs_in(specs, operator)
     strengths = {
-        each.spec.operator: strength_of(each, opened.operators[each.spec.operator])
+        each.spec.operator: measure_strength(each, opened.operators[each.spec.operator])
         for each in spec_files
         if strength and each.spec.operator in opened.operators
     }

@@ -30,7 +30,7 @@ def check(
 ) -> None:
     """Check specs: mistakes, warnings, cases behind each rule, generic faults that they find."""
     from opcert.commands.tables import show_counts, show_strength
-    from opcert.panel import strength_of
+    from opcert.panel import measure_strength
     from opcert.report.terminal import console
     from opcert.specification.references import find_spec_files
     from opcert.suite.spec_check import check_specs
@@ -41,7 +41,7 @@ def check(
             say(f"warning: {warning}", err=True)
     show_counts([counts for each in checked for counts in each.counts], console())
     for each in checked if strength else ():
-        show_strength(strength_of(each.spec_file, each.operator), console())
+        show_strength(measure_strength(each.spec_file, each.operator), console())
 
 
 @reports_errors

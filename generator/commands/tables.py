@@ -28,7 +28,7 @@ def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
 
 def show_strength(strength: Strength, console: Console) -> None:
     """Print how many generic faults the cases of an operator find, and name the others."""
-    found = f"{strength.found} of {strength.applying}"
+    found = f"{strength.detected} of {strength.applicable}"
     print_line(console, f"{strength.operator}: generic faults found: {found}")
     for each in strength.missed:
         print_line(console, f"  not found: {each.text} ({each.name})")

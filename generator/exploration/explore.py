@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from opcert.backends import Backend, closed, given_object, load, with_specs
-from opcert.exploration.search import Explored, Open, Search
+from opcert.exploration.search import ExplorationResult, Open, Search
 from opcert.exploration.trials import Trials
 from opcert.isolation.supervised import TIMEOUT, Supervised, hosted
 from opcert.specification.files import read_specs_in
@@ -26,12 +26,12 @@ def explore(
     seed: int = 0,
     isolated: bool | None = None,
     timeout: float = TIMEOUT,
-) -> Iterator[Explored]:
+) -> Iterator[ExplorationResult]:
     """Try fresh calls of each operator in turn, and yield what became of it.
 
     `backend` is an object, which is left open, what makes one, or what `load` looks up, which runs
     in a process of its own unless it is the reference, or as `isolated` says; a call that ends that
-    process, or takes longer than `timeout` seconds, is a finding. The operators share the time
+    process, or takes longer than `timeout` seconds, is a counterexample. The operators share the time
     alike; getting ready for one is not counted. An interrupt passes on once what was found so far
     is yielded.
 

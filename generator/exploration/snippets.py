@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Sequence
 
 from opcert.arrays.element_types import Array, type_name
-from opcert.cases.case import digest
+from opcert.cases.case import short_digest
 from opcert.errors import printable_line
-from opcert.exploration.search import Explored, Finding
+from opcert.exploration.search import Counterexample, ExplorationResult
 from opcert.programs.literals import array_expression, is_exact_as_text, layout_expression
 from opcert.programs.program import CallText, InputText, program
 from opcert.run.stage import Step
@@ -17,20 +17,22 @@ _LISTED = 64
 _BRIEF = 16
 
 
-def told(explored: Explored, backend: Callable[[], str]) -> str:
-    """Return what became of an operator, with what shows a finding.
+def result_text(explored: ExplorationResult, backend: Callable[[], str]) -> str:
+    """Return what became of an operator, with what shows a counterexample.
 
     `backend` gives the lines that make `backend`, where a program needs them.
     """
     declined = f", {explored.declined} of them not supported" if explored.declined else ""
     line = f"{explored.operator}: {explored.tried} calls tried{declined}"
-    finding = explored.finding
-    if finding is None:
+    counterexample = explored.counterexample
+    if counterexample is None:
         return f"{line}, nothing found"
-    once = "" if finding.repeatable else "; seen once, and not again on a backend made afresh"
-    head = f"{line}, found ({finding.difference.kind}): {printable_line(finding.difference.text)}{once}"
-    python, yaml = python_of(finding, backend()), example_of(finding)
-    call = _call_in_a_line(finding.steps[-1])
+    once = (
+        "" if counterexample.repeatable else "; seen once, and not again on a backend made afresh"
+    )
+    head = f"{line}, found ({counterexample.difference.kind}): {printable_line(counterexample.difference.text)}{once}"
+    python, yaml = program_text(counterexample, backend()), example_text(counterexample)
+    call = _call_in_a_line(counterexample.steps[-1])
     return f"{head}\n    {call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
 
 
@@ -44,20 +46,18 @@ def _call_in_a_line(step: Step) -> str:
     return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
 
 
-def python_of(finding: Finding, backend: str) -> str:
+def program_text(counterexample: Counterexample, backend: str) -> str:
     """Return a program that fails as found; `backend` are the lines that make `backend`.
 
     It needs NumPy, what those lines import, and ml_dtypes where NumPy lacks a type.
     """
-    ends = finding.difference.kind in ("crash", "hang", "protocol")
-    last = len(finding.steps) - 1
+    ends = counterexample.difference.kind in ("crash", "hang", "protocol")
+    last = len(counterexample.steps) - 1
     calls = [
-        written(step, finding.difference.kind if ends and number == last else None)
-        for number, step in enumerate(finding.steps)
+        written(step, counterexample.difference.kind if ends and number == last else None)
+        for number, step in enumerate(counterexample.steps)
     ]
-    head = (
-        f"{finding.operator}, {finding.difference.kind}: {printable_line(finding.difference.text)}"
-    )
+    head = f"{counterexample.operator}, {counterexample.difference.kind}: {printable_line(counterexample.difference.text)}"
     return program(calls, backend, [head])
 
 
@@ -77,22 +77,22 @@ def written(step: Step, ending: str | None = None) -> CallText:
     return CallText(remark, step.operator, inputs, step.attributes, expected, ending)
 
 
-def example_of(finding: Finding) -> str:
+def example_text(counterexample: Counterexample) -> str:
     """Return the call as an entry of `examples` in its operator's spec.
 
     For a call that has to be rejected it is the valid one beside it, from which a way of breaking
     the rule makes the other.
     """
-    wrong = finding.steps[-1]
-    step = finding.valid if wrong.golden is None else wrong
-    told = f"Found by exploring: {printable_line(finding.difference.text)}"
-    name = f"found-{finding.difference.kind}-{digest(str(finding.call))}"
+    wrong = counterexample.steps[-1]
+    step = counterexample.valid if wrong.golden is None else wrong
+    result_text = f"Found by exploring: {printable_line(counterexample.difference.text)}"
+    name = f"found-{counterexample.difference.kind}-{short_digest(str(counterexample.call))}"
     beside = f"# For {step.operator}" + (
         f": the valid call that {wrong.beside} ({wrong.rule}) changes.\n"
         if wrong.golden is None
         else ".\n"
     )
-    head = f"- id: {name}\n  clause: Found by exploring\n  text: {json.dumps(told[:200])}\n"
+    head = f"- id: {name}\n  clause: Found by exploring\n  text: {json.dumps(result_text[:200])}\n"
     shown = [each for name, each in step.inputs.items() if name in step.free]
     listed = all(map(_can_be_listed, [*shown, *(step.golden or [])]))
     inputs = [

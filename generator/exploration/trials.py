@@ -14,9 +14,9 @@ from opcert.arrays.patterns import materialize, materialize_numbered
 from opcert.cases.candidates import bounds_in
 from opcert.cases.changes import Change, after
 from opcert.cases.conditions import Conditions
-from opcert.cases.drawing import InputSpace
+from opcert.cases.input_space import InputSpace
 from opcert.cases.laws import Laws, References
-from opcert.cases.list_changes import Aim
+from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.cases.vectors import specials_added
 from opcert.combinatorics.row_sampler import RandBelow, RowSampler
@@ -119,7 +119,7 @@ class Trials:
         except ExpressionError as error:
             raise self._mistake(error, "") from None
         try:
-            if self.conditions.ambiguity(call) or self.conditions.standing(call).broken:
+            if self.conditions.ambiguity(call) or self.conditions.check(call).violated:
                 return None
             steps = self._steps(call, self._inputs(call, pattern), wrong, law)
             return Trial(call, steps, self._space.level_names(row), wrong, law)
@@ -141,7 +141,7 @@ class Trials:
 
     def supported(self, trial: Trial, support: Support) -> Sequence[Step]:
         """Return the steps of `trial` that a backend does not declare to leave out."""
-        kept = self.conditions.standing(trial.call).kept
+        kept = self.conditions.check(trial.call).satisfied
         rules = self.spec.full_ids(*kept, *self.conditions.behaviours(trial.call))
         about = _About(trial.steps[0], rules, trial.levels)
         if support.why_left_out(self.spec.operator, about) is not None:
@@ -213,7 +213,7 @@ class Trials:
             # A changed call on which a condition has no answer shows nothing.
             with suppress(ExpressionError):
                 if self.conditions.ambiguity(changed) is None:
-                    broken = self.conditions.standing(changed).broken
+                    broken = self.conditions.check(changed).violated
             if len(broken) == 1:
                 given = {
                     argument: inputs[argument]
@@ -231,7 +231,7 @@ class Trials:
         changes: list[Mutation | tuple[str, Change]] = [*self._mutations, *self._violations]
         for change in (changes[first - 1 :] + changes[: first - 1])[: _TRIES if first else 0]:
             if isinstance(change, Mutation):
-                aim = Aim(*bounds_in(self.conditions, call, change.argument), first)
+                aim = MutationContext(*bounds_in(self.conditions, call, change.argument), first)
                 name, changed = change.name, change.applied(self.spec, call, aim)
             else:
                 name, changed = change[0], after(self.conditions, call, change[1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.cases.factors import Level, factors_of
+from opcert.cases.factors import Level, levels_by_factor
 from opcert.errors import OpcertError
 from opcert.panel import Strength
 from opcert.specification.documented import DocumentedTensor
@@ -231,7 +231,7 @@ def _ambiguities(
 
 def _factors(spec: Spec) -> tuple[FactorEntry, ...]:
     """Return each factor with its levels in core, and in a profile where they differ."""
-    core, full, stress = (factors_of(spec, profile) for profile in ("core", "full", "stress"))
+    core, full, stress = (levels_by_factor(spec, profile) for profile in ("core", "full", "stress"))
     entries = []
     for name, levels in core.items():
         shown = {"core": _levels(spec, name, levels)}

@@ -79,7 +79,7 @@ def _classified(conditions: Conditions, call: Call) -> str | None:
     if any(tensor.size > _ELEMENTS for tensor in call.inputs.values()):
         return None
     with suppress(ExpressionError, Inapplicable):
-        broken = conditions.standing(call).broken
+        broken = conditions.check(call).violated
         if len(broken) > 1 or conditions.ambiguity(call) is not None:
             return None
         if not broken and not _is_declared(conditions, call):

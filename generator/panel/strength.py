@@ -1,4 +1,4 @@
-"""The panel x the cases of an operator -> which members are found, and which are not."""
+"""The panel x the cases of an operator -> which members are detected, and which are not."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -43,7 +43,7 @@ _HELD = 32
 
 
 @dataclass(frozen=True)
-class Missed:
+class MissedFault:
     """A member of the panel that no case finds, and a call on which it differs."""
 
     name: str
@@ -56,31 +56,31 @@ class Strength:
     """How many generic faults the cases of an operator find, of those that make a difference."""
 
     operator: str
-    found: int
-    missed: tuple[Missed, ...]
+    detected: int
+    missed: tuple[MissedFault, ...]
 
     @property
-    def applying(self) -> int:
+    def applicable(self) -> int:
         """How many members of the panel differ from the reference on some call."""
-        return self.found + len(self.missed)
+        return self.detected + len(self.missed)
 
 
-def strength_of(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
+def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
     """Return which members of the panel the cases of an operator find.
 
     A member that differs from the reference neither on a case nor on a fresh call beside the cases
     does not apply, and counts for nothing.
     """
     panel = Panel(spec_file, operator)
-    found = 0
-    missed: list[Missed] = []
+    detected = 0
+    missed: list[MissedFault] = []
     with np.errstate(all="ignore"):
         for member in panel.members():
             if panel.finds(member):
-                found += 1
+                detected += 1
             elif (witness := panel.witness(member)) is not None:
-                missed.append(Missed(member.name, member.text, witness))
-    return Strength(spec_file.spec.operator, found, tuple(missed))
+                missed.append(MissedFault(member.name, member.text, witness))
+    return Strength(spec_file.spec.operator, detected, tuple(missed))
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from opcert.cases.case import Mistakes
-from opcert.cases.cases import STRENGTH
+from opcert.cases.case import MistakeLog
 from opcert.cases.discrimination import discriminates
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
-from opcert.cases.valid_cases import ValidCases
+from opcert.cases.generation import COVERING_STRENGTH
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
+from opcert.cases.positive import PositiveCases
 from opcert.combinatorics.covering_arrays import alternative_rows
 from opcert.combinatorics.feasible_rows import FeasibleRows
 from opcert.specification.expressions import evaluate_integer, parse_expression
@@ -81,15 +81,15 @@ class _Count:
     ) -> None:
         self.operator = operator
         self.spec = spec = spec_file.spec
-        self.author = ValidCases(spec_file, profile, seed, Mistakes(spec_file))
+        self.author = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
         self.profile = profile
         self.calls = valid_calls(operator)
         self.valid = [operator.cases[case] for case in self.calls]
-        self.sights = Sights(spec, profile)
+        self.observer = Observer(spec, profile)
         self.space = InputSpace(spec, profile)
         self.choices, self.telling = self.space.choices()
         self.levels: list[Level] = [
-            (factor, level) for factor, levels in self.sights.levels.items() for level in levels
+            (factor, level) for factor, levels in self.observer.levels.items() for level in levels
         ]
 
     def coverage(self) -> Coverage:
@@ -100,17 +100,17 @@ class _Count:
             for each in first
         }
         counted = self.shown.sum(axis=0).tolist()
-        levels: dict[str, dict[str, int]] = {factor: {} for factor in self.sights.levels}
+        levels: dict[str, dict[str, int]] = {factor: {} for factor in self.observer.levels}
         for (factor, level), count in zip(self.levels, counted, strict=True):
             levels[factor][level] = count
-        strength = STRENGTH[self.profile]
+        strength = COVERING_STRENGTH[self.profile]
         return Coverage(
             operator=self.spec.operator,
             rules=rules,
             levels=levels,
             types=types,
             feature_levels=features,
-            told=tuple(self.sights.factors),
+            told=tuple(self.observer.factors),
             covered=(
                 *(self.tuples(t) for t in range(1, strength + 1)),
                 self.full_combinations(),
@@ -160,8 +160,8 @@ class _Count:
         tells: list[bool] = []
         for case in self.valid:
             told = self.tells(case)
-            for sight in self.sights.of(self.calls[case.id]):
-                seen = {factor: sight.levels(factor) for factor in self.sights.factors}
+            for observation in self.observer.observe(self.calls[case.id]):
+                seen = {factor: observation.levels(factor) for factor in self.observer.factors}
                 drawn = {f: frozenset([level]) for f, level in case.levels.items()}
                 here = {**drawn, **seen}
                 shown.append([level in here.get(factor, ()) for factor, level in self.levels])
@@ -181,7 +181,7 @@ class _Count:
     def tuples(self, t: int) -> Covered:
         """Count the t-tuples of levels that stand in a call, where it can be one that tells."""
         names = {1: "levels", 2: "pairs of levels", 3: "triples of levels"}
-        groups = combinations(self.sights.levels, t)
+        groups = combinations(self.observer.levels, t)
         return self.counted(names[t], [group for group in groups if len(group) == t])
 
     def full_combinations(self) -> Covered:
@@ -207,7 +207,7 @@ class _Count:
 
     @cached_property
     def names(self) -> dict[str, list[str]]:
-        return {factor: [*levels] for factor, levels in self.sights.levels.items()}
+        return {factor: [*levels] for factor, levels in self.observer.levels.items()}
 
     @cached_property
     def columns(self) -> dict[str, slice]:

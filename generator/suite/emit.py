@@ -16,7 +16,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype, type
 from opcert.arrays.layouts import Layout
 from opcert.arrays.packs import PackWriter
 from opcert.arrays.patterns import MAX_STORED_BYTES, recipe_seed
-from opcert.cases.case import Case, digest
+from opcert.cases.case import Case, short_digest
 from opcert.cases.vectors import Vector
 from opcert.specification.documented import DocumentedTensor
 from opcert.specification.files import SpecFile
@@ -144,15 +144,15 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
     behaviours = frozenset(spec.full_ids(*spec.behaviours))
     for vector in vectors:
         case, tensors = vector.case, vector.case.call.inputs
-        stem = digest(case.id)
+        stem = short_digest(case.id)
         leading = tensors.get(spec.leading.name)
         leads[case.id] = (leading.type, leading.rank) if leading else leads.get(case.twin, ("", 0))
         yield IndexedCase(
             id=case.id,
-            expects="outputs" if case.rejects is None else "rejection",
-            rule=case.rejects,
+            expects="outputs" if case.violated_rule is None else "rejection",
+            rule=case.violated_rule,
             twin=case.twin,
-            shows=case.shows,
+            shows=case.extra_behaviours,
             ambiguity=case.ambiguity,
             why=f"{case.example.clause}: {case.example.text}" if case.example else "",
             rules=_told(behaviours, case),
@@ -176,7 +176,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
 
 def _told(behaviours: Collection[str], case: Case) -> tuple[str, ...]:
     """Return the rules that a case tells of: the one it breaks, or the behaviours it shows."""
-    return tuple(rule for rule in case.rules if case.rejects or rule in behaviours)
+    return tuple(rule for rule in case.rules if case.violated_rule or rule in behaviours)
 
 
 def _input(tensor: Tensor, name: str, array: Array, arrays: _Arrays) -> StoredArray | MadeArray:

@@ -6,8 +6,8 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from opcert.cases.cases import STRENGTH, cases_of
-from opcert.cases.vectors import vectors_in_turn
+from opcert.cases.generation import COVERING_STRENGTH, generate_cases
+from opcert.cases.vectors import iterate_vectors
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.specification.files import SpecFile, read_spec, read_specs_in
 from opcert.suite.emit import Files, operator_files, suite_files
@@ -30,8 +30,8 @@ def suite_of(
         SpecError: with the mistakes of every spec.
         OpcertError: the profile is not one that can be generated.
     """
-    if profile not in STRENGTH:
-        known = ", ".join(STRENGTH)
+    if profile not in COVERING_STRENGTH:
+        known = ", ".join(COVERING_STRENGTH)
         raise OpcertError(f"profile '{profile}' is none; expected one of {known}")
     parts: list[Part] = []
     mistakes: list[Mistake] = []
@@ -65,7 +65,7 @@ def _part(path: Path, profile: str, seed: int) -> Part | list[Mistake]:
     """Return one operator's part, or the mistakes in its spec."""
     try:
         spec_file = read_spec(path)
-        vectors = vectors_in_turn(spec_file, cases_of(spec_file, profile, seed))
+        vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
         return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
     except SpecError as error:
         return error.mistakes

@@ -44,7 +44,7 @@ def rule_cases(
             negative[case.rule].append(case.id)
         else:
             call = calls[case.id]
-            for name in (*conditions.standing(call).kept, *conditions.behaviours(call)):
+            for name in (*conditions.check(call).satisfied, *conditions.behaviours(call)):
                 positive[spec.full_id(name)].append(case.id)
     return {
         rule: RuleCases(tuple(positive[rule]), tuple(negative[rule]), tuple(left_open[rule]))

@@ -13,10 +13,10 @@ import numpy as np
 
 from opcert.arrays.calls import Call
 from opcert.cases.case import Case
-from opcert.cases.cases import cases_of
 from opcert.cases.conditions import Conditions
-from opcert.cases.laws import prove_laws
-from opcert.cases.vectors import Vector, vectors_of
+from opcert.cases.generation import generate_cases
+from opcert.cases.laws import check_laws
+from opcert.cases.vectors import Vector, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles.argument import BoundExpressions
 from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
@@ -54,9 +54,9 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
     references = {**load_references(None), **references} if _names_others(specs) else references
     for spec_file in specs:
         try:
-            cases = cases_of(spec_file, "core", seed=0)
-            vectors = vectors_of(spec_file, cases)
-            prove_laws(spec_file, vectors, references)
+            cases = generate_cases(spec_file, "core", seed=0)
+            vectors = make_vectors(spec_file, cases)
+            check_laws(spec_file, vectors, references)
             operator = _operator_suite(spec_file, vectors)
         except SpecError as error:
             mistakes += error.mistakes
@@ -65,7 +65,7 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
         counted = _rule_counts(spec_file, deciding)
         mistakes += _aliasing(spec_file, vectors)
         mistakes += _unexercised_rules(spec_file, counted)
-        mistakes += _unreached(spec_file, [case for case in deciding if case.rejects is None])
+        mistakes += _unreached(spec_file, [case for case in deciding if case.violated_rule is None])
         warnings = sorted({*warnings_of(spec_file, deciding, counted)})
         checked.append(CheckedSpec(spec_file, operator, counted, warnings))
     if mistakes:
@@ -83,7 +83,7 @@ def _operator_suite(spec_file: SpecFile, vectors: Sequence[Vector]) -> OperatorS
 def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Iterator[Mistake]:
     """Yield a mistake where an output of the reference shares memory with one of its inputs."""
     for vector in vectors:
-        if vector.case.rejects is not None:
+        if vector.case.violated_rule is not None:
             continue
         inputs = {name: array.copy() for name, array in vector.inputs.items()}
         outputs = spec_file.reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
@@ -102,8 +102,8 @@ def _names_others(specs: Sequence[SpecFile]) -> bool:
 
 
 def _rule_counts(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]:
-    kept = [rule for case in cases if case.rejects is None for rule in case.rules]
-    broken = [case.rejects for case in cases if case.rejects is not None]
+    kept = [rule for case in cases if case.violated_rule is None for rule in case.rules]
+    broken = [case.violated_rule for case in cases if case.violated_rule is not None]
     names = ((spec_file.spec.full_id(rule.id), rule.kind) for rule in spec_file.spec.rules)
     return [RuleCounts(name, kind, kept.count(name), broken.count(name)) for name, kind in names]
 

@@ -36,7 +36,7 @@ def warnings_of(
     Only the author knows whether the document makes a call beyond a declaration invalid.
     """
     spec = spec_file.spec
-    negative = [case for case in cases if case.rejects is not None]
+    negative = [case for case in cases if case.violated_rule is not None]
     names = [Conditions(spec).names(case.call) for case in negative]
     for i, argument in enumerate(spec.inputs):
         given = [

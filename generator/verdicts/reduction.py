@@ -142,7 +142,7 @@ class Reduction:
         """
         try:
             call = candidate.call
-            broken = self._conditions.standing(call).broken
+            broken = self._conditions.check(call).violated
             if self._conditions.ambiguity(call) or broken != (() if rule is None else (rule,)):
                 return []
             return [self._step(candidate, rule, other) for other in other_data]

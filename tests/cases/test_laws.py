@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from opcert.arrays.calls import Call, filled
-from opcert.cases.cases import cases_of
-from opcert.cases.laws import Laws, prove_laws
-from opcert.cases.vectors import vectors_of
+from opcert.cases.generation import generate_cases
+from opcert.cases.laws import Laws, check_laws
+from opcert.cases.vectors import make_vectors
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec, read_specs_in
 from opcert.specification.references import load_references
@@ -126,9 +126,9 @@ def test_each_mistake_in_a_law_is_told_where_it_stands(
 
 def test_goldens_that_contradict_a_law_are_told(tmp_path: Path) -> None:
     file = read_spec(with_law(tmp_path, ("again[0], outputs", "data, outputs")))
-    vectors = vectors_of(file, cases_of(file, "core", 0))
+    vectors = make_vectors(file, generate_cases(file, "core", 0))
     with pytest.raises(SpecError, match="does not hold"):
-        prove_laws(file, vectors, {})
+        check_laws(file, vectors, {})
 
 
 def test_every_shipped_spec_has_laws() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from opcert.arrays.calls import Call, Tensor, filled, scalar, vector
 from opcert.arrays.element_types import FOUR_BIT_TYPES
-from opcert.cases.list_changes import Aim
+from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import mutations_of
 from tests.shipped import each_spec, spec
 
@@ -18,14 +18,14 @@ CALL = Call(
     },
     {"batch_dims": 0},
 )
-RANKS = Aim(-3, 2)
+RANKS = MutationContext(-3, 2)
 
 
-def changed(name: str, aim: Aim = RANKS, call: Call = CALL) -> Call | None:
+def changed(name: str, aim: MutationContext = RANKS, call: Call = CALL) -> Call | None:
     return MUTATIONS[name].applied(GATHER, call, aim)
 
 
-def values(name: str, aim: Aim = RANKS) -> tuple[bool | int | float, ...] | None:
+def values(name: str, aim: MutationContext = RANKS) -> tuple[bool | int | float, ...] | None:
     call = changed(name, aim)
     return None if call is None else call.inputs[MUTATIONS[name].argument].values
 
@@ -70,7 +70,9 @@ def test_a_change_that_is_none_of_the_argument_is_none(name: str) -> None:
 
 
 def test_a_middle_element_is_drawn() -> None:
-    drawn = {values("indices-middle-set-to-minus-one", Aim(-3, 2, draw)) for draw in range(8)}
+    drawn = {
+        values("indices-middle-set-to-minus-one", MutationContext(-3, 2, draw)) for draw in range(8)
+    }
     assert drawn == {(1, -1, 2, 1), (1, 0, -1, 1)}
 
 
@@ -112,10 +114,10 @@ def test_an_optional_input_is_added_where_it_is_not_there() -> None:
     parts = spec("Slice-8").spec
     (added,) = (each for each in mutations_of(parts) if each.name == "axes-added-i64")
     lists = {name: vector("i64", (1,)) for name in ("start", "stop", "step")}
-    call = added.applied(parts, Call({"data": filled("f32", (2, 3)), **lists}), Aim())
+    call = added.applied(parts, Call({"data": filled("f32", (2, 3)), **lists}), MutationContext())
     assert call is not None
     assert call.inputs["axes"] == vector("i64", (0, 1))
-    assert added.applied(parts, call, Aim()) is None
+    assert added.applied(parts, call, MutationContext()) is None
 
 
 def test_no_type_is_given_of_which_documents_do_not_say_whether_it_is_an_integer_type() -> None:
@@ -130,7 +132,7 @@ def test_records_are_changed_in_one_in_all_and_across() -> None:
     call = Call({"InputTensor": Tensor("f32", (6,))}, {"OutputTensors": records})
 
     def fields(name: str, field: str) -> list[object]:
-        found = mutations[f"OutputTensors-{name}"].applied(parts, call, Aim())
+        found = mutations[f"OutputTensors-{name}"].applied(parts, call, MutationContext())
         assert found is not None
         return [record[field] for record in found.attributes["OutputTensors"]]
 

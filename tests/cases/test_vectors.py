@@ -10,8 +10,8 @@ import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array
 from opcert.arrays.patterns import special_bits
-from opcert.cases.cases import cases_of
-from opcert.cases.vectors import Vector, vectors_of
+from opcert.cases.generation import generate_cases
+from opcert.cases.vectors import Vector, make_vectors
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from tests.shipped import cases, each_spec, spec, vectors
@@ -49,7 +49,7 @@ def test_values_that_a_call_states_are_those_of_its_arrays(name: str) -> None:
 @each_spec
 def test_goldens_are_what_the_reference_gives(name: str) -> None:
     for vector in vectors(name):
-        if vector.case.rejects is None:
+        if vector.case.violated_rule is None:
             inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
             outputs = spec(name).reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
             assert [*map(described, outputs)] == [*map(described, vector.outputs)]
@@ -58,7 +58,7 @@ def test_goldens_are_what_the_reference_gives(name: str) -> None:
 @each_spec
 def test_the_reference_leaves_its_arguments_as_they_were(name: str) -> None:
     for vector in vectors(name):
-        if vector.case.rejects is None:
+        if vector.case.violated_rule is None:
             inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
             attributes = deepcopy(dict(vector.case.call.attributes))
             spec(name).reference(**inputs, **attributes)
@@ -78,17 +78,17 @@ def test_goldens_share_no_memory_with_inputs_or_each_other(name: str) -> None:
 @each_spec
 def test_a_must_reject_case_has_no_goldens(name: str) -> None:
     for vector in vectors(name):
-        assert vector.case.rejects is None or vector.outputs == []
+        assert vector.case.violated_rule is None or vector.outputs == []
 
 
 @each_spec
 def test_the_reference_rejects_a_must_reject_case_for_its_rule(name: str) -> None:
     for vector in vectors(name):
-        if vector.case.rejects is not None:
+        if vector.case.violated_rule is not None:
             attributes = deepcopy(dict(vector.case.call.attributes))
             with pytest.raises(ValueError, match=r"\w") as caught:
                 spec(name).reference(**vector.inputs, **attributes)
-            assert getattr(caught.value, "rule", None) == vector.case.rejects
+            assert getattr(caught.value, "rule", None) == vector.case.violated_rule
 
 
 @each_spec
@@ -174,7 +174,7 @@ def made_up(folder: Path, reference: str = RIGHT, **changes: Any) -> list[Vector
     path = folder / "Flip.yaml"
     path.write_text(json.dumps({**MADE_UP, **changes}), encoding="utf-8")
     found = read_spec(path)
-    return vectors_of(found, cases_of(found, "core", 0))
+    return make_vectors(found, generate_cases(found, "core", 0))
 
 
 def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
@@ -187,7 +187,7 @@ def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
 def test_a_right_reference_is_proved(tmp_path: Path) -> None:
     found = made_up(tmp_path)
     assert found[0].outputs[0].tolist() == [3, 2, 1]
-    assert {vector.case.rejects for vector in found} == {None, "flip/axis-range"}
+    assert {vector.case.violated_rule for vector in found} == {None, "flip/axis-range"}
 
 
 @pytest.mark.parametrize(

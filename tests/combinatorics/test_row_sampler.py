@@ -3,7 +3,7 @@
 from itertools import product
 from random import Random
 
-from opcert.cases.drawing import InputSpace
+from opcert.cases.input_space import InputSpace
 from opcert.combinatorics.feasible_rows import solve_constraints
 from opcert.combinatorics.row_sampler import RowSampler
 from opcert.combinatorics.tables import LevelConstraint, Row

@@ -53,7 +53,7 @@ def test_it_speaks_well(driver: Path) -> None:
 def test_nothing_is_found_by_exploring_it(driver: Path) -> None:
     explored = list(explore(f"driver:'{driver}'", operator="*[VG]*", minutes=0.05))
     assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
-    assert [each.finding for each in explored] == [None, None]
+    assert [each.counterexample for each in explored] == [None, None]
     assert all(each.tried > each.declined for each in explored)
 
 

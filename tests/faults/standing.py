@@ -25,7 +25,7 @@ def open_in(fault: Fault) -> set[str]:
 def broken_by(fault: Fault) -> set[str]:
     """Return the requirements that the last call of a witness breaks."""
     of = conditions(fault.operator)
-    return {f"{of.spec.slug}/{rule}" for rule in of.standing(described(fault.witness[-1])).broken}
+    return {f"{of.spec.slug}/{rule}" for rule in of.check(described(fault.witness[-1])).violated}
 
 
 def described(call: Call) -> calls.Call:

@@ -8,7 +8,7 @@ import pytest
 from opcert.errors import OpcertError
 from opcert.pages.operator_page import OperatorPage, operator_page
 from opcert.pages.site import page_name, pages_of
-from opcert.panel.strength import Missed, Strength
+from opcert.panel.strength import MissedFault, Strength
 from opcert.specification.files import read_spec, read_specs_in
 from tests.faults.finding import core_suite
 from tests.shipped import SPECS, each_spec, spec
@@ -95,7 +95,7 @@ def test_a_suite_of_another_text_of_the_spec_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_page_has_the_strength_that_it_is_given() -> None:
-    strength = Strength("a/B-1", 8, (Missed("x-cut", "x is <cut>", "x=<1>"),))
+    strength = Strength("a/B-1", 8, (MissedFault("x-cut", "x is <cut>", "x=<1>"),))
     name = "VariadicSplit-1"
     assert page_of(name).strength is None
     assert operator_page(spec(name), SUITE, strength).strength is strength

@@ -147,7 +147,7 @@ def test_the_reference_rejects_what_the_conditions_reject(
     call = Call({name: tensor_of(array) for name, array in inputs.items()}, attributes)
     # A target that keeps every rule may still be more than NumPy has room for.
     assume(asked_for(inputs) < 1 << 24)
-    broken = Conditions(judge.spec_file.spec).standing(call).broken
+    broken = Conditions(judge.spec_file.spec).check(call).violated
     named = rule_named(judge, inputs, attributes)
     assert (named in broken) if broken else (named == "")
 
@@ -159,7 +159,7 @@ def test_both_agree_on_every_case_of_the_core_suite(operator: str) -> None:
     for case in judge.suite.index.cases:
         inputs = judge.suite.inputs(case)
         call = Call({name: tensor_of(array) for name, array in inputs.items()}, case.attributes)
-        broken = conditions.standing(call).broken
+        broken = conditions.check(call).violated
         named = rule_named(judge, inputs, case.attributes)
         assert named == (case.rule or "").partition("/")[2]
         assert broken == ((named,) if named else ()) or case.ambiguity

@@ -3,8 +3,8 @@
 from pathlib import Path
 from random import Random
 
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
 from opcert.combinatorics.row_sampler import RowSampler
 from opcert.specification.files import SpecFile, read_spec
 from opcert.specification.model import Rule
@@ -30,14 +30,14 @@ def rules(path: Path) -> dict[str, Rule]:
 
 def hidden_levels(file: SpecFile, profile: str) -> list[list[str]]:
     """Return for random rows which levels show in no call that is built for them."""
-    space, sights = InputSpace(file.spec, profile), Sights(file.spec, profile)
+    space, observer = InputSpace(file.spec, profile), Observer(file.spec, profile)
     rows, random = RowSampler(space.choices()[0]), Random(profile)
     hidden = []
     for _ in range(ROWS):
         row = rows.read(random.randrange)
         levels = space.level_names(row)
         draws = (space.call(row, f"{row}|{draw}") for draw in range(DRAWS))
-        unseen = min((sights.unseen(call, levels) for call in draws), key=len)
-        if unseen:
-            hidden.append(unseen)
+        unobserved = min((observer.unobserved(call, levels) for call in draws), key=len)
+        if unobserved:
+            hidden.append(unobserved)
     return hidden

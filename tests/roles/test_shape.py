@@ -11,8 +11,8 @@ import pytest
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import Array
 from opcert.arrays.indexing import broadcasts
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
 from opcert.certificate.certify_suite import certify
 from opcert.errors import SpecError
 from opcert.roles.samplers import Sampler
@@ -86,12 +86,12 @@ def test_the_suite_fails_a_backend_that_fills_the_output_with_data_in_a_row(
 
 def test_every_call_shows_the_levels_that_it_is_drawn_for(specs: Path) -> None:
     spec = read_spec(specs / "expand.yaml").spec
-    space, sights = InputSpace(spec), Sights(spec)
+    space, observer = InputSpace(spec), Observer(spec)
     for row in space.rows(2):
         levels = space.level_names(row)
         # Extents are drawn until they show, such as varied ones that happen to be equal.
         drawn = (space.call(row, str(seed)) for seed in range(16))
-        assert any(not sights.unseen(call, levels) for call in drawn), levels
+        assert any(not observer.unobserved(call, levels) for call in drawn), levels
 
 
 def test_every_call_that_is_not_masked_has_elements_to_tell_apart(specs: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from opcert import certify, generate
 from opcert.arrays.calls import MAX_ELEMENTS
-from opcert.cases.cases import cases_of
 from opcert.cases.conditions import Conditions
+from opcert.cases.generation import generate_cases
 from opcert.specification.files import read_spec, read_specs_in
 from tests.command_line import opcert
 
@@ -104,7 +104,9 @@ def test_full_covers_every_three_levels(specs: Path) -> None:
     spec = read_spec(specs / "take.yaml")
     sizes = {"core": 2, "full": 3}
     for profile, t in sizes.items():
-        rows = [tuple(case.levels.values()) for case in cases_of(spec, profile, 0) if case.levels]
+        rows = [
+            tuple(case.levels.values()) for case in generate_cases(spec, profile, 0) if case.levels
+        ]
         triples = {row[:t] for row in rows}
         every = {(a, b, c)[:t] for a in _types(profile) for b in _RANKS for c in _EXTENTS}
         assert triples == every
@@ -147,8 +149,8 @@ def test_stress_is_of_large_data_that_is_not_stored(specs: Path, tmp_path: Path)
 def bounded(operator: str) -> bool:
     """Whether each stress case can be drawn, with outputs that a machine has room for."""
     conditions = Conditions(SHIPPED[operator].spec)
-    cases = cases_of(SHIPPED[operator], "stress", 0)
-    valid = [case.call for case in cases if case.rejects is None]
+    cases = generate_cases(SHIPPED[operator], "stress", 0)
+    valid = [case.call for case in cases if case.violated_rule is None]
     sizes = [each.size for call in valid for each in conditions.outputs(call)]
     return max(sizes) <= MAX_ELEMENTS and len(valid) > 20
 

@@ -48,7 +48,7 @@ def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
 def test_a_smaller_call_fails_in_the_same_way_and_is_of_the_same_sort(name: str) -> None:
     smaller, steps, rule = reduced(name)
     conditions = Conditions(core_suite().spec_files()[FAULTS[name].operator].spec)
-    assert conditions.standing(smaller.call).broken == (() if rule is None else (rule,))
+    assert conditions.check(smaller.call).violated == (() if rule is None else (rule,))
     assert conditions.ambiguity(smaller.call) is None
     # Sums that agree in 8 bits take 256 elements.
     assert sum(each.size for each in steps[0].inputs.values()) <= 260

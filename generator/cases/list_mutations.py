@@ -10,7 +10,7 @@ WRAPS = {"2-8": 1 << 8, "2-16": 1 << 16, "2-32": 1 << 32}
 
 
 @dataclass(frozen=True)
-class Aim:
+class MutationContext:
     """What changes of one argument of a call aim at: the least and the most of it, and a draw.
 
     The bounds are those that are declared, of each element; None where none are. The draw decides
@@ -29,15 +29,15 @@ class Aim:
         return self.most + 1
 
 
-ElementChange = Callable[[int, Aim], int | None]
+ElementChange = Callable[[int, MutationContext], int | None]
 PairChange = Callable[[int, int], tuple[int, int]]
-ListChange = Callable[[Numbers, Aim], Numbers | None]
+ListChange = Callable[[Numbers, MutationContext], Numbers | None]
 
 
 def _past(end: str, distance: int) -> ElementChange:
     """Return the change to a value that is `distance` past an end of the range."""
 
-    def change(_: int, aim: Aim) -> int | None:
+    def change(_: int, aim: MutationContext) -> int | None:
         bound = aim.most if end == "most" else aim.least
         return None if bound is None else bound + distance
 
@@ -47,7 +47,7 @@ def _past(end: str, distance: int) -> ElementChange:
 def _rounds(count: int) -> ElementChange:
     """Return the change to what comes to the same value after `count` rounds more."""
 
-    def change(value: int, aim: Aim) -> int | None:
+    def change(value: int, aim: MutationContext) -> int | None:
         if aim.round is None:
             return None
         # A round more than a negative value has gone already.
@@ -57,7 +57,7 @@ def _rounds(count: int) -> ElementChange:
 
 
 def _far(end: str) -> ElementChange:
-    def change(_: int, aim: Aim) -> int | None:
+    def change(_: int, aim: MutationContext) -> int | None:
         if end == "most":
             return None if aim.most is None else 2 * aim.most + 5
         return None if aim.least is None else 2 * min(aim.least, -1)
@@ -134,7 +134,7 @@ def _pair_in(pair: str, count: int) -> tuple[int, int] | None:
 def at_position(position: str, change: ElementChange) -> ListChange:
     """Return the change of a list by that of the elements at a position."""
 
-    def changed(values: Numbers, aim: Aim) -> Numbers | None:
+    def changed(values: Numbers, aim: MutationContext) -> Numbers | None:
         where = positions_in(position, len(values), aim.draw)
         if not where:
             return None
@@ -150,7 +150,7 @@ def at_position(position: str, change: ElementChange) -> ListChange:
 
 
 def _at_pair(pair: str, change: PairChange) -> ListChange:
-    def changed(values: Numbers, _: Aim) -> Numbers | None:
+    def changed(values: Numbers, _: MutationContext) -> Numbers | None:
         where = _pair_in(pair, len(values))
         if where is None:
             return None

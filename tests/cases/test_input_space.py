@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.cases.drawing import InputSpace
+from opcert.cases.input_space import InputSpace
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.model import Spec
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.cases.case import Case, Mistakes, digest
+from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import can_discriminate
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
 from opcert.combinatorics.tables import Row
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.documented import DocumentedTensor
@@ -18,23 +18,23 @@ from opcert.specification.files import SpecFile
 from opcert.yaml_files.source import YamlPath
 
 # How often a call is drawn until its levels show.
-DRAWS = 256
+MAX_DRAWS = 256
 # How often until it discriminates, where its levels do not say that it cannot.
 REDRAWS = 4
 # How often where another row with some of its levels does.
 TRIES = 1
 
 
-class ValidCases:
+class PositiveCases:
     """Writes the valid cases of one spec; what goes wrong is noted in `mistakes`."""
 
-    def __init__(self, file: SpecFile, profile: str, seed: int, mistakes: Mistakes) -> None:
+    def __init__(self, file: SpecFile, profile: str, seed: int, mistakes: MistakeLog) -> None:
         self._spec = spec = file.spec
         self._reference = file.reference
         self._profile = profile
         self._seed = seed
         self._mistakes = mistakes
-        self._sights = Sights(spec, profile)
+        self._sights = Observer(spec, profile)
         self._conditions = Conditions(spec)
         # The calls that discriminate, by their rows.
         self._calls: dict[Row, Call] = {}
@@ -76,12 +76,12 @@ class ValidCases:
         """
         levels = space.level_names(row)
         seed = f"{self._seed}|{self._spec.full_id(_name(levels))}"
-        unseen: list[str] = []
+        unobserved: list[str] = []
         plain: Call | None = None
-        for attempt in range(DRAWS):
+        for attempt in range(MAX_DRAWS):
             call = space.call(row, f"{seed}|{attempt}" if attempt else seed)
-            unseen = self._sights.unseen(call, levels)
-            if not unseen:
+            unobserved = self._sights.unobserved(call, levels)
+            if not unobserved:
                 if can_discriminate(self._reference, call):
                     return call, True
                 plain = plain or call
@@ -90,22 +90,24 @@ class ValidCases:
                     break
         if plain is not None:
             return plain, False
-        missing = ", ".join(f"{each}={levels[each]}" for each in unseen)
-        raise ExpressionError(f"{missing} does not show in {call}", ("cases", "observe", unseen[0]))
+        missing = ", ".join(f"{each}={levels[each]}" for each in unobserved)
+        raise ExpressionError(
+            f"{missing} does not show in {call}", ("cases", "observe", unobserved[0])
+        )
 
     def _valid(self, name: str, call: Call, place: YamlPath, **more: Any) -> Case:
         """Return the case of a valid call, whose patterns are its own."""
         identity = self._spec.full_id(name)
         call = call.patterned(f"{self._seed}|{identity}")
-        standing = self._conditions.standing(call)
-        if standing.broken:
-            rules = ", ".join(standing.broken)
+        standing = self._conditions.check(call)
+        if standing.violated:
+            rules = ", ".join(standing.violated)
             raise ExpressionError(f"{identity} is to be valid and breaks {rules}: {call}")
         return Case(
             identity,
             call,
             place,
-            self._spec.full_ids(*standing.kept, *self._conditions.behaviours(call)),
+            self._spec.full_ids(*standing.satisfied, *self._conditions.behaviours(call)),
             ambiguity=self._conditions.ambiguity(call),
             feature_levels=self._feature_levels(call),
             **more,
@@ -123,7 +125,7 @@ class ValidCases:
 
 def _name(levels: Mapping[str, str]) -> str:
     pairs = sorted(f"{factor}={level}" for factor, level in levels.items())
-    return "-".join(["valid", *[*levels.values()][:2], digest(" ".join(pairs))])
+    return "-".join(["valid", *[*levels.values()][:2], short_digest(" ".join(pairs))])
 
 
 def _documented(each: DocumentedTensor) -> Tensor:

@@ -9,7 +9,7 @@ import pytest
 
 from opcert.arrays.calls import Call, Tensor, filled, vector, with_layout
 from opcert.arrays.element_types import Array, bits_of
-from opcert.cases.sight import Sight, Sights
+from opcert.cases.observation import Observation, Observer
 from opcert.errors import ExpressionError
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Spec
@@ -39,8 +39,8 @@ SEEN = {
 }
 
 
-def sights(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any) -> Sights:
-    """The sights of a made-up operator that takes elements of data."""
+def observer(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any) -> Observer:
+    """The observer of a made-up operator that takes elements of data."""
     argument = {"required": True, "text": "x"}
     spec = {
         "operator": "made/Up",
@@ -63,23 +63,23 @@ def sights(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any) 
             **table,
         },
     }
-    return Sights(Spec.model_validate_json(json.dumps(spec)), profile)
+    return Observer(Spec.model_validate_json(json.dumps(spec)), profile)
 
 
 def call(shape: tuple[int, ...], *indices: int, element_type: str = "f32") -> Call:
     return Call({"data": filled(element_type, shape), "indices": vector("i32", indices)})
 
 
-def only(found: Sights, drawn: Call) -> Sight:
-    (sight,) = found.of(drawn)
-    return sight
+def only(found: Observer, drawn: Call) -> Observation:
+    (observation,) = found.observe(drawn)
+    return observation
 
 
 LEVELS = {"type": "f32", "n": "five", "index": "last", "rest": "more", "others": "varied"}
 
 
 def test_a_call_that_shows_all_its_levels_misses_none() -> None:
-    assert sights().unseen(call((5, 2, 3), 1, 4), LEVELS) == []
+    assert observer().unobserved(call((5, 2, 3), 1, 4), LEVELS) == []
 
 
 @pytest.mark.parametrize(
@@ -98,50 +98,50 @@ def test_a_call_that_shows_all_its_levels_misses_none() -> None:
     ids=str,
 )
 def test_what_does_not_show_is_missed(drawn: Call, missing: list[str]) -> None:
-    assert sights().unseen(drawn, LEVELS) == missing
+    assert observer().unobserved(drawn, LEVELS) == missing
 
 
 def test_each_place_is_looked_at_and_the_best_counts() -> None:
-    found = sights()
+    found = observer()
     drawn = call((5, 2, 3), 1, 4, -1)
-    shown = [sight.levels("index") for sight in found.of(drawn)]
+    shown = [observation.levels("index") for observation in found.observe(drawn)]
     assert shown == [set(), {"last"}, {"negative"}]
     for level in ("last", "negative"):
-        assert found.unseen(drawn, {**LEVELS, "index": level}) == []
-    assert found.unseen(drawn, {**LEVELS, "index": "first"}) == ["index"]
+        assert found.unobserved(drawn, {**LEVELS, "index": level}) == []
+    assert found.unobserved(drawn, {**LEVELS, "index": "first"}) == ["index"]
 
 
 def test_without_a_place_nothing_shows() -> None:
-    assert sights().unseen(call((5,)), LEVELS) == list(LEVELS)
+    assert observer().unobserved(call((5,)), LEVELS) == list(LEVELS)
 
 
 def test_without_seen_at_there_is_one_place() -> None:
-    found = sights({"n": "data.shape[0]"}, places={})
-    assert len(list(found.of(call((5, 2), 1, 2)))) == 1
-    assert found.unseen(call((5, 2)), LEVELS) == []
+    found = observer({"n": "data.shape[0]"}, places={})
+    assert len(list(found.observe(call((5, 2), 1, 2)))) == 1
+    assert found.unobserved(call((5, 2)), LEVELS) == []
 
 
 def test_several_levels_of_one_value_show_together() -> None:
-    sight = only(sights(), call((1, 2, 3), 0))
-    assert sight.levels("index") == {"first", "last"}
-    assert sight.levels("n") == {"one"}
+    observation = only(observer(), call((1, 2, 3), 0))
+    assert observation.levels("index") == {"first", "last"}
+    assert observation.levels("n") == {"one"}
 
 
 def test_a_list_shows_every_level_whose_value_is_in_it() -> None:
-    sight = only(sights(), call((5, 2, 67), 0))
-    assert sight.levels("others") == {"varied", "long"}
-    assert only(sights(), call((5, 1, 1), 0)).levels("others") == {"ones"}
+    observation = only(observer(), call((5, 2, 67), 0))
+    assert observation.levels("others") == {"varied", "long"}
+    assert only(observer(), call((5, 1, 1), 0)).levels("others") == {"ones"}
 
 
 def test_an_element_that_the_call_does_not_have_shows_nothing() -> None:
-    found = sights({"mine": "indices.values[9]", "n": "mine"}, places={})
-    assert found.unseen(call((5, 2, 3), 1, 4), LEVELS) == ["n"]
+    found = observer({"mine": "indices.values[9]", "n": "mine"}, places={})
+    assert found.unobserved(call((5, 2, 3), 1, 4), LEVELS) == ["n"]
 
 
 def test_a_factor_that_cannot_be_told_is_not_asked_for() -> None:
-    found = sights({"type": "data.type"}, places={})
+    found = observer({"type": "data.type"}, places={})
     assert found.factors == ["type"]
-    assert found.unseen(call((9,), 3), LEVELS) == []
+    assert found.unobserved(call((9,), 3), LEVELS) == []
 
 
 def test_a_factor_told_by_conditions_has_the_value_of_its_level() -> None:
@@ -149,18 +149,18 @@ def test_a_factor_told_by_conditions_has_the_value_of_its_level() -> None:
         "n": {"five": "data.rank == 1", "one": "data.rank == 2", "many": "data.rank > 2"},
         "index": "indices.values[0]",
     }
-    assert only(sights(seen, places={}), call((3,), 4)).levels("index") == {"last"}
-    assert only(sights(seen, places={}), call((3, 3), 0)).levels("index") == {"first", "last"}
-    assert only(sights(seen, places={}), call((3, 3, 3), 259)).levels("index") == {"beyond"}
+    assert only(observer(seen, places={}), call((3,), 4)).levels("index") == {"last"}
+    assert only(observer(seen, places={}), call((3, 3), 0)).levels("index") == {"first", "last"}
+    assert only(observer(seen, places={}), call((3, 3, 3), 259)).levels("index") == {"beyond"}
 
 
 def test_the_levels_are_those_of_the_profile() -> None:
     other = {"stress": {"n": {"huge": "65539"}}}
-    assert set(sights(profiles=other).levels["n"]) == {"five", "one", "many"}
-    stressed = sights(profile="stress", profiles=other)
+    assert set(observer(profiles=other).levels["n"]) == {"five", "one", "many"}
+    stressed = observer(profile="stress", profiles=other)
     assert set(stressed.levels["n"]) == {"huge"}
     assert set(stressed.levels["index"]) == set(FACTORS["index"])
-    assert stressed.unseen(call((65539, 2, 3), 1, 65538), {**LEVELS, "n": "huge"}) == []
+    assert stressed.unobserved(call((65539, 2, 3), 1, 65538), {**LEVELS, "n": "huge"}) == []
 
 
 @pytest.mark.parametrize(
@@ -181,12 +181,12 @@ def test_what_cannot_be_told_is_a_mistake_with_its_place(
     change: dict[str, Any], place: tuple[str, ...]
 ) -> None:
     with pytest.raises(ExpressionError) as caught:
-        sights(**change).unseen(call((5, 2, 3), 1, 4), LEVELS)
+        observer(**change).unobserved(call((5, 2, 3), 1, 4), LEVELS)
     assert caught.value.place == place
 
 
 def test_the_layout_of_a_tensor_shows() -> None:
-    found = sights(
+    found = observer(
         {"layout": "data.layout"},
         places={},
         factors={"layout": "['c', 'fortran', 'reversed', 'gapped']"},
@@ -234,14 +234,14 @@ def stored_calls(name: str) -> list[tuple[Mapping[str, str], Call]]:
 
 @each_spec
 def test_every_level_of_the_core_suite_shows_in_the_case_that_has_it(name: str) -> None:
-    found = Sights(SPECS[name].spec)
+    found = Observer(SPECS[name].spec)
     for levels, stored in stored_calls(name):
-        assert found.unseen(stored, levels) == []
+        assert found.unobserved(stored, levels) == []
 
 
 @each_spec
 def test_every_factor_of_a_shipped_spec_can_be_told(name: str) -> None:
-    found = Sights(SPECS[name].spec)
+    found = Observer(SPECS[name].spec)
     assert found.factors == list(found.levels)
 
 
@@ -252,9 +252,9 @@ OF_ANY_CALL = {("indices_order", "drawn"), ("target_shape_new", "drawn")}
 @each_spec
 def test_every_level_fails_to_show_from_some_place_of_the_core_suite(name: str) -> None:
     """A level that shows in any call tells nothing, unless it stands for the ordinary."""
-    found = Sights(SPECS[name].spec)
+    found = Observer(SPECS[name].spec)
     left = {(factor, level) for factor, levels in found.levels.items() for level in levels}
     for _, stored in stored_calls(name):
-        for sight in found.of(stored):
-            left -= {pair for pair in left if not sight.shows(*pair)}
+        for observation in found.observe(stored):
+            left -= {pair for pair in left if not observation.shows(*pair)}
     assert left <= OF_ANY_CALL

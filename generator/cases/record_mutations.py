@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from opcert.cases.list_changes import (
+from opcert.cases.list_mutations import (
     LENGTHS,
     POSITIONS,
-    Aim,
     ListChange,
+    MutationContext,
     elements,
     orders,
     pairs,
@@ -16,7 +16,7 @@ from opcert.cases.list_changes import (
 )
 
 # What a list is, given what it is in a call; None where it is not of records, or cannot be so.
-RecordChange = Callable[[Any, Aim], Any]
+RecordChange = Callable[[Any, MutationContext], Any]
 
 _NUMBERS_OF: dict[str, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
     "without-first-record": lambda records: records[1:],
@@ -54,7 +54,7 @@ def record_changes(words: Sequence[str]) -> Iterator[tuple[str, str, RecordChang
             yield position, f"field-{name}", partial(_worded, position, spell)
 
 
-def _numbered(change: Callable[[Sequence[Any]], Any], value: Any, _: Aim) -> Any:
+def _numbered(change: Callable[[Sequence[Any]], Any], value: Any, _: MutationContext) -> Any:
     return change(value) if value and isinstance(value[0], dict) else None
 
 
@@ -69,7 +69,7 @@ def _fields(value: Any, kind: type) -> list[str]:
     return [key for key, each in value[0].items() if isinstance(each, kind)]
 
 
-def _across(change: ListChange, value: Any, aim: Aim) -> Any:
+def _across(change: ListChange, value: Any, aim: MutationContext) -> Any:
     """Change a list of one element of each record's list, at a place that is drawn."""
     for field in _fields(value, list):
         count = min(len(record[field]) for record in value)
@@ -86,7 +86,7 @@ def _across(change: ListChange, value: Any, aim: Aim) -> Any:
     return None
 
 
-def _within(position: str, change: ListChange, value: Any, aim: Aim) -> Any:
+def _within(position: str, change: ListChange, value: Any, aim: MutationContext) -> Any:
     """Change the list of the records at a position."""
     for field in _fields(value, list):
         records = list(value)
@@ -99,7 +99,7 @@ def _within(position: str, change: ListChange, value: Any, aim: Aim) -> Any:
     return None
 
 
-def _worded(position: str, change: Callable[[str], str], value: Any, aim: Aim) -> Any:
+def _worded(position: str, change: Callable[[str], str], value: Any, aim: MutationContext) -> Any:
     """Change the word of the records at a position."""
     for field in _fields(value, str):
         records = list(value)
@@ -109,7 +109,7 @@ def _worded(position: str, change: Callable[[str], str], value: Any, aim: Aim) -
     return None
 
 
-def _merged(value: Any, aim: Aim) -> Any:
+def _merged(value: Any, aim: MutationContext) -> Any:
     """Make one record of the first two, with the sum of an element of theirs that is drawn."""
     for field in _fields(value, list):
         if len(value) < 2 or not value[0][field]:

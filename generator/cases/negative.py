@@ -15,7 +15,7 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import Candidate, Candidates
-from opcert.cases.case import Case, Mistakes, digest
+from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
@@ -48,7 +48,7 @@ class NegativeCases:
         profile: str,
         seed: int,
         baselines: Sequence[Case],
-        mistakes: Mistakes,
+        mistakes: MistakeLog,
     ) -> None:
         self._spec = spec
         self._reference = reference
@@ -79,13 +79,15 @@ class NegativeCases:
     ) -> Case:
         baseline = candidate.baseline
         return Case(
-            self._spec.full_id(f"{ambiguity or rejects}.{candidate.name}-{digest(baseline.id)}"),
+            self._spec.full_id(
+                f"{ambiguity or rejects}.{candidate.name}-{short_digest(baseline.id)}"
+            ),
             candidate.call,
             candidate.place,
             self._spec.full_ids(*rules),
-            rejects=rejects and self._spec.full_id(rejects),
+            violated_rule=rejects and self._spec.full_id(rejects),
             twin=baseline.id,
-            shows=() if rejects is None else self._new_behaviours(candidate),
+            extra_behaviours=() if rejects is None else self._new_behaviours(candidate),
             ambiguity=ambiguity,
             feature_levels=baseline.feature_levels,
         )
@@ -150,7 +152,7 @@ class NegativeCases:
                     continue
                 rest.sort(key=novelty, reverse=True)
                 best = self._showing(owner, rest) if decides else rest[0]
-                if turn and best.shows == HIDES:
+                if turn and best.extra_behaviours == HIDES:
                     continue
                 rest.remove(best)
                 chosen.append(best)
@@ -160,14 +162,14 @@ class NegativeCases:
         return chosen
 
     def _showing(self, rule: str, candidates: Sequence[Candidate]) -> Candidate:
-        """Return the first candidate that shows best whether a requirement is checked."""
+        """Return the first candidate that extra_behaviours best whether a requirement is checked."""
         best = candidates[0]
         for candidate in candidates[:_WEIGHED]:
-            if candidate.shows is None:
-                candidate.shows = self._without_check(candidate.call, rule)
-            if candidate.shows > (best.shows or HIDES):
+            if candidate.extra_behaviours is None:
+                candidate.extra_behaviours = self._without_check(candidate.call, rule)
+            if candidate.extra_behaviours > (best.extra_behaviours or HIDES):
                 best = candidate
-            if best.shows == SHOWS:
+            if best.extra_behaviours == SHOWS:
                 break
         return best
 

@@ -3,26 +3,26 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from opcert.cases.case import Case, Mistakes, digest
+from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.negative_cases import NegativeCases
+from opcert.cases.negative import NegativeCases
 from opcert.cases.neighbours import neighbours
-from opcert.cases.valid_cases import ValidCases
+from opcert.cases.positive import PositiveCases
 from opcert.specification.files import SpecFile
 
 # The t of each profile's t-way covering array.
-STRENGTH = {"core": 2, "full": 3, "stress": 2}
+COVERING_STRENGTH = {"core": 2, "full": 3, "stress": 2}
 
 
-def cases_of(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
+def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     """Return every case of a spec, baselines first: the same for the same spec, profile and seed.
 
     Raises:
         SpecError: with every mistake that the draws bring out.
     """
-    mistakes = Mistakes(spec_file)
-    author = ValidCases(spec_file, profile, seed, mistakes)
-    valid = [*author.examples(), *author.drawn(STRENGTH[profile])]
+    mistakes = MistakeLog(spec_file)
+    author = PositiveCases(spec_file, profile, seed, mistakes)
+    valid = [*author.examples(), *author.drawn(COVERING_STRENGTH[profile])]
     mistakes.stop()
     spec, reference = spec_file.spec, spec_file.reference
     baselines = [case for case in valid if case.ambiguity is None]
@@ -51,4 +51,4 @@ def _in_order(valid: Sequence[Case], changed: Sequence[Case]) -> list[Case]:
 
 
 def _signature(case: Case) -> str:
-    return "" if case.example else digest(str(case.call.signature))
+    return "" if case.example else short_digest(str(case.call.signature))

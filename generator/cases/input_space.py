@@ -5,7 +5,7 @@ from functools import cached_property
 
 from opcert.arrays.calls import TENSOR_BUILDERS, Call, Tensor
 from opcert.cases.factors import Factors, RowChoice
-from opcert.cases.level_conditions import (
+from opcert.cases.level_constraints import (
     following,
     following_of_role,
     forbidding,

@@ -9,12 +9,12 @@ import pytest
 
 from opcert.arrays.calls import Call
 from opcert.cases.case import Case
-from opcert.cases.cases import cases_of
 from opcert.cases.conditions import Conditions
-from opcert.cases.factors import factors_of
-from opcert.cases.list_changes import AT_A_BOUND
+from opcert.cases.factors import levels_by_factor
+from opcert.cases.generation import generate_cases
+from opcert.cases.list_mutations import AT_A_BOUND
 from opcert.cases.mutations import mutations_of
-from opcert.cases.negative_cases import OPEN, STRATUM
+from opcert.cases.negative import OPEN, STRATUM
 from opcert.errors import SpecError
 from opcert.specification.files import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec, spec
@@ -53,7 +53,7 @@ def edited(folder: Path, old: str, new: str) -> SpecFile:
 
 
 def cases_with(folder: Path, old: str, new: str) -> list[Case]:
-    return cases_of(edited(folder, old, new), "core", 0)
+    return generate_cases(edited(folder, old, new), "core", 0)
 
 
 def mistakes_with(folder: Path, old: str, new: str) -> str:
@@ -75,7 +75,7 @@ def differences(call: Call, twin: Call) -> list[str]:
 def changed(name: str) -> list[Case]:
     """The cases that break a requirement or touch an ambiguity by a change of a baseline."""
     own = (case for case in cases(name) if case.twin is not None)
-    return [case for case in own if case.rejects is not None or case.ambiguity is not None]
+    return [case for case in own if case.violated_rule is not None or case.ambiguity is not None]
 
 
 def owner(case: Case) -> str:
@@ -105,7 +105,7 @@ def test_the_id_of_a_drawn_case_is_a_digest_of_its_levels(name: str) -> None:
 def test_a_drawn_case_records_the_level_of_every_factor(name: str) -> None:
     for case in cases(name):
         if case.place == ("cases", "draw") and case.twin is None:
-            assert list(case.levels) == list(factors_of(spec(name).spec, "core"))
+            assert list(case.levels) == list(levels_by_factor(spec(name).spec, "core"))
         else:
             assert case.levels == {}
 
@@ -129,8 +129,8 @@ def test_twins_are_valid_and_free_of_ambiguity(name: str) -> None:
     for case in cases(name):
         if case.twin is not None:
             twin = known[case.twin]
-            assert (twin.rejects, twin.twin, twin.ambiguity) == (None, None, None)
-            assert conditions.standing(twin.call).broken == ()
+            assert (twin.violated_rule, twin.twin, twin.ambiguity) == (None, None, None)
+            assert conditions.check(twin.call).violated == ()
             assert conditions.ambiguity(twin.call) is None
 
 
@@ -138,18 +138,18 @@ def test_twins_are_valid_and_free_of_ambiguity(name: str) -> None:
 def test_a_must_reject_case_has_a_twin_and_breaks_its_rule_alone(name: str) -> None:
     conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
     for case in cases(name):
-        if case.rejects is not None and case.ambiguity is None:
+        if case.violated_rule is not None and case.ambiguity is None:
             assert case.twin is not None
-            broken = conditions.standing(case.call).broken
-            assert [f"{slug}/{rule}" for rule in broken] == [case.rejects]
-            assert case.rules == (case.rejects,)
+            broken = conditions.check(case.call).violated
+            assert [f"{slug}/{rule}" for rule in broken] == [case.violated_rule]
+            assert case.rules == (case.violated_rule,)
 
 
 @each_spec
 def test_a_must_reject_case_is_a_change_of_few_arguments_away_from_its_twin(name: str) -> None:
     known = by_id(cases(name))
     for case in cases(name):
-        if case.rejects is not None and case.ambiguity is None:
+        if case.violated_rule is not None and case.ambiguity is None:
             twin = known[case.twin or ""]
             assert 1 <= len(differences(case.call, twin.call)) <= 4, case.id
 
@@ -205,8 +205,8 @@ def test_a_case_is_marked_with_the_ambiguity_that_it_touches(name: str) -> None:
 def test_a_valid_case_names_the_rules_it_keeps_and_the_behaviours_it_shows(name: str) -> None:
     conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
     for case in cases(name):
-        if case.rejects is None and case.twin is None:
-            expected = (*conditions.standing(case.call).kept, *conditions.behaviours(case.call))
+        if case.violated_rule is None and case.twin is None:
+            expected = (*conditions.check(case.call).satisfied, *conditions.behaviours(case.call))
             assert case.rules == tuple(f"{slug}/{rule}" for rule in expected)
 
 
@@ -231,12 +231,12 @@ def test_patterns_are_seeded_by_the_id_of_the_case_or_of_its_twin(name: str) -> 
 
 
 def test_the_same_spec_gives_the_same_cases() -> None:
-    assert tuple(cases_of(read_spec(SMALLEST), "core", 0)) == cases(SMALLEST.stem)
+    assert tuple(generate_cases(read_spec(SMALLEST), "core", 0)) == cases(SMALLEST.stem)
 
 
 def test_another_seed_draws_other_calls_under_the_same_ids() -> None:
     drawn = {case.id: case.call for case in cases(SMALLEST.stem) if case.levels}
-    others = by_id(cases_of(spec(SMALLEST.stem), "core", 1))
+    others = by_id(generate_cases(spec(SMALLEST.stem), "core", 1))
     assert drawn.keys() <= others.keys()
     assert sum(others[name].call.attributes != call.attributes for name, call in drawn.items()) > 50
 
@@ -250,7 +250,7 @@ def test_an_example_more_leaves_every_drawn_case_as_it_was(tmp_path: Path) -> No
 
 
 def test_another_seed_breaks_requirements_otherwise_and_has_other_neighbours() -> None:
-    others = cases_of(spec(SMALLEST.stem), "core", 1)
+    others = generate_cases(spec(SMALLEST.stem), "core", 1)
     drawn = {case.id for case in others if case.twin is None}
     assert drawn == {case.id for case in cases(SMALLEST.stem) if case.twin is None}
     own = {case.id for case in cases(SMALLEST.stem) if case.twin is not None}
@@ -301,7 +301,7 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     )
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SpecError) as caught:
-        cases_of(read_spec(path), "core", 0)
+        generate_cases(read_spec(path), "core", 0)
     assert len(caught.value.mistakes) == 2
     lines = [text.splitlines()[each.line - 1].strip() for each in caught.value.mistakes]
     assert [line.partition(":")[0] for line in lines] == ["no-tensors", "scalar-input"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from opcert.arrays.calls import Call
 from opcert.cases.conditions import Conditions
-from opcert.cases.factors import Level, factors_of, role_factors
+from opcert.cases.factors import Level, levels_by_factor, role_factors
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.factors import ObservationPoint, ObservedLevels
@@ -20,7 +20,7 @@ from opcert.specification.expressions import (
 from opcert.specification.model import Spec
 
 
-class Sights:
+class Observer:
     """The places of calls at which the factors of a spec show."""
 
     def __init__(self, spec: Spec, profile: str = "core") -> None:
@@ -28,15 +28,15 @@ class Sights:
         self.conditions = Conditions(spec)
         self.levels = {
             factor: {level.name: level for level in levels}
-            for factor, levels in factors_of(spec, profile).items()
+            for factor, levels in levels_by_factor(spec, profile).items()
         }
         # The factors whose levels can be told from a call.
         of_roles = {factor.name for factor in role_factors(spec, profile)}
         observed = of_roles | spec.cases.observe.keys()
         self.factors = [factor for factor in self.levels if factor in observed]
 
-    def of(self, call: Call) -> Iterator["Sight"]:
-        """Yield the sight of `call` from each of the places that the spec names.
+    def observe(self, call: Call) -> Iterator["Observation"]:
+        """Yield the observation of `call` from each of the places that the spec names.
 
         Raises:
             ExpressionError: the places cannot be told.
@@ -50,7 +50,7 @@ class Sights:
                     raise ExpressionError(str(error), ("cases", "places", text_name)) from None
                 for place in places:
                     known = {**names, text_name: place} if text_name else names
-                    yield Sight(self, known, self._observed(call, focus))
+                    yield Observation(self, known, self._observed(call, focus))
 
     def _focuses(self, call: Call) -> list[ObservationPoint]:
         """Return the places that roles look at: each of one with each of another."""
@@ -77,15 +77,17 @@ class Sights:
             levels.update(observed.levels)
         return ObservedLevels(values, levels)
 
-    def unseen(self, call: Call, levels: Mapping[str, str]) -> list[str]:
-        """Return which of `levels`, by factor, the best sight of `call` does not show.
+    def unobserved(self, call: Call, levels: Mapping[str, str]) -> list[str]:
+        """Return which of `levels`, by factor, the best observation of `call` does not show.
 
         Raises:
             ExpressionError: a level cannot be told.
         """
         best = self.factors
-        for sight in self.of(call):
-            missing = [factor for factor in self.factors if not sight.shows(factor, levels[factor])]
+        for observation in self.observe(call):
+            missing = [
+                factor for factor in self.factors if not observation.shows(factor, levels[factor])
+            ]
             if not missing:
                 return []
             if len(missing) < len(best) or best is self.factors:
@@ -93,18 +95,20 @@ class Sights:
         return best
 
 
-class Sight:
+class Observation:
     """What shows of each factor from one place of a call."""
 
-    def __init__(self, sights: Sights, names: Mapping[str, Any], observed: ObservedLevels) -> None:
-        self._sights = sights
+    def __init__(
+        self, observer: Observer, names: Mapping[str, Any], observed: ObservedLevels
+    ) -> None:
+        self._sights = observer
         self._scope = evaluation_scope(names)
         self._values: dict[str, Any] = dict(observed.values)
         self._levels = observed.levels
-        for name, seen in sights.spec.cases.observe.items():
+        for name, seen in observer.spec.cases.observe.items():
             if isinstance(seen, str):
                 value = self._evaluated(name, seen)
-                if name in sights.levels:
+                if name in observer.levels:
                     self._values[name] = value
                 else:
                     self._scope[name] = value

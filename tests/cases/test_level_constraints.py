@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.cases.drawing import InputSpace
 from opcert.cases.factors import Factors
-from opcert.cases.level_conditions import following, forbidding
+from opcert.cases.input_space import InputSpace
+from opcert.cases.level_constraints import following, forbidding
 from opcert.combinatorics.tables import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
 from opcert.specification.expressions import (
@@ -18,7 +18,7 @@ from opcert.specification.expressions import (
     evaluate_condition,
     parse_expression,
 )
-from tests.cases.test_drawing import made_up
+from tests.cases.test_input_space import made_up
 from tests.shipped import each_spec, spec
 
 CHOICES = 200
