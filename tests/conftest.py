@@ -12,7 +12,7 @@ from opcert.specification import files
 from opcert.specification.references import find_spec_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite, default_folder
+from opcert.suite.suite import Suite, core_suite_folder
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)
@@ -36,7 +36,7 @@ def _what_comes_with_opcert_is_read_once() -> None:
     operators: dict[tuple[str, str, Path | None], OperatorSuite] = {}
 
     def operator(suite: Suite, name: str, entry: OperatorEntry) -> OperatorSuite:
-        if suite.folder != default_folder():
+        if suite.folder != core_suite_folder():
             return operator_of(suite, name, entry)
         # The digest of the manifest is that of all the files, which are proved before.
         key = suite.digest, name, suite._specs

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from opcert import Certificate, certify, read_certificate
 from opcert.certificate.submission import CLAIM, WAIVERS, write_submission
 from opcert.report.files import report_files
-from opcert.suite.emit import Files
+from opcert.suite.emit import FileContents
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 
@@ -46,7 +46,7 @@ def certificate() -> Certificate:
 
 
 @cache
-def report() -> Files:
+def report() -> FileContents:
     """Return the files that tell of it."""
     return report_files(certificate(), core_suite())
 

@@ -12,8 +12,8 @@ import pytest
 
 from opcert.errors import SuiteError
 from opcert.specification.files import read_specs_in
-from opcert.suite.emit import Files
-from opcert.suite.generation import suite_of
+from opcert.suite.emit import FileContents
+from opcert.suite.generation import generate_suite_files
 from opcert.suite.suite import Suite
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
@@ -27,15 +27,15 @@ Edit = Callable[[Any], object]
 
 
 @cache
-def files() -> Files:
+def files() -> FileContents:
     """The files of the suite by path."""
-    return suite_of(read_specs_in(None, GLOB))
+    return generate_suite_files(read_specs_in(None, GLOB))
 
 
 @cache
-def other_files() -> Files:
+def other_files() -> FileContents:
     """Those of another seed."""
-    return suite_of(read_specs_in(None, GLOB), seed=1)
+    return generate_suite_files(read_specs_in(None, GLOB), seed=1)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -35,8 +35,8 @@ def verdict(of: Callable[[Any], bool], **parts: object) -> Change:
 def with_its_baseline(data: Any) -> None:
     """Make a pass of a failure on which rejections rest."""
     uncredited = first(data, having(kind="uncredited"))
-    twin = first(data, lambda each: f" {each['case']} " in uncredited["detail"])
-    twin.update(status="pass", kind=None, detail="")
+    baseline = first(data, lambda each: f" {each['case']} " in uncredited["detail"])
+    baseline.update(status="pass", kind=None, detail="")
 
 
 def part(*way: str | int, value: object) -> Change:

@@ -28,8 +28,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def cut(index: Any) -> None:
         few = {case["id"]: case for case in index["cases"] if case["type"] in ("f16", "f32", "u8")}
-        # A change may be one of the type: its twin is then of another.
-        kept.extend(case for case in few.values() if case.get("twin") in {None, *few})
+        # A change may be one of the type: its baseline is then of another.
+        kept.extend(case for case in few.values() if case.get("baseline") in {None, *few})
         index["cases"] = kept
 
     def counts(manifest: Any) -> None:

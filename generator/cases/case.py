@@ -17,7 +17,7 @@ class Case:
     """One call, and what it expects.
 
     `place` is the part of the spec that it comes from. `violated_rule` is the rule that the call breaks,
-    with `twin` the valid case it is one change away from and `extra_behaviours` the behaviours that only the
+    with `baseline` the valid case it is one change away from and `extra_behaviours` the behaviours that only the
     changed call would show; without it the call is valid. `rules`
     are those it exercises, `levels` the level of each factor. A case with an `ambiguity` expects
     what the reference does, and never decides a certificate.
@@ -29,7 +29,7 @@ class Case:
     rules: tuple[str, ...]
     levels: Mapping[str, str] = field(default_factory=dict)
     violated_rule: str | None = None
-    twin: str | None = None
+    baseline: str | None = None
     extra_behaviours: tuple[str, ...] = ()
     ambiguity: str | None = None
     feature_levels: tuple[str, ...] = ()

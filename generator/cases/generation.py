@@ -45,7 +45,7 @@ def _in_order(valid: Sequence[Case], changed: Sequence[Case]) -> list[Case]:
     """
     behind: defaultdict[str | None, list[Case]] = defaultdict(list)
     for case in changed:
-        behind[case.twin].append(case)
+        behind[case.baseline].append(case)
     first = sorted(valid, key=lambda case: (case.example is None, _signature(case)))
     return [each for case in first for each in (case, *behind[case.id])]
 

@@ -86,7 +86,7 @@ class NegativeCases:
             candidate.place,
             self._spec.full_ids(*rules),
             violated_rule=rejects and self._spec.full_id(rejects),
-            twin=baseline.id,
+            baseline=baseline.id,
             extra_behaviours=() if rejects is None else self._new_behaviours(candidate),
             ambiguity=ambiguity,
             feature_levels=baseline.feature_levels,

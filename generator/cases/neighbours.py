@@ -69,7 +69,7 @@ def _varied(
                 call,
                 ("cases", "draw"),
                 spec.full_ids(*conditions.behaviours(call)),
-                twin=baseline.id,
+                baseline=baseline.id,
                 feature_levels=baseline.feature_levels,
             )
 

@@ -30,7 +30,7 @@ class Vector:
 
 
 def make_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
-    """Make the vector of each case, twins before those that lean on them.
+    """Make the vector of each case, baselines before those that lean on them.
 
     Raises:
         SpecError: with each case for which the reference contradicts the spec.
@@ -39,30 +39,30 @@ def make_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
 
 
 def iterate_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vector]:
-    """Make the vector of each case as `vectors_of` does, and hold the twins alone meanwhile.
+    """Make the vector of each case as `vectors_of` does, and hold the baselines alone meanwhile.
 
     Raises:
         SpecError: behind the last one, with each case for which the reference contradicts the spec.
     """
     prover = _Prover(spec_file)
-    # The last case that leans on each twin.
-    last = {case.twin: i for i, case in enumerate(cases)}
-    twins: dict[str, Vector] = {}
+    # The last case that leans on each baseline.
+    last = {case.baseline: i for i, case in enumerate(cases)}
+    baselines: dict[str, Vector] = {}
     # One a place: another case shows a mistake no better.
     mistakes: dict[tuple[int, int], SpecError] = {}
     for i, case in enumerate(cases):
         try:
-            vector = prover.vector(case, twins.get(case.twin or ""))
+            vector = prover.vector(case, baselines.get(case.baseline or ""))
         except SpecError as error:
             first = error.mistakes[0]
             mistakes.setdefault((first.line, first.column), error)
         else:
             if last.get(case.id, 0) > i:
-                twins[case.id] = vector
+                baselines[case.id] = vector
             yield vector
             del vector
-        if case.twin is not None and last[case.twin] == i:
-            twins.pop(case.twin, None)
+        if case.baseline is not None and last[case.baseline] == i:
+            baselines.pop(case.baseline, None)
     if mistakes:
         raise SpecError([each for error in mistakes.values() for each in error.mistakes])
 
@@ -75,13 +75,13 @@ class _Prover:
         self.conditions = Conditions(spec_file.spec)
         self.formulas = Formulas(spec_file)
 
-    def vector(self, case: Case, twin: Vector | None) -> Vector:
-        inputs = {name: _array(name, tensor, twin) for name, tensor in case.call.inputs.items()}
+    def vector(self, case: Case, baseline: Vector | None) -> Vector:
+        inputs = {name: _array(name, tensor, baseline) for name, tensor in case.call.inputs.items()}
         if case.violated_rule is not None:
             self._prove_rejection(case, inputs)
             return Vector(case, inputs, [])
         outputs = self._outputs(case, inputs)
-        if twin is None:
+        if baseline is None:
             inputs = specials_added(case.call, inputs, outputs)
             outputs = self._outputs(case, inputs)
         self._prove_outputs(case, outputs)
@@ -160,15 +160,15 @@ class _Prover:
         return SpecError([self.file.mistake(case.place, f"{case.id}: {text}")])
 
 
-def _array(name: str, tensor: Tensor, twin: Vector | None) -> Array:
-    """Return the elements of an input, which may be those of the twin's or lean on them."""
-    if twin is not None and tensor.second_half_inverted:
-        turned = twin.inputs[name].copy()
+def _array(name: str, tensor: Tensor, baseline: Vector | None) -> Array:
+    """Return the elements of an input, which may be those of the baseline's or lean on them."""
+    if baseline is not None and tensor.second_half_inverted:
+        turned = baseline.inputs[name].copy()
         behind = turned.reshape(-1)[turned.size // 2 :]
         behind[...] = invert_bits(behind)
         return turned
-    shared = twin is not None and twin.case.call.inputs.get(name) is tensor
-    return twin.inputs[name] if twin is not None and shared else materialize(tensor)
+    shared = baseline is not None and baseline.case.call.inputs.get(name) is tensor
+    return baseline.inputs[name] if baseline is not None and shared else materialize(tensor)
 
 
 def specials_added(

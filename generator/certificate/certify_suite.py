@@ -24,7 +24,7 @@ from opcert.run.excerpts import Excerpt
 from opcert.scope.claims import Claim, read_claim
 from opcert.scope.support import support_of
 from opcert.suite.generation import generate
-from opcert.suite.suite import Cases, Suite
+from opcert.suite.suite import CasesById, Suite
 from opcert.verdicts.causes import causes
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import (
@@ -180,7 +180,7 @@ def _excerpts(
     verdicts: Sequence[Verdict],
     excerpts: Mapping[str, Excerpt],
     reproductions: Mapping[str, Reproduction],
-    cases: Cases,
+    cases: CasesById,
 ) -> dict[str, Excerpt]:
     """Return of `excerpts` those of the case that stands for each cause."""
     shown = [representative(cause, reproductions, cases).case for cause in causes(verdicts)]
@@ -189,7 +189,7 @@ def _excerpts(
 
 def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
     """Yield the verdicts before anything has run, of the cases that were chosen."""
-    for name in suite.chosen(operator, case):
+    for name in suite.select(operator, case):
         of, chosen = suite.cases[name]
         yield Verdict(name, of.index.operator, "not-run", None, "not-run", chosen.rules, "")
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from opcert.certificate.certificate import SCHEMA, Certificate
 from opcert.errors import OpcertError, SuiteError
-from opcert.suite.suite import default_folder
+from opcert.suite.suite import core_suite_folder
 from opcert.untrusted_files import make_folder, read_limited
 from opcert.yaml_files.validation import describe_first_error
 
@@ -48,7 +48,7 @@ def refuse_suite(target: Path, suite: Path | None) -> None:
     Raises:
         SuiteError: it is in the folder of opcert's own suite, or of `suite`.
     """
-    for folder in {default_folder().resolve(), (suite or default_folder()).resolve()}:
+    for folder in {core_suite_folder().resolve(), (suite or core_suite_folder()).resolve()}:
         if target.is_relative_to(folder):
             raise SuiteError(f"{target}: is inside the suite {folder}; expected a place outside")
 

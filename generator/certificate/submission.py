@@ -12,7 +12,7 @@ from typing import Any
 from opcert.certificate.certificate import FILE_NAME, Certificate
 from opcert.certificate.file import LARGEST, NAME, certificate_path
 from opcert.errors import OpcertError
-from opcert.suite.writing import refuse_strangers
+from opcert.suite.writing import refuse_foreign_files
 from opcert.untrusted_files import open_untrusted
 
 CLAIM, WAIVERS = "claim.yaml", "waivers.yaml"
@@ -38,7 +38,7 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     def is_ours(name: str) -> bool:
         return name == SIGNATURE or former.get(name) == _digest(folder / name)
 
-    refuse_strangers(folder, files_below(folder), is_ours, "a submission")
+    refuse_foreign_files(folder, files_below(folder), is_ours, "a submission")
     return target
 
 

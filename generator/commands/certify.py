@@ -136,8 +136,8 @@ def certify(
 
 def _say_near(suite: "Suite", operator: str, case: str) -> None:
     """Say which case may have been meant, where none is chosen."""
-    ids = suite.chosen(operator, "*")
-    if ids and not suite.chosen(operator, case):
+    ids = suite.select(operator, "*")
+    if ids and not suite.select(operator, case):
         near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
         say(f"opcert: no case matches '{case}'{near}", err=True)
 
@@ -206,7 +206,7 @@ class _Request:
         from opcert.certificate.certify_suite import IdleWaiverError, Interrupted
         from opcert.certificate.file import NAME, read_certificate
         from opcert.certificate.submission import submission_path
-        from opcert.report.terminal import console, progress, show
+        from opcert.report.terminal import console, print_certificate, progress
 
         folder = None if self.out is None else self.out / configuration.name
         former, target, interrupted = None, None, False
@@ -234,7 +234,7 @@ class _Request:
         if self.as_json:
             typer.echo(certificate.to_json(), nl=False)
         else:
-            show(certificate, console())
+            print_certificate(certificate, console())
         if interrupted:
             say("opcert: interrupted; the cases that were not reached are not-run", err=True)
             return INTERRUPTED

@@ -86,19 +86,21 @@ def report(
 ) -> None:
     """Show a certificate again, or several side by side: what differs, regressed, was mended."""
     from opcert.certificate.file import NAME, read_certificate, refuse_suite
-    from opcert.report.files import report_files, side_by_side, write_report
-    from opcert.report.terminal import console, show, show_side_by_side
+    from opcert.report.files import render_side_by_side, report_files, write_report
+    from opcert.report.terminal import console, print_certificate, print_side_by_side
     from opcert.suite.suite import Suite
 
     read = [read_certificate(each / NAME if each.is_dir() else each) for each in certificates]
     if len(read) == 1:
-        show(read[0], console())
+        print_certificate(read[0], console())
     else:
-        show_side_by_side(read, console())
+        print_side_by_side(read, console())
     if out is not None:
         refuse_suite(out.resolve(), suite)
         files = (
-            side_by_side(read) if read[1:] else report_files(read[0], Suite(suite, specs), specs)
+            render_side_by_side(read)
+            if read[1:]
+            else report_files(read[0], Suite(suite, specs), specs)
         )
         write_report(out, files)
         say(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")

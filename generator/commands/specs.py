@@ -90,11 +90,11 @@ def coverage(
     from opcert.commands.tables import show_coverage
     from opcert.report.terminal import console
     from opcert.specification.files import read_specs_in
-    from opcert.suite.coverage import coverage_of
+    from opcert.suite.coverage import measure_coverage
     from opcert.suite.suite import Suite
 
     described = {each.spec.operator: each for each in read_specs_in(specs, operator)}
-    found = list(coverage_of(Suite(suite, specs), described))
+    found = list(measure_coverage(Suite(suite, specs), described))
     for each in found:
         show_coverage(each, console())
     if not found:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from opcert.panel import Strength
-from opcert.report.terminal import cell, print_line
+from opcert.report.terminal import print_line, table_cell
 from opcert.run.backend_list import Listed
 from opcert.suite.coverage import Coverage
 from opcert.suite.spec_warnings import RuleCounts
@@ -21,7 +21,7 @@ def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
         column.justify = "right"
     for each in counts:
         negative = str(each.negative) if each.kind == "requirement" else ""
-        table.add_row(cell(each.rule), each.kind, str(each.positive), negative)
+        table.add_row(table_cell(each.rule), each.kind, str(each.positive), negative)
     console.print(table)
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
 
@@ -40,11 +40,13 @@ def show_backends(backends: Iterable[Listed], operators: Sequence[str], console:
     # Without lines between the columns, which take the room of a name.
     table = Table("backend", "packages", box=box.SIMPLE_HEAD)
     for operator in operators:
-        table.add_column(cell(operator).replace("/", "/\n"))
+        table.add_column(table_cell(operator).replace("/", "/\n"))
     for each in backends:
-        packages = cell(each.packages if each.installed else f"not installed: {each.packages}")
+        packages = table_cell(
+            each.packages if each.installed else f"not installed: {each.packages}"
+        )
         how = (each.how.get(operator, "undeclared") for operator in operators)
-        table.add_row(cell(each.name), packages, *map(cell, how))
+        table.add_row(table_cell(each.name), packages, *map(table_cell, how))
     console.print(table)
     text = "undeclared: whatever is not said to be unsupported counts as supported"
     print_line(console, text)

@@ -44,7 +44,7 @@ def verify(
 ) -> None:
     """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
     from opcert.certificate.file import certificate_bytes, certificate_of
-    from opcert.report.terminal import answer
+    from opcert.report.terminal import conclusion_line
     from opcert.verification.submission_checks import (
         certificate_in,
         folder_flaws,
@@ -80,7 +80,7 @@ def verify(
     if flaws:
         say(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
         raise typer.Exit(FLAWED)
-    say(f"sound: {answer(certificate)}{left}")
+    say(f"sound: {conclusion_line(certificate)}{left}")
 
 
 def _made_by(certificate: "Certificate") -> str:

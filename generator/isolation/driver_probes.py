@@ -112,7 +112,7 @@ class _Chosen:
     def large(self) -> Probe:
         """Return a call of which inputs and outputs are large."""
         references = load_references(None)
-        candidates = ((of, case) for of, case in self._cases if _valid(case) and case.free)
+        candidates = ((of, case) for of, case in self._cases if _valid(case) and case.data_inputs)
         for operator, case in islice(candidates, _TRIED):
             reference = references.get(operator.index.operator)
             for inputs in _enlarged(operator.inputs(case)):
@@ -127,7 +127,7 @@ class _Chosen:
 
 
 def _moves(case: IndexedCase, name: str) -> bool:
-    return case.type == name and next(iter(case.inputs)) in case.free
+    return case.type == name and next(iter(case.inputs)) in case.data_inputs
 
 
 def _enlarged(inputs: Mapping[str, Array]) -> Iterator[Mapping[str, Array]]:

@@ -16,8 +16,8 @@ from opcert.suite.format import (
     DigestedArray,
     DocumentText,
     ErratumText,
+    GeneratedArray,
     IndexedCase,
-    MadeArray,
     StoredArray,
 )
 from opcert.suite.operator_suite import OperatorSuite
@@ -53,7 +53,7 @@ class CaseAccount:
     """One case in full.
 
     `broken` is the rule for which the call must be rejected, `shown` are the behaviours that a
-    valid one shows. `changes` is what tells the case from its `twin`. `ambiguity` is the full id
+    valid one shows. `changes` is what tells the case from its `baseline`. `ambiguity` is the full id
     of what leaves the case open, `open_point` the question with an argument for either answer.
     `errata` are those that affect what the case expects.
     """
@@ -70,7 +70,7 @@ class CaseAccount:
     shown: tuple[RuleAccount, ...]
     levels: Mapping[str, str]
     feature_levels: tuple[str, ...]
-    twin: str | None
+    baseline: str | None
     changes: tuple[ArgumentChange, ...]
     ambiguity: str | None
     open_point: AmbiguityText | None
@@ -90,11 +90,11 @@ def account_of(operator: OperatorSuite, case: IndexedCase) -> CaseAccount:
         inputs=tuple(_tensor(operator, name, each) for name, each in case.inputs.items()),
         attributes=_attributes(case),
         outputs=tuple(_tensor(operator, f"{i}", each) for i, each in enumerate(case.outputs)),
-        broken=_rule(operator, case.rule) if case.rule is not None else None,
+        broken=_rule(operator, case.violated_rule) if case.violated_rule is not None else None,
         shown=() if rejected else tuple(_rule(operator, rule) for rule in case.rules),
         levels=case.levels,
         feature_levels=case.feature_levels,
-        twin=case.twin,
+        baseline=case.baseline,
         changes=changes_from_baseline(operator, case),
         ambiguity=ambiguity,
         open_point=operator.index.ambiguities[ambiguity] if ambiguity is not None else None,
@@ -112,7 +112,7 @@ def _attributes(case: IndexedCase) -> dict[str, str]:
 
 
 def _tensor(
-    operator: OperatorSuite, name: str, given: StoredArray | MadeArray | DigestedArray
+    operator: OperatorSuite, name: str, given: StoredArray | GeneratedArray | DigestedArray
 ) -> TensorAccount:
     _, layout, values = describe_tensor(operator, given)
     return TensorAccount(name, given.type, given.shape, layout, values)

@@ -54,10 +54,10 @@ def _lines(told: Iterable[str]) -> str:
 
 def _head(account: CaseAccount) -> Iterator[str]:
     yield f"{account.id}, a case of {account.operator}"
-    if account.twin is None:
+    if account.baseline is None:
         yield f"    {account.why}"
     else:
-        yield f"    one change to its twin: {account.twin}"
+        yield f"    one change to its baseline: {account.baseline}"
     yield from (f"    {change.words}" for change in account.changes)
     if account.feature_levels:
         yield f"    in feature levels {', '.join(account.feature_levels)}"
@@ -80,8 +80,8 @@ def _expected(account: CaseAccount) -> Iterator[str]:
         says = "the reference rejects it" if account.ambiguity is not None else "expects rejection"
         yield f"{says}, for it breaks"
         yield _rule(account.broken)
-        if account.twin is not None and account.ambiguity is None:
-            yield f"    It counts only where the valid call, {account.twin}, passes."
+        if account.baseline is not None and account.ambiguity is None:
+            yield f"    It counts only where the valid call, {account.baseline}, passes."
         return
     says = "the reference gives" if account.ambiguity is not None else "expects"
     yield says if account.outputs else f"{says} no outputs"

@@ -20,7 +20,7 @@ from opcert.specification.model import (
     Spec,
 )
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.rule_cases import RuleCases, rule_cases, valid_calls
+from opcert.suite.rule_cases import RuleCases, cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
 
 # Errata by their full ids.
@@ -153,7 +153,7 @@ def operator_page(
             "--specs"
         )
     ids = tuple(operator.cases) if operator is not None else ()
-    cases = {} if operator is None else rule_cases(spec, operator, valid_calls(operator))
+    cases = {} if operator is None else cases_by_rule(spec, operator, valid_calls(operator))
     return OperatorPage(
         spec=spec,
         file=spec_file.name,

@@ -14,7 +14,7 @@ from jinja2 import Environment
 from opcert.pages.operator_page import operator_page
 from opcert.panel import Strength
 from opcert.specification.files import SpecFile
-from opcert.suite.emit import Files
+from opcert.suite.emit import FileContents
 from opcert.suite.suite import Suite
 from opcert.suite.writing import replace_marked_folder
 from opcert.template_environment import template_environment
@@ -30,7 +30,7 @@ def page_name(operator: str) -> str:
 
 def pages_of(
     spec_files: Iterable[SpecFile], suite: Suite, strengths: Mapping[str, Strength] | None = None
-) -> Files:
+) -> FileContents:
     """Return the page of each operator, and the index of them, by file name.
 
     `strengths` are those of operators whose pages are to state them.
@@ -48,7 +48,7 @@ def pages_of(
     return {"index.html": rendered("index.html.jinja", pages=pages, suite=suite), **files}
 
 
-def write_pages(folder: Path, files: Files) -> None:
+def write_pages(folder: Path, files: FileContents) -> None:
     """Put a folder of just these pages at `folder`, in the place of former ones.
 
     Raises:

@@ -161,7 +161,7 @@ class Panel:
             return self._finds_in_history(member)
         cases = self._deciding
         if member.rule is not None:
-            cases = [case for case in cases if case.rule == member.rule]
+            cases = [case for case in cases if case.violated_rule == member.rule]
         answer = member.begin()
         return any(
             self._fails(case, answer, known) for case in cases for known in self._calls(case)
@@ -172,7 +172,7 @@ class Panel:
         if case.id not in self._known:
             inputs = [self._operator.inputs(case)]
             if case.expects == "outputs":
-                inputs.append(self._operator.other_inputs(case))
+                inputs.append(self._operator.inverted_data_inputs(case))
             calls = [ArrayCall(each, case.attributes) for each in inputs]
             self._known[case.id] = tuple(_Known(call, self._result(call)) for call in calls)
         return self._known[case.id]
@@ -221,8 +221,8 @@ class Panel:
         for case in self._operator.index.cases:
             calls = self._calls(case)
             failed = [self._fails(case, answer, known) for known in (*calls, calls[0])]
-            if case.twin is not None and case.expects == "rejection":
-                baseline = self._operator.cases[case.twin]
+            if case.baseline is not None and case.expects == "rejection":
+                baseline = self._operator.cases[case.baseline]
                 failed.append(self._fails(baseline, answer, self._calls(baseline)[0]))
                 failed.append(self._fails(case, answer, calls[0]))
             if any(failed):
@@ -237,7 +237,8 @@ class Panel:
         held: list[Returned] = []
         for case in self._deciding:
             stored = not any(
-                isinstance(each, DigestedArray) for each in (*case.outputs, *case.other)
+                isinstance(each, DigestedArray)
+                for each in (*case.outputs, *case.inverted_data_outputs)
             )
             if not stored or case.expects == "rejection" or not self._touches(member, case):
                 continue

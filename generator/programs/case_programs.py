@@ -8,7 +8,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, invert_
 from opcert.programs.literals import array_expression, dtype_expression, layout_expression
 from opcert.programs.program import CallText, InputText, program
 from opcert.programs.reasons import case_reason
-from opcert.suite.format import IndexedCase, MadeArray, StoredArray
+from opcert.suite.format import GeneratedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 
 # Of up to how many elements a program lists the values; more are read from the pack.
@@ -23,9 +23,9 @@ def case_program(operator: OperatorSuite, case: IndexedCase, backend: str | None
     pack.
     """
     remarks = [f"{case.id}: {' '.join(case_reason(operator, case).split())}"]
-    if case.rule is not None:
-        rule = operator.index.rules[case.rule]
-        remarks += [f"It breaks {case.rule} ({' '.join(rule.clause.split())})."]
+    if case.violated_rule is not None:
+        rule = operator.index.rules[case.violated_rule]
+        remarks += [f"It breaks {case.violated_rule} ({' '.join(rule.clause.split())})."]
     if case.ambiguity is not None:
         remarks += ["The document leaves it open; what is expected is what the reference does."]
     pack = str((operator.folder / operator.entry.pack).resolve())
@@ -37,7 +37,7 @@ def is_self_contained(cases: Sequence[IndexedCase]) -> bool:
     stored = (
         array
         for case in cases
-        for array in (*case.inputs.values(), *case.outputs, *case.other)
+        for array in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs)
         if isinstance(array, StoredArray)
     )
     return all(prod(array.shape) <= _LISTED for array in stored)
@@ -50,13 +50,13 @@ def case_call_text(
     inputs = {}
     for name, given in case.inputs.items():
         dtype = ELEMENT_TYPES[given.type]
-        inverts = other_data and name in case.free
+        inverts = other_data and name in case.data_inputs
         if isinstance(given, StoredArray) and prod(given.shape) <= _LISTED:
-            array = operator.array_of(given)
+            array = operator.read_array(given)
             text = array_expression(invert_bits(array) if inverts else array)
         else:
             width = bit_width(given.type)
-            if isinstance(given, MadeArray):
+            if isinstance(given, GeneratedArray):
                 text = f"made({given.seed}, {width}, {dtype_expression(dtype)}, {given.shape})"
             else:
                 text = _stored(given)
@@ -71,12 +71,14 @@ def case_call_text(
 
 def _expected(operator: OperatorSuite, case: IndexedCase, other_data: bool) -> list[str]:
     """Return the outputs of a case; where they are neither short nor in the pack, their digests."""
-    stated = case.other if other_data and case.other else case.outputs
-    arrays = operator.other_outputs(case) if other_data else operator.outputs(case)
+    stated = (
+        case.inverted_data_outputs if other_data and case.inverted_data_outputs else case.outputs
+    )
+    arrays = operator.inverted_data_outputs(case) if other_data else operator.outputs(case)
     stored = [each for each in stated if isinstance(each, StoredArray)]
     if all(array.size <= _LISTED for array in arrays):
         return [array_expression(array) for array in arrays]
-    if len(stored) == len(stated) and (not other_data or case.other):
+    if len(stored) == len(stated) and (not other_data or case.inverted_data_outputs):
         pairs = zip(arrays, stored, strict=True)
         return [array_expression(a) if a.size <= _LISTED else _stored(each) for a, each in pairs]
     return [

@@ -1,4 +1,4 @@
-"""A case of a suite -> in words, why it exists: its levels, or what tells it from its twin."""
+"""A case of a suite -> in words, why it exists: its levels, or what tells it from its baseline."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from opcert.arrays.element_types import Array, bits_dtype
 from opcert.programs.literals import is_exact_as_text
-from opcert.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
+from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 
 # Of up to how many elements the values of a tensor are written, and of a list that changes.
@@ -18,7 +18,7 @@ _LISTED = 8
 
 @dataclass(frozen=True)
 class ArgumentChange:
-    """What became of one argument of the twin; None stands for an argument that is left out."""
+    """What became of one argument of the baseline; None stands for an argument that is left out."""
 
     name: str
     before: str | None
@@ -27,48 +27,50 @@ class ArgumentChange:
 
 
 def case_reason(operator: OperatorSuite, case: IndexedCase) -> str:
-    """Return in words why a case exists: its example, its levels, or its change to the twin."""
-    if case.twin is not None:
-        return f"one change to its twin: {changes_in_words(changes_from_baseline(operator, case))}"
+    """Return in words why a case exists: its example, its levels, or its change to the baseline."""
+    if case.baseline is not None:
+        return (
+            f"one change to its baseline: {changes_in_words(changes_from_baseline(operator, case))}"
+        )
     if case.why or not case.levels:
         return case.why
-    words = operator.index.words
+    words = operator.index.factors
     named = (words.get(f, {}).get(level, f"{f} {level}") for f, level in case.levels.items())
     return ", ".join(filter(None, named))
 
 
 def changes_in_words(changes: Sequence[ArgumentChange]) -> str:
-    """Return what tells a case from its twin as one sentence."""
+    """Return what tells a case from its baseline as one sentence."""
     return "; ".join(change.words for change in changes)
 
 
 def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> tuple[ArgumentChange, ...]:
-    """Return what tells a case from its twin, argument by argument."""
-    if case.twin is None:
+    """Return what tells a case from its baseline, argument by argument."""
+    if case.baseline is None:
         return ()
-    twin = operator.cases[case.twin]
+    baseline = operator.cases[case.baseline]
     inputs = (
-        _input_change(operator, name, twin.inputs.get(name), case.inputs.get(name))
-        for name in dict.fromkeys([*twin.inputs, *case.inputs])
-        if twin.inputs.get(name) != case.inputs.get(name)
+        _input_change(operator, name, baseline.inputs.get(name), case.inputs.get(name))
+        for name in dict.fromkeys([*baseline.inputs, *case.inputs])
+        if baseline.inputs.get(name) != case.inputs.get(name)
     )
     attributes = (
-        _attribute_change(name, twin.attributes, case.attributes)
-        for name in dict.fromkeys([*twin.attributes, *case.attributes])
-        if (name in twin.attributes, twin.attributes.get(name))
+        _attribute_change(name, baseline.attributes, case.attributes)
+        for name in dict.fromkeys([*baseline.attributes, *case.attributes])
+        if (name in baseline.attributes, baseline.attributes.get(name))
         != (name in case.attributes, case.attributes.get(name))
     )
     return (*inputs, *attributes)
 
 
 def describe_tensor(
-    operator: OperatorSuite, given: StoredArray | MadeArray | DigestedArray
+    operator: OperatorSuite, given: StoredArray | GeneratedArray | DigestedArray
 ) -> tuple[str, str, str | None]:
     """Return the type and shape of a tensor, its layout, and its values where they are few."""
     layout = "c" if isinstance(given, DigestedArray) else given.layout
     values = None
     if prod(given.shape) <= MAX_LISTED_ELEMENTS and isinstance(given, StoredArray):
-        values = _values(operator.array_of(given))
+        values = _values(operator.read_array(given))
     return f"{given.type}{list(given.shape)}", layout, values
 
 
@@ -81,7 +83,7 @@ def _values(array: Array) -> str:
     return f"{values}, bits {' '.join(f'0x{each:0{2 * array.itemsize}x}' for each in bits)}"
 
 
-def _whole(operator: OperatorSuite, given: StoredArray | MadeArray) -> str:
+def _whole(operator: OperatorSuite, given: StoredArray | GeneratedArray) -> str:
     form, layout, values = describe_tensor(operator, given)
     return " ".join(filter(None, [form, layout if layout != "c" else "", values]))
 
@@ -89,8 +91,8 @@ def _whole(operator: OperatorSuite, given: StoredArray | MadeArray) -> str:
 def _input_change(
     operator: OperatorSuite,
     name: str,
-    before: StoredArray | MadeArray | None,
-    after: StoredArray | MadeArray | None,
+    before: StoredArray | GeneratedArray | None,
+    after: StoredArray | GeneratedArray | None,
 ) -> ArgumentChange:
     if before is None or after is None:
         given = before or after
@@ -105,7 +107,9 @@ def _input_change(
 
 
 def _input_words(
-    operator: OperatorSuite, before: StoredArray | MadeArray, after: StoredArray | MadeArray
+    operator: OperatorSuite,
+    before: StoredArray | GeneratedArray,
+    after: StoredArray | GeneratedArray,
 ) -> Iterator[str]:
     """Yield what became of an input: its type, its shape, its layout, its values."""
     if before.type != after.type:
@@ -113,7 +117,7 @@ def _input_words(
     if before.layout != after.layout:
         yield f"lies in memory as {after.layout} instead of {before.layout}"
     values = [
-        operator.array_of(each).ravel().tolist()
+        operator.read_array(each).ravel().tolist()
         for each in (before, after)
         if isinstance(each, StoredArray)
     ]
@@ -132,18 +136,18 @@ def _input_words(
 
 
 def _attribute_change(
-    name: str, twin: Mapping[str, Any], case: Mapping[str, Any]
+    name: str, baseline: Mapping[str, Any], case: Mapping[str, Any]
 ) -> ArgumentChange:
     before, after = (
         json.dumps(each[name], ensure_ascii=False) if name in each else None
-        for each in (twin, case)
+        for each in (baseline, case)
     )
     if after is None:
         words = f"{name} is left out"
     elif before is None:
         words = f"{name} is {after} instead of left out"
     else:
-        words = f"{name} {_value_words(twin[name], case[name])}"
+        words = f"{name} {_value_words(baseline[name], case[name])}"
     return ArgumentChange(name, before, after, words)
 
 

@@ -12,7 +12,7 @@ _UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 _ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "error"}
 
 
-def junit_of(certificate: Certificate) -> bytes:
+def junit_xml(certificate: Certificate) -> bytes:
     """Return the text of junit.xml: a suite for each operator, a test case for each verdict."""
     name = _text(f"opcert {certificate.backend.name} {certificate.backend.version}")
     root = ElementTree.Element("testsuites", {"name": name, **_numbers(certificate.counts)})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from opcert.certificate.certificate import Certificate
-from opcert.report.tallies import Tally, tally_of
+from opcert.report.tallies import Tally, count_statuses
 from opcert.verdicts.verdict import FAILURES, Verdict
 
 
@@ -40,7 +40,7 @@ class Column:
 
     def operator(self, name: str) -> Tally:
         """Return the verdicts of an operator."""
-        return tally_of(v for v in self.certificate.verdicts if v.operator == name)
+        return count_statuses(v for v in self.certificate.verdicts if v.operator == name)
 
     def said(self, case: str) -> str:
         """Return the status of a case, and the kind of its failure."""

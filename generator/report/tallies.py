@@ -8,7 +8,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.verdicts.verdict import STATUSES, Status, Verdict
 
 # Told apart without colour.
-MARKS: Mapping[Status, str] = {
+STATUS_MARKS: Mapping[Status, str] = {
     "pass": "\N{CHECK MARK}",
     "fail": "\N{BALLOT X}",
     "crash": "\N{DOUBLE EXCLAMATION MARK}",
@@ -58,7 +58,7 @@ class Tally:
         return ", ".join(f"{n} {s}" for s in STATUSES if (n := self.counts.get(s)))
 
 
-def tally_of(verdicts: Iterable[Verdict]) -> Tally:
+def count_statuses(verdicts: Iterable[Verdict]) -> Tally:
     """Count some verdicts."""
     return Tally(Counter(each.status for each in verdicts))
 

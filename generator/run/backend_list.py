@@ -16,7 +16,7 @@ from importlib.metadata import (
 from opcert.backends import BUILT_IN, GROUP
 from opcert.backends.hows import HOWS
 from opcert.scope.support import declared_support
-from opcert.suite.suite import default_folder, read_manifest
+from opcert.suite.suite import core_suite_folder, read_manifest
 
 UNSUPPORTED = "unsupported"
 
@@ -36,7 +36,7 @@ class Listed:
 
 def operators() -> list[str]:
     """Return the operators that the declarations are shown for: those of the core suite."""
-    return list(read_manifest(default_folder()).operators)
+    return list(read_manifest(core_suite_folder()).operators)
 
 
 def listed() -> Iterator[Listed]:

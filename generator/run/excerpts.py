@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
-from opcert.suite.format import Extent, Record, TypeName
+from opcert.suite.format import Extent, StrictModel, TypeName
 
 # How many elements are kept, and how many of them stand before the first that differs.
 KEPT, _BEFORE = 32, 8
@@ -17,7 +17,7 @@ KEPT, _BEFORE = 32, 8
 Digits = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
 
 
-class Excerpt(Record):
+class Excerpt(StrictModel):
     """Some elements of an output, expected and actual, from the one at `start` in C order.
 
     The elements are their bytes, little-endian, in hexadecimal digits.

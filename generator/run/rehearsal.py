@@ -111,7 +111,7 @@ def repeated_calls(backend: Backend, operator: OperatorSuite, case: IndexedCase)
     """Make a valid call that has passed very often, and say what goes wrong at last."""
     kinds = [
         (operator.inputs(case), operator.outputs(case)),
-        (operator.other_inputs(case), operator.other_outputs(case)),
+        (operator.inverted_data_inputs(case), operator.inverted_data_outputs(case)),
     ]
     held: list[Returned] = []
     for number, which_data in enumerate(repetitions()):
@@ -151,7 +151,10 @@ class _Rehearsal:
         first, wrong = self.call(data, golden)
         if first.observed != "outputs":
             return first
-        other = self.operator.other_inputs(self.case), self.operator.other_outputs(self.case)
+        other = (
+            self.operator.inverted_data_inputs(self.case),
+            self.operator.inverted_data_outputs(self.case),
+        )
         second, wrong_second = self.call(*other)
         if second.observed in ENDINGS:
             return replace(second, reason=f"the same call with other data: {second.reason}")

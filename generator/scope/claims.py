@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import SpecError, did_you_mean
 from opcert.scope.support import About, OperatorScope, misspelt, unknown_operators
-from opcert.suite.suite import Suite, default_folder, read_manifest
+from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 from opcert.yaml_files.source import YamlPath, YamlSource
 from opcert.yaml_files.validation import validated_content
 
@@ -81,7 +81,7 @@ def claim_mistakes(
     for name, scope in claim.operators.items():
         place: YamlPath = ("operators", name)
         if name in slips or (name in strangers and fnmatchcase(name, operator)):
-            known = sorted({*suite.operators, *read_manifest(default_folder()).operators})
+            known = sorted({*suite.operators, *read_manifest(core_suite_folder()).operators})
             yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
         for part, text in _scope_mistakes(name, scope, suite):
             yield (*place, *part), text

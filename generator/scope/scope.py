@@ -29,15 +29,15 @@ class Scope:
         declared = (self.support.declared or {}).get(name)
         # A requirement that is excluded is not asked for: the calls that break it are left out. So
         # are those that would show an excluded behaviour, for which they may be declined.
-        for rule in (case.rule, *case.shows):
+        for rule in (case.violated_rule, *case.extra_behaviours):
             if claimed is not None and rule in claimed.excluded:
                 return "out-of-claim", f"the claim leaves out excluded, {rule}"
             if declared is not None and rule in declared.excluded:
                 return "unsupported", f"declared: excluded, {rule}"
         # Otherwise a negative case is in scope with its baseline: its own type or rank may be what
         # breaks the rule. A valid neighbour is in scope by itself.
-        if case.expects == "rejection" and case.twin is not None:
-            case = operator.cases[case.twin]
+        if case.expects == "rejection" and case.baseline is not None:
+            case = operator.cases[case.baseline]
         level = self.feature_level
         if level and operator.index.feature_levels and level not in case.feature_levels:
             return "out-of-claim", f"not in feature level {level}"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.backends import as_backend_error
 from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
-from opcert.suite.suite import Suite, default_folder, read_manifest
+from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 
 # How alike names are of which one is a slip of the pen: most of it is their family and version.
 _ALIKE = 0.9
@@ -160,7 +160,7 @@ def support_of(backend: object, suite: Suite) -> Support:
 
 def unknown_operators(declared: Collection[str], suite: Suite) -> list[str]:
     """Return which of the `declared` operators neither `suite` nor that of opcert has."""
-    known = {*suite.operators, *read_manifest(default_folder()).operators}
+    known = {*suite.operators, *read_manifest(core_suite_folder()).operators}
     return [name for name in declared if name not in known]
 
 

@@ -21,7 +21,7 @@ from opcert.specification.expressions import evaluate_integer, parse_expression
 from opcert.specification.files import SpecFile
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.rule_cases import rule_cases, valid_calls
+from opcert.suite.rule_cases import cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
 
 Flags = npt.NDArray[np.bool_]
@@ -30,7 +30,7 @@ PAIR = 2
 
 
 @dataclass(frozen=True)
-class Covered:
+class DimensionCoverage:
     """How much there is of one dimension, and the names of what is not there."""
 
     dimension: str
@@ -57,7 +57,7 @@ class Coverage:
     types: Mapping[tuple[str, int], int]
     feature_levels: Mapping[str, int]
     told: tuple[str, ...]
-    covered: tuple[Covered, ...]
+    covered: tuple[DimensionCoverage, ...]
 
     @property
     def share(self) -> float:
@@ -65,7 +65,7 @@ class Coverage:
         return min(each.share for each in self.covered)
 
 
-def coverage_of(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[Coverage]:
+def measure_coverage(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[Coverage]:
     """Yield what the suite covers of each operator that has a spec, by its profile's strength."""
     for name, operator in suite.operators.items():
         if name in specs:
@@ -124,14 +124,14 @@ class _Count:
         rules: Mapping[str, tuple[int, int]],
         types: Mapping[tuple[str, int], int],
         features: Mapping[str, int],
-    ) -> Iterator[Covered]:
+    ) -> Iterator[DimensionCoverage]:
         """Yield what there is of that which the spec lists by name."""
         yield _named("rules", {rule: self.is_exercised(rule, rules[rule]) for rule in rules})
         yield _named("types x ranks", {f"{t} of rank {r}": n > 0 for (t, r), n in types.items()})
         yield _named("feature levels", {name: n > 0 for name, n in features.items()})
 
     def rules(self) -> dict[str, tuple[int, int]]:
-        found = rule_cases(self.spec, self.operator, self.calls).values()
+        found = cases_by_rule(self.spec, self.operator, self.calls).values()
         return {
             rule.id: (len(cases.positive), len(cases.negative))
             for rule, cases in zip(self.spec.rules, found, strict=True)
@@ -171,24 +171,24 @@ class _Count:
     def tells(self, case: IndexedCase) -> bool:
         """Whether outputs depend on data, in which there are elements to be told apart."""
         inputs = self.operator.inputs(case)
-        outputs, others = self.operator.outputs(case), self.operator.other_outputs(case)
-        return discriminates([inputs[name] for name in case.free], outputs, others)
+        outputs, others = self.operator.outputs(case), self.operator.inverted_data_outputs(case)
+        return discriminates([inputs[name] for name in case.data_inputs], outputs, others)
 
     @property
     def shown(self) -> Flags:
         return self.lines[0]
 
-    def tuples(self, t: int) -> Covered:
+    def tuples(self, t: int) -> DimensionCoverage:
         """Count the t-tuples of levels that stand in a call, where it can be one that tells."""
         names = {1: "levels", 2: "pairs of levels", 3: "triples of levels"}
         groups = combinations(self.observer.levels, t)
         return self.counted(names[t], [group for group in groups if len(group) == t])
 
-    def full_combinations(self) -> Covered:
+    def full_combinations(self) -> DimensionCoverage:
         """Count the combinations that the spec wants of some factors."""
         return self.counted("full combinations", self.space.full_combinations())
 
-    def counted(self, dimension: str, groups: Sequence[Sequence[str]]) -> Covered:
+    def counted(self, dimension: str, groups: Sequence[Sequence[str]]) -> DimensionCoverage:
         present, missing = 0, list[str]()
         shown, tells = self.lines
         for group in groups:
@@ -199,7 +199,7 @@ class _Count:
                     present += 1
                 elif self.can_be(named, self.choices):
                     missing.append(" ".join(f"{f}={level}" for f, level in named.items()))
-        return Covered(dimension, present, tuple(missing))
+        return DimensionCoverage(dimension, present, tuple(missing))
 
     def standing(self, group: Sequence[str], lines: Flags) -> Flags:
         """Return which combinations of the levels of `group` stand in one of `lines`."""
@@ -246,6 +246,6 @@ def _together(columns: Sequence[Flags]) -> Flags:
     return np.stack([_together([each[set_] for each in others]) for set_ in first.T])
 
 
-def _named(dimension: str, present: Mapping[str, bool]) -> Covered:
+def _named(dimension: str, present: Mapping[str, bool]) -> DimensionCoverage:
     missing = tuple(name for name, is_there in present.items() if not is_there)
-    return Covered(dimension, len(present) - len(missing), missing)
+    return DimensionCoverage(dimension, len(present) - len(missing), missing)

@@ -25,9 +25,9 @@ from opcert.suite.format import (
     FORMAT,
     MANIFEST,
     DigestedArray,
+    GeneratedArray,
     Index,
     IndexedCase,
-    MadeArray,
     Manifest,
     OperatorEntry,
     StoredArray,
@@ -41,14 +41,14 @@ from opcert.suite.index_texts import (
 )
 from opcert.template_environment import template_environment
 
-Files = Mapping[str, bytes]
+FileContents = Mapping[str, bytes]
 # The longest line of a literal in an emitted test.
 _LINE = 80
 
 
 def operator_files(
     spec_file: SpecFile, vectors: Iterable[Vector], profile: str
-) -> tuple[OperatorEntry, Files]:
+) -> tuple[OperatorEntry, FileContents]:
     """Return one operator's entry in the manifest, and its files by path within the suite.
 
     Of `vectors`, one at a time is needed.
@@ -73,7 +73,7 @@ def operator_files(
         rules=rule_texts(spec),
         ambiguities=ambiguity_texts(spec),
         errata=erratum_texts(spec),
-        words=level_words(spec, profile),
+        factors=level_words(spec, profile),
         cases=(),
     )
     entry = OperatorEntry(
@@ -96,8 +96,8 @@ def operator_files(
 
 
 def suite_files(
-    profile: str, seed: int, operators: Sequence[tuple[str, OperatorEntry, Files]]
-) -> Files:
+    profile: str, seed: int, operators: Sequence[tuple[str, OperatorEntry, FileContents]]
+) -> FileContents:
     """Return every file of a suite by path, the manifest with the digests of the others."""
     written = {
         "__init__.py": _render("__init__.py.j2", profile=profile).encode(),
@@ -146,13 +146,15 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
         case, tensors = vector.case, vector.case.call.inputs
         stem = short_digest(case.id)
         leading = tensors.get(spec.leading.name)
-        leads[case.id] = (leading.type, leading.rank) if leading else leads.get(case.twin, ("", 0))
+        leads[case.id] = (
+            (leading.type, leading.rank) if leading else leads.get(case.baseline, ("", 0))
+        )
         yield IndexedCase(
             id=case.id,
             expects="outputs" if case.violated_rule is None else "rejection",
-            rule=case.violated_rule,
-            twin=case.twin,
-            shows=case.extra_behaviours,
+            violated_rule=case.violated_rule,
+            baseline=case.baseline,
+            extra_behaviours=case.extra_behaviours,
             ambiguity=case.ambiguity,
             why=f"{case.example.clause}: {case.example.text}" if case.example else "",
             rules=_told(behaviours, case),
@@ -160,7 +162,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
             feature_levels=case.feature_levels,
             type=leads[case.id][0],
             rank=leads[case.id][1],
-            free=tuple(name for name, tensor in tensors.items() if tensor.values is None),
+            data_inputs=tuple(name for name, tensor in tensors.items() if tensor.values is None),
             example=case.example is not None,
             attributes=case.call.attributes,
             inputs={
@@ -168,7 +170,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
                 for name, array in vector.inputs.items()
             },
             outputs=_outputs(f"{stem}/output", vector.outputs, arrays),
-            other=_outputs(f"{stem}/other", vector.other, arrays),
+            inverted_data_outputs=_outputs(f"{stem}/other", vector.other, arrays),
         )
         # Its arrays may be large, and the next vector's are about to be made.
         del vector
@@ -179,11 +181,13 @@ def _told(behaviours: Collection[str], case: Case) -> tuple[str, ...]:
     return tuple(rule for rule in case.rules if case.violated_rule or rule in behaviours)
 
 
-def _input(tensor: Tensor, name: str, array: Array, arrays: _Arrays) -> StoredArray | MadeArray:
+def _input(
+    tensor: Tensor, name: str, array: Array, arrays: _Arrays
+) -> StoredArray | GeneratedArray:
     seed = recipe_seed(tensor)
     if seed is None:
         return arrays.stored(name, array, tensor.layout)
-    return MadeArray(
+    return GeneratedArray(
         type=tensor.type,
         shape=array.shape,
         seed=seed,

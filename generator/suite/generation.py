@@ -10,20 +10,20 @@ from opcert.cases.generation import COVERING_STRENGTH, generate_cases
 from opcert.cases.vectors import iterate_vectors
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.specification.files import SpecFile, read_spec, read_specs_in
-from opcert.suite.emit import Files, operator_files, suite_files
+from opcert.suite.emit import FileContents, operator_files, suite_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.writing import differences, write_suite
 
-Part = tuple[str, OperatorEntry, Files]
+Part = tuple[str, OperatorEntry, FileContents]
 
 
-def suite_of(
+def generate_suite_files(
     specs: Sequence[SpecFile],
     profile: str = "core",
     seed: int = 0,
     jobs: int = 1,
     done: Callable[[str], None] = lambda _: None,
-) -> Files:
+) -> FileContents:
     """Return the files of the suite that `specs` give; `done` is told each finished operator.
 
     Raises:
@@ -90,7 +90,7 @@ def generate(
         OpcertError: a spec has mistakes, or `out` cannot be written or holds something else.
     """
     folder = Path(specs) if specs is not None else None
-    files = suite_of(read_specs_in(folder, operator), profile, seed, jobs, done)
+    files = generate_suite_files(read_specs_in(folder, operator), profile, seed, jobs, done)
     if check:
         return differences(Path(out), files)
     write_suite(Path(out), files)

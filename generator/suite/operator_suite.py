@@ -20,9 +20,9 @@ from opcert.specification.references import (
 )
 from opcert.suite.format import (
     DigestedArray,
+    GeneratedArray,
     Index,
     IndexedCase,
-    MadeArray,
     OperatorEntry,
     StoredArray,
 )
@@ -61,7 +61,7 @@ class OperatorSuite:
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return fresh, writeable arrays, laid out, by name in the spec's order."""
         return {
-            name: copy_in_layout(self.array_of(given), given.layout)
+            name: copy_in_layout(self.read_array(given), given.layout)
             for name, given in case.inputs.items()
         }
 
@@ -69,8 +69,8 @@ class OperatorSuite:
         """Return the call in one line: types, shapes and short values of inputs, attributes."""
         parts = []
         for name, given in case.inputs.items():
-            brief = name not in case.free and 0 < prod(given.shape) <= _BRIEF
-            values = f" {self.array_of(given).tolist()}" if brief else ""
+            brief = name not in case.data_inputs and 0 < prod(given.shape) <= _BRIEF
+            values = f" {self.read_array(given).tolist()}" if brief else ""
             layout = f" {given.layout}" if given.layout != "c" else ""
             parts.append(f"{name}={given.type}{list(given.shape)}{layout}{values}")
         return ", ".join([*parts, *(f"{name}={each!r}" for name, each in case.attributes.items())])
@@ -91,20 +91,22 @@ class OperatorSuite:
         """The golden outputs of the case that was asked for last: the large ones take time."""
         return {}
 
-    def other_inputs(self, case: IndexedCase) -> dict[str, Array]:
+    def inverted_data_inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return inputs of the same types and shapes, the data in the free ones inverted."""
-        inputs = {name: self.array_of(given) for name, given in case.inputs.items()}
+        inputs = {name: self.read_array(given) for name, given in case.inputs.items()}
         return {
             name: copy_in_layout(
-                invert_bits(a) if name in case.free else a, case.inputs[name].layout
+                invert_bits(a) if name in case.data_inputs else a, case.inputs[name].layout
             )
             for name, a in inputs.items()
         }
 
-    def other_outputs(self, case: IndexedCase) -> list[Array]:
+    def inverted_data_outputs(self, case: IndexedCase) -> list[Array]:
         """Return the golden outputs for `other_inputs`, as `outputs` does."""
-        if case.other or not case.free:
-            return self._goldens(case, case.other or case.outputs, self.other_inputs)
+        if case.inverted_data_outputs or not case.data_inputs:
+            return self._goldens(
+                case, case.inverted_data_outputs or case.outputs, self.inverted_data_inputs
+            )
         return [invert_bits(array) for array in self.outputs(case)]
 
     def _goldens(
@@ -147,32 +149,32 @@ class OperatorSuite:
         return SuiteError(f"{text}; use the specs and the opcert that generated the suite")
 
     def prove(self) -> None:
-        """Prove that each twin stands before its case, and each array within the pack.
+        """Prove that each baseline stands before its case, and each array within the pack.
 
         Raises:
             SuiteError: one does not.
         """
         before: set[str] = set()
         for case in self.index.cases:
-            if case.twin is not None and case.twin not in before:
-                text = f"{case.id} has no twin {case.twin} before it"
+            if case.baseline is not None and case.baseline not in before:
+                text = f"{case.id} has no baseline {case.baseline} before it"
                 raise contradiction(self.folder / self.entry.index, text)
             before.add(case.id)
-            credited = case.twin is not None and case.rule in self.index.rules
+            credited = case.baseline is not None and case.violated_rule in self.index.rules
             if case.expects == "rejection" and not credited:
-                text = f"{case.id} must be rejected, and has no twin or no rule of the index"
+                text = f"{case.id} must be rejected, and has no baseline or no rule of the index"
                 raise contradiction(self.folder / self.entry.index, text)
             if case.ambiguity is not None and self.ambiguity_of(case) not in self.index.ambiguities:
                 text = f"{case.id} is of an ambiguity that the index does not have"
                 raise contradiction(self.folder / self.entry.index, text)
-            unknown = {*case.rules, *filter(None, [case.rule])} - self.index.rules.keys()
+            unknown = {*case.rules, *filter(None, [case.violated_rule])} - self.index.rules.keys()
             if unknown:
                 text = f"{case.id} is of rules that the index does not have: {', '.join(unknown)}"
                 raise contradiction(self.folder / self.entry.index, text)
-            if not set(case.free) <= case.inputs.keys():
-                text = f"{case.id} has free inputs {list(case.free)} that it does not have"
+            if not set(case.data_inputs) <= case.inputs.keys():
+                text = f"{case.id} has free inputs {list(case.data_inputs)} that it does not have"
                 raise contradiction(self.folder / self.entry.index, text)
-            for each in (*case.inputs.values(), *case.outputs, *case.other):
+            for each in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
                 if isinstance(each, StoredArray):
                     self._array(each)
 
@@ -183,10 +185,10 @@ class OperatorSuite:
 
     def errata_of(self, case: IndexedCase) -> list[str]:
         """Return the full ids of the errata that affect what a case expects."""
-        names = {case.id, case.rule, self.ambiguity_of(case), *case.rules}
+        names = {case.id, case.violated_rule, self.ambiguity_of(case), *case.rules}
         return [erratum for erratum, text in self.index.errata.items() if names & set(text.affects)]
 
-    def array_of(self, given: StoredArray | MadeArray) -> Array:
+    def read_array(self, given: StoredArray | GeneratedArray) -> Array:
         """Return the elements of an array in C order, read-only.
 
         Raises:
@@ -210,7 +212,7 @@ class OperatorSuite:
 
 
 @lru_cache(maxsize=4)
-def _made(given: MadeArray) -> Array | None:
+def _made(given: GeneratedArray) -> Array | None:
     """Return what a recipe makes, read-only, unless it is something else than the suite has."""
     array = seeded_array(given.type, given.shape, given.seed)
     array.flags.writeable = False

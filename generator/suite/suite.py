@@ -26,12 +26,12 @@ from opcert.untrusted_files import read_limited
 from opcert.yaml_files.validation import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
-Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]
+CasesById = Mapping[str, tuple[OperatorSuite, IndexedCase]]
 # The most bytes that are read of a file; a pack of the largest suite has a tenth of it.
 LARGEST = 1 << 30
 
 
-def default_folder() -> Path:
+def core_suite_folder() -> Path:
     """Return the folder of the core suite that comes with opcert."""
     return Path(str(files("opcert.generated")))
 
@@ -48,7 +48,7 @@ class Suite:
         Raises:
             SuiteError: it is not there, of another version, damaged or incomplete.
         """
-        self.folder = folder if folder is not None else default_folder()
+        self.folder = folder if folder is not None else core_suite_folder()
         self._specs = specs
         text = _bytes(self.folder / MANIFEST)
         self.digest = sha256(text).hexdigest()
@@ -67,11 +67,11 @@ class Suite:
         }
 
     @cached_property
-    def cases(self) -> Cases:
+    def cases(self) -> CasesById:
         """Every case by id, with the operator that it is of."""
         return {case.id: (operator, case) for operator, case in self}
 
-    def chosen(self, operator: str, case: str) -> list[str]:
+    def select(self, operator: str, case: str) -> list[str]:
         """Return the ids of the cases whose operator and id match two globs."""
         return [
             each

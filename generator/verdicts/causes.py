@@ -6,7 +6,7 @@ from math import prod
 
 from opcert.run.comparison import Kind
 from opcert.suite.format import IndexedCase
-from opcert.suite.suite import Cases
+from opcert.suite.suite import CasesById
 from opcert.verdicts.verdict import FAILURES, Status, Verdict
 
 # The gravest first; where bits alone differ, values are right.
@@ -28,7 +28,7 @@ class Cause:
     verdicts: tuple[Verdict, ...]
     attributed: tuple[Verdict, ...] = ()
 
-    def smallest(self, cases: Cases) -> Verdict:
+    def smallest(self, cases: CasesById) -> Verdict:
         """Return the verdict of the call with the fewest elements, the first of them."""
         return min(self.verdicts, key=lambda each: size_of(cases[each.case][1]))
 

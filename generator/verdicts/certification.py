@@ -1,4 +1,4 @@
-"""Suite x backend -> verdicts: every case once, twins on demand, outputs looked at again."""
+"""Suite x backend -> verdicts: every case once, baselines on demand, outputs looked at again."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -61,7 +61,7 @@ class Certification:
         self._held_bytes = 0
 
     def verdict(self, case_id: str, hold: bool = True) -> Verdict:
-        """Return the verdict of a case, which runs now unless it has; so does its twin."""
+        """Return the verdict of a case, which runs now unless it has; so does its baseline_verdict."""
         if case_id not in self._verdicts:
             verdict, returned = self._run(*self.suite.cases[case_id], hold)
             self._verdicts[case_id] = verdict = self._as_claimed(verdict)
@@ -78,9 +78,9 @@ class Certification:
         if out_of_scope is not None:
             status, detail = out_of_scope
             return Verdict(case.id, name, status, None, "not-run", case.rules, detail), ()
-        twin = self.verdict(case.twin, hold) if case.twin is not None else None
-        outcome = anonymous(self._outcome(operator, case, twin))
-        verdict = judge(name, case, outcome, twin)
+        baseline_verdict = self.verdict(case.baseline, hold) if case.baseline is not None else None
+        outcome = anonymous(self._outcome(operator, case, baseline_verdict))
+        verdict = judge(name, case, outcome, baseline_verdict)
         if verdict.status in FAILURES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt
@@ -90,10 +90,16 @@ class Certification:
             )
         return verdict, outcome.returned
 
-    def _outcome(self, operator: OperatorSuite, case: IndexedCase, twin: Verdict | None) -> Outcome:
+    def _outcome(
+        self, operator: OperatorSuite, case: IndexedCase, baseline_verdict: Verdict | None
+    ) -> Outcome:
         """Make the calls of a case, and those behind it in which shows what it has left."""
-        passed = twin is not None and twin.status == "pass"
-        baseline = operator.cases[twin.case] if twin is not None and passed else None
+        passed = baseline_verdict is not None and baseline_verdict.status == "pass"
+        baseline = (
+            operator.cases[baseline_verdict.case]
+            if baseline_verdict is not None and passed
+            else None
+        )
         outcome = run_vector(self.backend, operator, case, baseline)
         if outcome.observed in ENDINGS or case.expects == "rejection":
             return outcome
@@ -187,10 +193,10 @@ def about(operator: OperatorSuite, case: IndexedCase, kind: Kind | None) -> str:
     A failure that violates opcert's contract is put down to no rule.
     """
     call = f"\n    in {operator.call(case)}"
-    if case.rule is None or kind in CONTRACT:
+    if case.violated_rule is None or kind in CONTRACT:
         return call
-    rule = operator.index.rules[case.rule]
-    return f"{call}\n    {case.rule} ({rule.clause}): {rule.text}"
+    rule = operator.index.rules[case.violated_rule]
+    return f"{call}\n    {case.violated_rule} ({rule.clause}): {rule.text}"
 
 
 def _printed(outcome: Outcome) -> str:

@@ -18,9 +18,9 @@ from opcert.run.comparison import Kind
 from opcert.run.rehearsal import ECHO, repetitions, run_vector
 from opcert.run.stage import Stage, Step
 from opcert.specification.files import SpecFile
-from opcert.suite.format import Extent, IndexedCase, Record, TypeName
+from opcert.suite.format import Extent, IndexedCase, StrictModel, TypeName
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Cases, Suite
+from opcert.suite.suite import CasesById, Suite
 from opcert.verdicts.causes import Cause, causes, size_of
 from opcert.verdicts.contract import citing
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
@@ -44,14 +44,14 @@ _SHORTENED = 12
 Shows = Literal["alone", "after-others", "not-again"]
 
 
-class ReproducedCall(Record):
+class ReproducedCall(StrictModel):
     """The call of a case, with its own data or with every bit of it inverted."""
 
     case: str
     other_data: bool = False
 
 
-class WrittenArray(Record):
+class WrittenArray(StrictModel):
     """An array with its elements, little-endian and in C order, as hexadecimal digits."""
 
     type: TypeName
@@ -72,7 +72,7 @@ class WrittenArray(Record):
         return np.frombuffer(bytes.fromhex(self.elements), dtype).reshape(self.shape)
 
 
-class WrittenStep(Record):
+class WrittenStep(StrictModel):
     """A call and what it has to give; None is a rejection."""
 
     inputs: Mapping[str, WrittenArray]
@@ -80,7 +80,7 @@ class WrittenStep(Record):
     outputs: tuple[WrittenArray, ...] | None
 
 
-class Reproduction(Record):
+class Reproduction(StrictModel):
     """How a failure shows in a fresh process.
 
     It shows `alone`, by calls of its own case; only `after-others`; or `not-again`. `calls` are the
@@ -195,8 +195,8 @@ class Confirmation:
         """Return sequences of calls that may show a failure which does not show alone."""
         own = own_calls(case)
         found: list[Sequence[ReproducedCall]] = []
-        if case.expects == "rejection" and case.twin is not None:
-            baseline = ReproducedCall(case=case.twin)
+        if case.expects == "rejection" and case.baseline is not None:
+            baseline = ReproducedCall(case=case.baseline)
             found += [[baseline, own[0]], [own[0], baseline, own[0]]]
         if case.id in self._repeated:
             found.append([ReproducedCall(case=case.id, other_data=d) for d in repetitions()])
@@ -300,7 +300,7 @@ class Confirmation:
             start = Candidate.of(first)
             kind = reproduction.kind or self._verdicts[name].status
             other_data = [call.other_data for call in reproduction.calls]
-            rule = None if case.rule is None else case.rule.partition("/")[2]
+            rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
 
             def fails(steps: Sequence[Step], kind: str = kind) -> bool:
                 fault = Stage(self._backend).first_fault(steps)
@@ -333,7 +333,7 @@ def _array(array: Array, layout: Layout) -> WrittenArray:
 
 
 def representative(
-    cause: Cause, reproductions: Mapping[str, Reproduction], cases: Cases
+    cause: Cause, reproductions: Mapping[str, Reproduction], cases: CasesById
 ) -> Verdict:
     """Return the verdict that stands for a cause: the smallest that was reproduced, if any was."""
     known = [each for each in cause.verdicts if each.case in reproductions]
@@ -346,16 +346,20 @@ def own_calls(case: IndexedCase) -> list[ReproducedCall]:
     own = ReproducedCall(case=case.id)
     if case.expects == "rejection":
         return [own, own]
-    return [own, ReproducedCall(case=case.id, other_data=True), own] if case.free else [own, own]
+    return (
+        [own, ReproducedCall(case=case.id, other_data=True), own]
+        if case.data_inputs
+        else [own, own]
+    )
 
 
 def step_of(operator: OperatorSuite, call: ReproducedCall) -> Step:
     """Return a call with its arrays, and what it has to give."""
     case = operator.cases[call.case]
-    inputs = operator.other_inputs(case) if call.other_data else operator.inputs(case)
+    inputs = operator.inverted_data_inputs(case) if call.other_data else operator.inputs(case)
     golden = None
     if case.expects == "outputs":
-        golden = operator.other_outputs(case) if call.other_data else operator.outputs(case)
+        golden = operator.inverted_data_outputs(case) if call.other_data else operator.outputs(case)
     layouts = {name: given.layout for name, given in case.inputs.items()}
     return Step(
         operator.index.operator,
@@ -363,8 +367,8 @@ def step_of(operator: OperatorSuite, call: ReproducedCall) -> Step:
         case.attributes,
         golden,
         layouts,
-        case.free,
-        rule=case.rule,
+        case.data_inputs,
+        rule=case.violated_rule,
     )
 
 

@@ -140,7 +140,7 @@ def _judge_rejection(
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "outputs":
-        return "fail", "accepted", f"a call that breaks {case.rule} was accepted"
+        return "fail", "accepted", f"a call that breaks {case.violated_rule} was accepted"
     if outcome.fault is not None:
         return "fail", outcome.fault.kind, outcome.fault.text
     if baseline is None or baseline.status == "pass" or baseline.kind == "bits":

@@ -7,7 +7,13 @@ from pathlib import Path
 from opcert import __version__
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.submission import CLAIM, WAIVERS
-from opcert.report.files import JUNIT, PAGE, operator_file, operator_pages, report_of
+from opcert.report.files import (
+    JUNIT_FILE,
+    REPORT_FILE,
+    operator_page_path,
+    render_operator_pages,
+    render_report,
+)
 from opcert.suite.suite import Suite
 from opcert.verification.flaws import Flaw
 
@@ -23,8 +29,8 @@ def name_flaws(certificate: Certificate) -> Iterator[Flaw]:
     A run that was not finished has no report; operators have a page where their specs are known.
     """
     done = not certificate.counts["not-run"]
-    report = {PAGE, JUNIT} if done else set()
-    pages = set(map(operator_file, certificate.operators)) if done else set()
+    report = {REPORT_FILE, JUNIT_FILE} if done else set()
+    pages = set(map(operator_page_path, certificate.operators)) if done else set()
     for name in sorted(certificate.files.keys() - report - pages - {CLAIM, WAIVERS}):
         why = "of such a run" if done else "of a run that was not finished"
         yield Flaw(f"files.{name}", f"is no file that opcert writes {why}")
@@ -42,10 +48,10 @@ def report_flaws(
     if certificate.counts["not-run"]:
         return [], []
     named = [
-        name for name in map(operator_file, certificate.operators) if name in certificate.files
+        name for name in map(operator_page_path, certificate.operators) if name in certificate.files
     ]
-    pages = operator_pages(certificate, suite, specs) if named else {}
-    made = {**report_of(certificate, suite, named), **pages}
+    pages = render_operator_pages(certificate, suite, specs) if named else {}
+    made = {**render_report(certificate, suite, named), **pages}
     flaws = [
         Flaw(f"files.{name}", f"found {stated}; of this certificate opcert makes {digest}")
         for name, stated in certificate.files.items()

@@ -8,7 +8,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.errors import BackendError
 from opcert.scope.claims import claim_mistakes
 from opcert.scope.support import Support, support_of
-from opcert.suite.suite import Cases, Suite
+from opcert.suite.suite import CasesById, Suite
 from opcert.verdicts.certification import may_be_repeated
 from opcert.verdicts.verdict import FAILURES
 from opcert.verification.flaws import Flaw
@@ -34,7 +34,7 @@ def date_flaws(certificate: Certificate, now: datetime) -> Iterator[Flaw]:
             yield Flaw(place, f"found {moment}, which is in the future")
 
 
-def run_flaws(certificate: Certificate, cases: Cases) -> Iterator[Flaw]:
+def run_flaws(certificate: Certificate, cases: CasesById) -> Iterator[Flaw]:
     """Yield what of the run cannot be: how calls were delivered, and which were made often."""
     if certificate.backend.delivery == "packed" and not certificate.run.isolated:
         text = "found packed, of a run in opcert's process; expected as drawn"
@@ -59,7 +59,7 @@ def declaration_flaws(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
 
 
 def evidence_flaws(
-    certificate: Certificate, cases: Cases, judged: Sequence[Judged]
+    certificate: Certificate, cases: CasesById, judged: Sequence[Judged]
 ) -> Iterator[Flaw]:
     """Yield which excerpts and reproductions are of no failure, or of calls that there are not."""
     failed = {each.case.id for each in judged if each.raw.status in FAILURES}

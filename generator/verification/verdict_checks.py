@@ -164,17 +164,17 @@ class VerdictChecks:
 
     def _beside(self, judged: Judged) -> Iterator[str]:
         """Say how a rejection contradicts the verdict of the valid call beside it."""
-        twin = None if judged.case.twin is None else self._judged.get(judged.case.twin)
-        if twin is None or judged.verdict.observed != "rejected":
+        baseline = None if judged.case.baseline is None else self._judged.get(judged.case.baseline)
+        if baseline is None or judged.verdict.observed != "rejected":
             return
-        status, kind = twin.said
+        status, kind = baseline.said
         follows = {
             ("pass", None): status == "pass" or kind in _CREDITING,
-            ("fail", "uncredited"): status != "pass" and kind != "bits" and not twin.declined,
-            **dict.fromkeys(_DECLINED, twin.declined),
+            ("fail", "uncredited"): status != "pass" and kind != "bits" and not baseline.declined,
+            **dict.fromkeys(_DECLINED, baseline.declined),
         }
         if not follows.get(judged.said, True):
-            beside = f"the valid call {twin.case.id} beside it has {_told(twin.said)}"
+            beside = f"the valid call {baseline.case.id} beside it has {_told(baseline.said)}"
             yield f"found {_told(judged.said)}, while {beside}; expected what follows from that"
 
     def _declining(self, judged: Judged) -> Iterator[str]:
@@ -211,7 +211,7 @@ def _rejection(judged: Judged) -> Iterator[str]:
     if rejected != (verdict.rejected_by is not None):
         found = verdict.rejected_by or "nobody"
         yield f"rejected_by: found {found} where '{verdict.observed}' was observed"
-    expected = judged.case.twin if judged.said[1] == "uncredited" else None
+    expected = judged.case.baseline if judged.said[1] == "uncredited" else None
     if verdict.attributed_to != expected:
         yield f"attributed_to: found {verdict.attributed_to}; expected {expected}"
 
@@ -234,7 +234,7 @@ def _hidden_bits(judged: Judged) -> Iterator[str]:
     A failure of bits does not block, so that any other would be one in a tampered certificate.
     """
     case = judged.case
-    called = case if case.twin is None or case.outputs else judged.operator.cases[case.twin]
+    called = case if case.baseline is None or case.outputs else judged.operator.cases[case.baseline]
     if judged.said == ("fail", "bits") and not any(each.type in FLOATS for each in called.outputs):
         yield "found fail (bits), while of outputs of these types equal values have equal bits"
 

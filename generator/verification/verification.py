@@ -9,7 +9,7 @@ from pathlib import Path
 from opcert.certificate.certificate import Certificate, SuiteEntry
 from opcert.certificate.file import differences
 from opcert.specification.files import read_specs_in
-from opcert.suite.generation import suite_of
+from opcert.suite.generation import generate_suite_files
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from opcert.verification.flaws import Flaw
@@ -67,7 +67,7 @@ def _feature_level(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
 
 def _chosen(certificate: Certificate, suite: Suite) -> Iterator[Flaw]:
     """Say where the cases are not those that were chosen of the suite."""
-    chosen = suite.chosen(certificate.selection.operator, certificate.selection.case)
+    chosen = suite.select(certificate.selection.operator, certificate.selection.case)
     found = [verdict.case for verdict in certificate.verdicts]
     beyond, missing = set(found).difference(chosen), set(chosen).difference(found)
     for case in found:
@@ -85,7 +85,7 @@ def regenerated(stated: SuiteEntry, specs: Path) -> Suite:
     """
     chosen = [each for each in read_specs_in(specs, "*") if each.spec.operator in stated.specs]
     jobs = min(len(chosen), os.cpu_count() or 1)
-    files = suite_of(chosen, stated.profile, stated.seed, jobs)
+    files = generate_suite_files(chosen, stated.profile, stated.seed, jobs)
     with tempfile.TemporaryDirectory() as folder:
         write_suite(Path(folder) / "suite", files)
         return Suite(Path(folder) / "suite", specs)

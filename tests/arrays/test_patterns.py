@@ -114,8 +114,8 @@ def test_booleans_are_both_values_in_no_simple_order() -> None:
 @MANY
 @given(tensors())
 def test_the_same_pattern_gives_the_same_bytes(tensor: Tensor) -> None:
-    twin = Tensor(tensor.type, tensor.shape, pattern=tensor.pattern)
-    assert pattern_array(tensor).tobytes() == pattern_array(twin).tobytes()
+    baseline = Tensor(tensor.type, tensor.shape, pattern=tensor.pattern)
+    assert pattern_array(tensor).tobytes() == pattern_array(baseline).tobytes()
 
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)

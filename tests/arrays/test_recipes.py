@@ -21,7 +21,7 @@ from opcert.arrays.patterns import (
     with_special_values,
 )
 from opcert.errors import SuiteError
-from opcert.suite.format import MadeArray
+from opcert.suite.format import GeneratedArray
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
@@ -125,7 +125,7 @@ def test_made_data_is_left_as_the_recipe_makes_it() -> None:
 def test_the_core_suite_has_the_digest_of_all_that_it_makes() -> None:
     proved: set[str] = set()
     for operator, case in core_suite():
-        made = {n: each for n, each in case.inputs.items() if isinstance(each, MadeArray)}
+        made = {n: each for n, each in case.inputs.items() if isinstance(each, GeneratedArray)}
         fresh = {name: each for name, each in made.items() if each.sha256 not in proved}
         inputs = operator.inputs(case) if fresh else {}
         for name, each in fresh.items():
@@ -136,10 +136,10 @@ def test_the_core_suite_has_the_digest_of_all_that_it_makes() -> None:
 
 def test_a_pack_has_no_data_that_a_recipe_could_make() -> None:
     for operator, case in core_suite():
-        for name in case.free:
+        for name in case.data_inputs:
             given = case.inputs[name]
             size = int(np.prod(given.shape)) * ELEMENT_TYPES[given.type].itemsize
-            if isinstance(given, MadeArray):
+            if isinstance(given, GeneratedArray):
                 assert size > MAX_STORED_BYTES
             elif size > MAX_STORED_BYTES:
                 # No recipe makes data that repeats one element.

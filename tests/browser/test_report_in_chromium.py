@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opcert.report.files import report_files, side_by_side
+from opcert.report.files import render_side_by_side, report_files
 from opcert.suite.format import IndexedCase
 from opcert.verdicts.verdict import FAILURES, STATUSES, Verdict
 from tests import shown
@@ -44,7 +44,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     files = {
         "right": report_files(shown.right(), shown.suite()),
         "faulty": report_files(shown.faulty(), shown.suite()),
-        "together": side_by_side([shown.right(), shown.faulty(), shown.right()]),
+        "together": render_side_by_side([shown.right(), shown.faulty(), shown.right()]),
     }
     found = {}
     for name, of in files.items():

@@ -67,14 +67,14 @@ def arguments(call: Call) -> dict[str, Any]:
     return {**call.inputs, **call.attributes}
 
 
-def differences(call: Call, twin: Call) -> list[str]:
-    found, others = arguments(call), arguments(twin)
+def differences(call: Call, baseline: Call) -> list[str]:
+    found, others = arguments(call), arguments(baseline)
     return [name for name in found.keys() | others.keys() if found.get(name) != others.get(name)]
 
 
 def changed(name: str) -> list[Case]:
     """The cases that break a requirement or touch an ambiguity by a change of a baseline."""
-    own = (case for case in cases(name) if case.twin is not None)
+    own = (case for case in cases(name) if case.baseline is not None)
     return [case for case in own if case.violated_rule is not None or case.ambiguity is not None]
 
 
@@ -104,7 +104,7 @@ def test_the_id_of_a_drawn_case_is_a_digest_of_its_levels(name: str) -> None:
 @each_spec
 def test_a_drawn_case_records_the_level_of_every_factor(name: str) -> None:
     for case in cases(name):
-        if case.place == ("cases", "draw") and case.twin is None:
+        if case.place == ("cases", "draw") and case.baseline is None:
             assert list(case.levels) == list(levels_by_factor(spec(name).spec, "core"))
         else:
             assert case.levels == {}
@@ -115,11 +115,11 @@ def test_the_examples_come_first_and_every_twin_before_its_case(name: str) -> No
     examples = [each.id for each in spec(name).spec.examples]
     found = cases(name)
     assert [case.example.id for case in found if case.example] == examples
-    valid = [case for case in found if case.twin is None]
+    valid = [case for case in found if case.baseline is None]
     assert all(case.example for case in valid[: len(examples)])
     before: set[str] = set()
     for case in found:
-        assert case.twin is None or case.twin in before
+        assert case.baseline is None or case.baseline in before
         before.add(case.id)
 
 
@@ -127,11 +127,15 @@ def test_the_examples_come_first_and_every_twin_before_its_case(name: str) -> No
 def test_twins_are_valid_and_free_of_ambiguity(name: str) -> None:
     conditions, known = Conditions(spec(name).spec), by_id(cases(name))
     for case in cases(name):
-        if case.twin is not None:
-            twin = known[case.twin]
-            assert (twin.violated_rule, twin.twin, twin.ambiguity) == (None, None, None)
-            assert conditions.check(twin.call).violated == ()
-            assert conditions.ambiguity(twin.call) is None
+        if case.baseline is not None:
+            baseline = known[case.baseline]
+            assert (baseline.violated_rule, baseline.baseline, baseline.ambiguity) == (
+                None,
+                None,
+                None,
+            )
+            assert conditions.check(baseline.call).violated == ()
+            assert conditions.ambiguity(baseline.call) is None
 
 
 @each_spec
@@ -139,7 +143,7 @@ def test_a_must_reject_case_has_a_twin_and_breaks_its_rule_alone(name: str) -> N
     conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
     for case in cases(name):
         if case.violated_rule is not None and case.ambiguity is None:
-            assert case.twin is not None
+            assert case.baseline is not None
             broken = conditions.check(case.call).violated
             assert [f"{slug}/{rule}" for rule in broken] == [case.violated_rule]
             assert case.rules == (case.violated_rule,)
@@ -150,8 +154,8 @@ def test_a_must_reject_case_is_a_change_of_few_arguments_away_from_its_twin(name
     known = by_id(cases(name))
     for case in cases(name):
         if case.violated_rule is not None and case.ambiguity is None:
-            twin = known[case.twin or ""]
-            assert 1 <= len(differences(case.call, twin.call)) <= 4, case.id
+            baseline = known[case.baseline or ""]
+            assert 1 <= len(differences(case.call, baseline.call)) <= 4, case.id
 
 
 @each_spec
@@ -182,7 +186,7 @@ def test_a_kind_of_change_of_an_argument_breaks_a_requirement_in_few_cases(name:
 
 @each_spec
 def test_the_baselines_are_not_always_the_same(name: str) -> None:
-    assert len({case.twin for case in cases(name) if case.twin}) > 60
+    assert len({case.baseline for case in cases(name) if case.baseline}) > 60
 
 
 def test_a_case_that_touches_an_ambiguity_is_no_twin_even_of_a_call_that_does_not(
@@ -190,8 +194,8 @@ def test_a_case_that_touches_an_ambiguity_is_no_twin_even_of_a_call_that_does_no
 ) -> None:
     touches = "touches: 0 in InputTensor.shape"
     found = by_id(cases_with(tmp_path, touches, touches.replace("0 in", "Axis == 0 or 0 in")))
-    assert sum(case.ambiguity is not None and case.twin is None for case in found.values()) > 20
-    assert all(found[case.twin].ambiguity is None for case in found.values() if case.twin)
+    assert sum(case.ambiguity is not None and case.baseline is None for case in found.values()) > 20
+    assert all(found[case.baseline].ambiguity is None for case in found.values() if case.baseline)
 
 
 @each_spec
@@ -205,7 +209,7 @@ def test_a_case_is_marked_with_the_ambiguity_that_it_touches(name: str) -> None:
 def test_a_valid_case_names_the_rules_it_keeps_and_the_behaviours_it_shows(name: str) -> None:
     conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
     for case in cases(name):
-        if case.violated_rule is None and case.twin is None:
+        if case.violated_rule is None and case.baseline is None:
             expected = (*conditions.check(case.call).satisfied, *conditions.behaviours(case.call))
             assert case.rules == tuple(f"{slug}/{rule}" for rule in expected)
 
@@ -225,7 +229,7 @@ def test_every_call_leaves_out_only_what_the_spec_knows_and_keeps_its_order(name
 def test_patterns_are_seeded_by_the_id_of_the_case_or_of_its_twin(name: str) -> None:
     for case in cases(name):
         for argument, tensor in case.call.inputs.items():
-            owner = case.twin or case.id
+            owner = case.baseline or case.id
             expected = f"0|{owner}|{argument}" if tensor.values is None else ""
             assert tensor.pattern == expected
 
@@ -245,16 +249,16 @@ def test_an_example_more_leaves_every_drawn_case_as_it_was(tmp_path: Path) -> No
     found = by_id(cases_with(tmp_path, "examples:\n", EXAMPLE))
     assert "dml-split/example-0" in found
     for case in cases(SMALLEST.stem):
-        if case.twin is None and case.example is None:
+        if case.baseline is None and case.example is None:
             assert found[case.id] == case
 
 
 def test_another_seed_breaks_requirements_otherwise_and_has_other_neighbours() -> None:
     others = generate_cases(spec(SMALLEST.stem), "core", 1)
-    drawn = {case.id for case in others if case.twin is None}
-    assert drawn == {case.id for case in cases(SMALLEST.stem) if case.twin is None}
-    own = {case.id for case in cases(SMALLEST.stem) if case.twin is not None}
-    same = own & {case.id for case in others if case.twin is not None}
+    drawn = {case.id for case in others if case.baseline is None}
+    assert drawn == {case.id for case in cases(SMALLEST.stem) if case.baseline is None}
+    own = {case.id for case in cases(SMALLEST.stem) if case.baseline is not None}
+    same = own & {case.id for case in others if case.baseline is not None}
     assert len(same) < len(own) / 4
     neighbours = {case.id for case in others if "/other-" in case.id}
     assert neighbours
@@ -311,7 +315,7 @@ def test_a_feature_level_is_one_whose_table_has_the_rank_and_type() -> None:
     levels = {each.name: each for each in spec(SMALLEST.stem).spec.feature_levels}
     for case in cases(SMALLEST.stem):
         tensor = case.call.inputs.get("InputTensor")
-        if tensor is not None and case.twin is None:
+        if tensor is not None and case.baseline is None:
             for name, level in levels.items():
                 covered = level.ranks[0] <= tensor.rank <= level.ranks[1]
                 assert (name in case.feature_levels) == (covered and tensor.type in level.types)

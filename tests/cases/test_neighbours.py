@@ -149,16 +149,21 @@ def test_neighbours_of_the_core_suite_follow_the_call_that_they_are_like(
     neighbours = [each for each in order if is_neighbour(each)]
     assert neighbours
     for name in neighbours:
-        twin = operator.cases[name].twin
-        assert twin is not None
-        between = order[order.index(twin) + 1 : order.index(name)]
-        assert all(operator.cases[each].twin == twin and is_neighbour(each) for each in between)
+        baseline = operator.cases[name].baseline
+        assert baseline is not None
+        between = order[order.index(baseline) + 1 : order.index(name)]
+        assert all(
+            operator.cases[each].baseline == baseline and is_neighbour(each) for each in between
+        )
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
 def test_neighbours_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
     for case in filter(lambda each: is_neighbour(each.id), operator.index.cases):
-        one, other = arguments(operator, operator.cases[case.twin or ""]), arguments(operator, case)
+        one, other = (
+            arguments(operator, operator.cases[case.baseline or ""]),
+            arguments(operator, case),
+        )
         changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         # Inputs of one type symbol change their type together.
         assert len(changed) == 1 or "/other-type-of-" in case.id, (case.id, changed)

@@ -207,7 +207,7 @@ def stored_call(operator: OperatorSuite, case: IndexedCase) -> Call:
     """Return the call that the suite stores, whatever it was drawn from."""
     inputs = {}
     for name, array in operator.inputs(case).items():
-        given, is_free = case.inputs[name], name in case.free
+        given, is_free = case.inputs[name], name in case.data_inputs
         values = None if is_free else tuple(array.ravel().tolist())
         alike = alike_of(array) if is_free else "no"
         inputs[name] = Tensor(

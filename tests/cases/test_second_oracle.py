@@ -392,7 +392,7 @@ def spec_and_cases(operator: str, folder: Path) -> tuple[SpecFile, list[Case]]:
     small = [
         case
         for case in cases
-        if (case.violated_rule, case.twin, case.ambiguity, case.example) == (None,) * 4
+        if (case.violated_rule, case.baseline, case.ambiguity, case.example) == (None,) * 4
         and all(tensor.size <= FEW_ELEMENTS for tensor in case.call.inputs.values())
     ]
     return replace(spec_file, spec=bare), small[:: 1 + len(small) // FEW_CASES]

@@ -95,16 +95,16 @@ def test_the_reference_rejects_a_must_reject_case_for_its_rule(name: str) -> Non
 def test_what_a_case_leaves_unchanged_it_shares_with_its_twin(name: str) -> None:
     known = {vector.case.id: vector for vector in vectors(name)}
     for vector in vectors(name):
-        if vector.case.twin is not None:
-            twin = known[vector.case.twin]
+        if vector.case.baseline is not None:
+            baseline = known[vector.case.baseline]
             for argument, tensor in vector.case.call.inputs.items():
-                unchanged = twin.case.call.inputs.get(argument) == tensor
-                assert (twin.inputs.get(argument) is vector.inputs[argument]) == unchanged
+                unchanged = baseline.case.call.inputs.get(argument) == tensor
+                assert (baseline.inputs.get(argument) is vector.inputs[argument]) == unchanged
 
 
 @each_spec
 def test_unrelated_cases_share_no_arrays(name: str) -> None:
-    valid = [vector for vector in vectors(name) if vector.case.twin is None]
+    valid = [vector for vector in vectors(name) if vector.case.baseline is None]
     arrays = [id(array) for each in valid for array in (*each.inputs.values(), *each.outputs)]
     assert len(arrays) == len(set(arrays))
 

@@ -24,7 +24,7 @@ from opcert.certificate.file import (
 from opcert.errors import OpcertError
 from opcert.scope.claims import ClaimContent
 from opcert.scope.support import OperatorScope, OperatorSupport
-from opcert.suite.suite import default_folder
+from opcert.suite.suite import core_suite_folder
 from opcert.verdicts.verdict import Verdict
 from opcert.verdicts.waivers import Waiver
 from tests import made_certificate
@@ -33,7 +33,7 @@ from tests.command_line import opcert_program
 from tests.faults.finding import core_suite
 from tests.made_certificate import DIGEST
 
-SPLITS = len(core_suite().chosen("directml/*", "*"))
+SPLITS = len(core_suite().select("directml/*", "*"))
 
 NAMES = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=5)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -263,7 +263,7 @@ def test_an_odd_place_for_a_certificate_is_refused(tmp_path: Path, place: str) -
     if place == "a file":
         out.write_text("")
     elif place == "a link to the suite":
-        out.symlink_to(default_folder())
+        out.symlink_to(core_suite_folder())
     elif place == "a loop":
         out.symlink_to(out)
     else:

@@ -139,7 +139,10 @@ def twice(patch: MonkeyPatch) -> None:
         first, wrong = self.call(data, golden)
         if first.observed != "outputs":
             return first
-        other = self.operator.other_inputs(self.case), self.operator.other_outputs(self.case)
+        other = (
+            self.operator.inverted_data_inputs(self.case),
+            self.operator.inverted_data_outputs(self.case),
+        )
         second, wrong_second = self.call(*other)
         self.faults += [wrong] if wrong else []
         self.faults += rehearsal._second(second, wrong_second, golden)
@@ -185,14 +188,14 @@ def passing(*states: str) -> Callable[[Any], Any]:
 
 
 def only(keep: Callable[[IndexedCase], Any]) -> Patch:
-    """Generate only cases that `keep` names, and no must-reject ones without their twins."""
+    """Generate only cases that `keep` names, and no must-reject ones without their baselines."""
 
     def suite() -> Suite:
         cut = copy(_SUITE())
         operators = {}
         for name, operator in cut.operators.items():
             kept = {case.id: case for case in operator.index.cases if keep(case)}
-            cases = tuple(c for c in kept.values() if c.twin is None or c.twin in kept)
+            cases = tuple(c for c in kept.values() if c.baseline is None or c.baseline in kept)
             operators[name] = replace(
                 operator, index=operator.index.model_copy(update={"cases": cases})
             )
@@ -208,7 +211,7 @@ _INPUTS = OperatorSuite.inputs
 
 def without_breaking(requirement: str) -> Patch:
     """Generate no case that breaks a requirement."""
-    return only(lambda case: case.rule != requirement)
+    return only(lambda case: case.violated_rule != requirement)
 
 
 def without_showing(behaviour: str) -> Patch:
@@ -232,20 +235,20 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
     def inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
         return told(self, case, np.array)
 
-    def other_inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
-        return told(self, case, invert_bits if case.free else np.array)
+    def inverted_data_inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
+        return told(self, case, invert_bits if case.data_inputs else np.array)
 
     def outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
         return right(self.index.operator, Call(self.inputs(case), case.attributes))
 
-    def other_outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
-        return right(self.index.operator, Call(self.other_inputs(case), case.attributes))
+    def inverted_data_outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
+        return right(self.index.operator, Call(self.inverted_data_inputs(case), case.attributes))
 
     def patched(patch: MonkeyPatch) -> None:
         patch.setattr(OperatorSuite, "inputs", inputs)
-        patch.setattr(OperatorSuite, "other_inputs", other_inputs)
+        patch.setattr(OperatorSuite, "other_inputs", inverted_data_inputs)
         patch.setattr(OperatorSuite, "outputs", outputs)
-        patch.setattr(OperatorSuite, "other_outputs", other_outputs)
+        patch.setattr(OperatorSuite, "other_outputs", inverted_data_outputs)
 
     return patched
 

@@ -9,7 +9,7 @@ import pytest
 
 from opcert import Certificate
 from opcert.isolation.supervised import Supervised
-from opcert.report.cause_page import program_of_failure
+from opcert.report.cause_section import failure_program
 from opcert.verdicts.causes import causes
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import Confirmation, Reproduction, representative
@@ -69,7 +69,7 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     shown = [representative(each, found.reproductions, cases) for each in causes(stated.verdicts)]
     verdict = next(each for each in shown if each.case in found.reproductions)
     operator, _ = cases[verdict.case]
-    text = program_of_failure(stated, operator, verdict)
+    text = failure_program(stated, operator, verdict)
     return text, found.reproductions[verdict.case]
 
 

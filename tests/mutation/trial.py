@@ -97,7 +97,7 @@ def _as_recorded(case: IndexedCase, verdict: Verdict) -> bool:
     """Whether a case that does not fail is as it is with the reference itself, to the rule."""
     passed = "pass: " if case.ambiguity is not None else ""
     if case.expects == "rejection":
-        passed += f"rejected: RuleBroken: {case.rule}: "
+        passed += f"rejected: RuleBroken: {case.violated_rule}: "
     return passed in verdict.detail
 
 

@@ -26,7 +26,7 @@ def test_every_case_has_an_account(operator: str) -> None:
         told = account_of(of, case)
         assert (told.id, told.operator, told.expects) == (case.id, operator, case.expects)
         assert [each.shape for each in told.inputs] == [e.shape for e in case.inputs.values()]
-        assert (told.broken is None) == (case.rule is None)
+        assert (told.broken is None) == (case.violated_rule is None)
         assert (told.open_point is None) == (case.ambiguity is None)
         assert told.why
         assert len(told.outputs) == len(case.outputs)
@@ -42,7 +42,7 @@ def test_an_example_is_told_with_its_values() -> None:
     assert told.attributes == {"batch_dims": "1"}
     assert told.outputs[0].values == "[[1, 1, 5], [10, 6, 6]]"
     assert "gather-8/batches" in [rule.id for rule in told.shown]
-    assert told.twin is None
+    assert told.baseline is None
     assert told.changes == ()
 
 
@@ -52,7 +52,7 @@ def test_a_rejection_names_its_rule_and_the_one_change() -> None:
     assert told.broken is not None
     assert told.broken.text == "The dimensions that batch_dims counts lie before axis."
     assert told.broken.clause == SUITE.operators[told.operator].index.rules[told.broken.id].clause
-    assert told.twin == CASES[case][1].twin
+    assert told.baseline == CASES[case][1].baseline
     (change,) = told.changes
     before, after = AXIS.fullmatch(change.before or ""), AXIS.fullmatch(change.after or "")
     assert before is not None

@@ -49,19 +49,19 @@ def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:
 
 def test_a_rejection_is_shown_with_its_rule_and_its_twin() -> None:
     name = next(each for each in SUITE.cases if AXIS_BEFORE.fullmatch(each))
-    twin, text = SUITE.cases[name][1].twin, shown(name)
-    assert f"    one change to its twin: {twin}\n" in text
+    baseline, text = SUITE.cases[name][1].baseline, shown(name)
+    assert f"    one change to its baseline: {baseline}\n" in text
     assert re.search(r"\n    axis is (\[?)-?\d(\]?) instead of \1-?\d\2\n", text)
     assert "\nexpects rejection, for it breaks\n    gather-8/batch-dims-at-most-axis (" in text
-    assert f"counts only where the valid call, {twin}, passes" in text
+    assert f"counts only where the valid call, {baseline}, passes" in text
     assert "output" not in text
 
 
 def test_what_was_left_out_and_what_is_left_open_are_said() -> None:
     left_out = next(c.id for _, c in SUITE if c.id.startswith("gather-8/required-inputs.axis-"))
     assert "\n    axis is left out\n" in shown(left_out)
-    left_open = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
-    text = shown(left_open)
+    ambiguous = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
+    text = shown(ambiguous)
     assert "\nimplementation-defined, for gather-8/boolean-index; it decides no certificate" in text
     assert "\n    Whether boolean counts as an integer type.\n    It is valid: False and" in text
     assert "\n    It is invalid: The document speaks of integers;" in text

@@ -46,7 +46,7 @@ def test_a_requirement_is_found_unchecked_by_its_negative_cases_alone() -> None:
     panel = Panel(found.spec_file, found.operator)
     unchecked = next(each for each in panel.members() if each.name == "count-range-unchecked")
     assert panel.finds(unchecked)
-    panel._deciding = [case for case in panel._deciding if case.rule is None]
+    panel._deciding = [case for case in panel._deciding if case.violated_rule is None]
     assert not panel.finds(unchecked)
     assert panel.witness(unchecked) is not None
 

@@ -14,7 +14,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import LAYOUTS
 from opcert.backends import program_for
 from opcert.programs.case_programs import case_program
-from opcert.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
+from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 
@@ -30,9 +30,9 @@ def a_case(sort: str) -> tuple[OperatorSuite, IndexedCase]:
         large = any(isinstance(each, DigestedArray) for each in case.outputs)
         sorts = {
             "example": case.example,
-            "rejected": case.rule is not None and not case.ambiguity,
+            "rejected": case.violated_rule is not None and not case.ambiguity,
             "open": case.ambiguity is not None,
-            "recipe": plain and any(isinstance(each, MadeArray) for each in inputs),
+            "recipe": plain and any(isinstance(each, GeneratedArray) for each in inputs),
             "large output": plain and large,
             "empty": plain and not all(all(each.shape) for each in inputs),
             **{f"layout {each}": plain and each in [e.layout for e in inputs] for each in LAYOUTS},
@@ -76,7 +76,7 @@ def test_arrays_that_the_pack_has_once_share_no_memory() -> None:
         for operator, case in SUITE
         if len(case.outputs) == 1 and prod(case.outputs[0].shape) > 64
         for given in case.inputs.values()
-        if not isinstance(given, MadeArray) and given.layout == "c"
+        if not isinstance(given, GeneratedArray) and given.layout == "c"
         if given.array == _name(case.outputs[0])
     )
     program = case_program(operator, case)

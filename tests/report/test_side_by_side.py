@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from opcert.certificate.certificate import Certificate
-from opcert.report.files import TOGETHER, side_by_side
+from opcert.report.files import SIDE_BY_SIDE_FILE, render_side_by_side
 from opcert.report.side_by_side import SideBySide
 from opcert.run.comparison import Kind
 from opcert.verdicts.verdict import Status, Verdict
@@ -48,7 +48,7 @@ def made(*verdicts: Sequence[Verdict]) -> SideBySide:
 
 
 def html(certificates: Sequence[Certificate]) -> str:
-    (text,) = side_by_side(certificates).values()
+    (text,) = render_side_by_side(certificates).values()
     return text.decode()
 
 
@@ -122,4 +122,4 @@ def test_names_are_no_markup() -> None:
     page = parsed(html([odd, certificate(SECOND)]))
     assert "script" not in [tag for tag, _ in page.tags]
     assert shown.ODD in page.text
-    assert list(side_by_side([odd, odd])) == [TOGETHER]
+    assert list(render_side_by_side([odd, odd])) == [SIDE_BY_SIDE_FILE]

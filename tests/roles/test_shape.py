@@ -24,7 +24,7 @@ from opcert.roles.stretching import (
 )
 from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements
-from opcert.suite.coverage import coverage_of
+from opcert.suite.coverage import measure_coverage
 from opcert.suite.generation import generate
 from opcert.suite.suite import Suite
 from tests.roles.made_expand.expand import tiling
@@ -63,7 +63,7 @@ def test_a_spec_without_modes_gives_a_suite_that_its_reference_passes(
 ) -> None:
     assert certify("reference", suite, specs=specs).conformant
     described = {"example/Expand-1": read_spec(specs / "expand.yaml")}
-    (coverage,) = coverage_of(Suite(suite, specs), described)
+    (coverage,) = measure_coverage(Suite(suite, specs), described)
     assert coverage.share == 1.0
 
 

@@ -83,7 +83,7 @@ def test_each_input_lies_as_the_index_says_at_every_call(name: str) -> None:
 @each_operator
 def test_every_layout_is_drawn_for_the_data_of_every_operator(name: str) -> None:
     cases = SUITE.operators[name].index.cases
-    assert {case.inputs[each].layout for case in cases for each in case.free} == set(LAYOUTS)
+    assert {case.inputs[each].layout for case in cases for each in case.data_inputs} == set(LAYOUTS)
 
 
 @each_operator
@@ -100,7 +100,7 @@ def a_case(layout: str) -> tuple[OperatorSuite, IndexedCase]:
     return operator, next(
         case
         for case in operator.index.cases
-        if case.free
+        if case.data_inputs
         and len(case.outputs) > 1
         and case.inputs["InputTensor"].layout == layout
         # Of elements that differ, along each axis.

@@ -102,7 +102,7 @@ def negative(operator: OperatorSuite) -> IndexedCase:
     return next(
         case
         for case in operator.index.cases
-        if case.rule == "dml-split/axis-range" and not case.ambiguity
+        if case.violated_rule == "dml-split/axis-range" and not case.ambiguity
     )
 
 
@@ -120,9 +120,9 @@ def test_an_invalid_call_is_repeated_only_if_it_is_rejected(
 def test_an_invalid_call_comes_again_behind_its_baseline(
     operator: OperatorSuite, negative: IndexedCase
 ) -> None:
-    assert negative.twin is not None
+    assert negative.baseline is not None
     backend = Recorder()
-    outcome = run_vector(backend, operator, negative, operator.cases[negative.twin])
+    outcome = run_vector(backend, operator, negative, operator.cases[negative.baseline])
     assert (outcome.observed, outcome.fault) == ("rejected", None)
     assert len(backend.calls) == 4
 
@@ -146,8 +146,8 @@ def test_a_rejection_that_becomes_an_acceptance_is_of_the_kind_state(
             self.calls += 1
             return [] if self.calls == accepts_in else super().run(operator, inputs, attributes)
 
-    assert negative.twin is not None
-    outcome = run_vector(Forgets(), operator, negative, operator.cases[negative.twin])
+    assert negative.baseline is not None
+    outcome = run_vector(Forgets(), operator, negative, operator.cases[negative.baseline])
     assert kind(outcome) == "state"
     assert outcome.fault is not None
     assert outcome.fault.text.startswith(text)
@@ -156,12 +156,12 @@ def test_a_rejection_that_becomes_an_acceptance_is_of_the_kind_state(
 def test_a_baseline_that_goes_wrong_after_a_rejection_is_of_the_kind_state(
     operator: OperatorSuite, negative: IndexedCase
 ) -> None:
-    assert negative.twin is not None
+    assert negative.baseline is not None
     backend = SpoiledByRejections()
-    outcome = run_vector(backend, operator, negative, operator.cases[negative.twin])
+    outcome = run_vector(backend, operator, negative, operator.cases[negative.baseline])
     assert kind(outcome) == "state"
     assert outcome.fault is not None
-    assert f"after the rejection, the valid {negative.twin} went wrong" in outcome.fault.text
+    assert f"after the rejection, the valid {negative.baseline} went wrong" in outcome.fault.text
 
 
 class SpoiledByRejections(Right):
@@ -215,7 +215,7 @@ def all_zero(operator: OperatorSuite, case: IndexedCase) -> bool:
     """Whether the output is zero whatever the data, of a size that no input has and NumPy keeps."""
     if case.expects != "outputs" or not 0 < prod(case.outputs[0].shape) < 100:
         return False
-    golden = [*operator.outputs(case), *operator.other_outputs(case)]
+    golden = [*operator.outputs(case), *operator.inverted_data_outputs(case)]
     sizes = [each.nbytes for each in operator.inputs(case).values()]
     return not any(bits_of(each).any() for each in golden) and golden[0].nbytes not in sizes
 
@@ -286,7 +286,7 @@ def test_other_goldens_are_stored_where_they_are_not_the_inverted_ones() -> None
         case
         for operator in core_suite().operators.values()
         for case in operator.index.cases
-        if case.other
+        if case.inverted_data_outputs
     ]
     assert stored
     assert all("gather-8/" in case.id for case in stored)

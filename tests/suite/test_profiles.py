@@ -61,7 +61,7 @@ def pack_size(folder: Path) -> int:
 
 def levels(folder: Path, factor: str) -> set[str]:
     index = index_of(folder)
-    position = [*index["words"]].index(factor)
+    position = [*index["factors"]].index(factor)
     return {case["levels"][position] for case in index["cases"] if "levels" in case}
 
 

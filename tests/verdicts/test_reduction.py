@@ -31,7 +31,7 @@ def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
     operator, case = core_suite().cases[verdict.case]
     first = step_of(operator, ReproducedCall(case=case.id))
     start = Candidate.of(first)
-    rule = None if case.rule is None else case.rule.partition("/")[2]
+    rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
 
     def fails(steps: Sequence[Step]) -> bool:
         fault = Stage(FAULTS[name].make()).first_fault(steps)

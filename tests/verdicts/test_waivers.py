@@ -12,7 +12,7 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.errors import SpecError
-from opcert.report.terminal import answer
+from opcert.report.terminal import conclusion_line
 from opcert.run.comparison import Kind
 from opcert.verdicts.verdict import KINDS, Status, Verdict
 from opcert.verdicts.waivers import Waivers, read_waivers
@@ -59,7 +59,7 @@ def test_waived_failures_do_not_block_and_the_answer_counts_them(file: Path) -> 
     assert certificate.grade == "bit-exact"
     waived = f"{certificate.counts['waived']} failures waived"
     assert re.match(
-        rf"CONFORMANT for 1 of 5 operators, .* bit-exact, {waived}: ", answer(certificate)
+        rf"CONFORMANT for 1 of 5 operators, .* bit-exact, {waived}: ", conclusion_line(certificate)
     )
 
 
@@ -76,7 +76,7 @@ def test_what_no_waiver_matches_still_blocks(file: Path) -> None:
     certificate = waiving(file, text, wrong.ThroughFloat16)
     assert certificate.reasons == [f"{values(certificate)} x value"]
     waived = f"{certificate.counts['waived']} failures waived"
-    assert answer(certificate).startswith(f"NOT CONFORMANT, {waived}: ")
+    assert conclusion_line(certificate).startswith(f"NOT CONFORMANT, {waived}: ")
 
 
 def test_rejections_that_a_waived_failure_keeps_from_counting_do_not_block(file: Path) -> None:

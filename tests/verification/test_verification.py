@@ -67,7 +67,7 @@ def test_a_certificate_of_what_processes_do_is_sound(how: str) -> None:
         backend, core_suite(), options={"how": how}, case="dml-split/*8-3-*", timeout=0.5
     )
     assert len({each.status for each in certificate.verdicts}) == 1
-    chosen = core_suite().chosen("*", "dml-split/*8-3-*")
+    chosen = core_suite().select("*", "dml-split/*8-3-*")
     assert [each.case for each in certificate.verdicts] == chosen
     assert len(chosen) > 1
     assert certificate.run.isolated

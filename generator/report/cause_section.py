@@ -13,7 +13,7 @@ from opcert.run.excerpts import Shown, shown
 from opcert.run.outcome import ENDINGS
 from opcert.suite.format import ErratumText, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Cases
+from opcert.suite.suite import CasesById
 from opcert.verdicts.causes import Cause
 from opcert.verdicts.confirmation import (
     ReproducedCall,
@@ -41,7 +41,7 @@ class RuleText:
 
 
 @dataclass(frozen=True)
-class CausePage:
+class CauseSection:
     """Failures that are alike, with the smallest of them.
 
     `shows` says how the failure shows in a fresh process, above the `program` that shows it.
@@ -69,7 +69,7 @@ class CausePage:
     attributed: int
 
 
-def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePage:
+def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> CauseSection:
     """Return what is shown of a cause; `cases` are those of the suite."""
     verdict = representative(cause, certificate.reproductions, cases)
     of, case = cases[verdict.case]
@@ -80,9 +80,11 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
     called = f"    in {of.call(case)}"
     said = [line for line in lines if line != called and not line.startswith("    printed: ")]
     contract = "" if cause.kind is None else CONTRACT.get(cause.kind, "")
-    rules = [case.rule] if case.rule else [r for r in case.rules if r == cause.rule]
+    rules = (
+        [case.violated_rule] if case.violated_rule else [r for r in case.rules if r == cause.rule]
+    )
     reproduction = certificate.reproductions.get(case.id)
-    return CausePage(
+    return CauseSection(
         operator=cause.operator,
         status=verdict.status,
         title=f"{cause.rule or cause.operator}: {cause.kind or cause.status}",
@@ -104,14 +106,14 @@ def cause_page(cause: Cause, certificate: Certificate, cases: Cases) -> CausePag
         excerpt=[] if excerpt is None else list(shown(excerpt)),
         excerpt_of="" if excerpt is None else excerpt.told,
         shows=_shows(reproduction),
-        program=program_of_failure(certificate, of, verdict),
+        program=failure_program(certificate, of, verdict),
         alike=others[:_NAMED],
         more=max(len(others) - _NAMED, 0),
         attributed=len(cause.attributed),
     )
 
 
-def program_of_failure(certificate: Certificate, operator: OperatorSuite, verdict: Verdict) -> str:
+def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: Verdict) -> str:
     """Return a program that fails as a case did, or nothing where it would need the suite's pack.
 
     It makes the calls by which the failure was confirmed; without those, the case's own calls.
@@ -130,7 +132,9 @@ def program_of_failure(certificate: Certificate, operator: OperatorSuite, verdic
         return program(steps, backend, [*remarks, "A smaller call that fails in the same way:"])
     calls = [] if reproduction is None else list(reproduction.calls)
     if not calls:
-        baseline = [ReproducedCall(case=case.twin)] if case.rule and case.twin else []
+        baseline = (
+            [ReproducedCall(case=case.baseline)] if case.violated_rule and case.baseline else []
+        )
         calls = [*(baseline if verdict.kind == "state" else []), *own_calls(case)]
     if not is_self_contained([operator.cases[call.case] for call in calls]):
         return ""
@@ -160,9 +164,11 @@ def written_step(operator: str, step: WrittenStep) -> CallText:
 def _remark(call: ReproducedCall, case: IndexedCase) -> str:
     data = ", every bit of its data inverted" if call.other_data else ""
     if call.case == case.id:
-        breaks = f", which breaks {case.rule}" if case.rule is not None else ""
+        breaks = f", which breaks {case.violated_rule}" if case.violated_rule is not None else ""
         return f"the case{breaks}{data}"
-    what = "the valid call that the case changes" if call.case == case.twin else "a case before it"
+    what = (
+        "the valid call that the case changes" if call.case == case.baseline else "a case before it"
+    )
     return f"{what}, {call.case}{data}"
 
 
@@ -180,6 +186,6 @@ def _shows(reproduction: Reproduction | None) -> str:
 
 def _expected(of: OperatorSuite, case: IndexedCase) -> str:
     if case.expects == "rejection":
-        return f"a rejection, for it breaks {case.rule}; {case_reason(of, case)}"
+        return f"a rejection, for it breaks {case.violated_rule}; {case_reason(of, case)}"
     outputs = ", ".join(f"{each.type}{list(each.shape)}" for each in case.outputs)
     return f"outputs {outputs}" if outputs else "no outputs"
