@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.backends import closed, options_of
+from opcert.backends import close_backend, parse_backend_options
 from opcert.errors import OpcertError, SuiteError
-from opcert.isolation.supervised import hosted
+from opcert.isolation.supervised import start_backend
 from opcert.scope.claims import read_claim
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -169,14 +169,14 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
 
 def _begun(suite: Suite, config: pytest.Config) -> Run:
     """Begin a run as the options say; files are read before a backend may change the folder."""
-    options = options_of(config.getoption("backend_option"))
+    options = parse_backend_options(config.getoption("backend_option"))
     claim, waivers = config.getoption("claim"), config.getoption("waivers")
     level = config.getoption("feature_level")
     claimed = None if claim is None else read_claim(claim, suite)
     known = None if waivers is None else read_waivers(waivers, suite, options.get("device"))
     isolated = False if config.getoption("in_process") else None
     level = level if claimed is None else claimed.feature_level(level)
-    backend = hosted(config.getoption("backend"), options, isolated)
+    backend = start_backend(config.getoption("backend"), options, isolated)
     operators = () if claimed is None else claimed.content.operators
     return Run(Certification(backend, suite, level, claimed), known, operators)
 
@@ -200,7 +200,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     code, _ = last_word(session.config)
     session.exitstatus = max(int(session.exitstatus), code)
     for run in session.config.stash[_RUNS].values():
-        closed(run.certification.backend)
+        close_backend(run.certification.backend)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import onnxruntime as ort
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
-from opcert.backends import on_the_host
+from opcert.backends import adapter_rejections
 from opcert.backends.composition import signed
-from opcert.backends.hows import HOWS
+from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
 from opcert.backends.options import CACHE, check
 from opcert.backends.plain_calls import DML_SPLIT, types_taken
@@ -75,7 +75,7 @@ class OnnxRuntime:
             AdapterRejection: there is no model of the call.
             Exception: ONNX Runtime rejects the call.
         """
-        with on_the_host():
+        with adapter_rejections():
             call = self._call(operator, inputs, attributes)
         values = {name: _value(array) for name, array in call.arrays.items()}
         outputs = self._session(call.node).run_with_ort_values(None, values)
@@ -90,7 +90,7 @@ class OnnxRuntime:
             options.add_session_config_entry("session.strict_shape_type_inference", "1")
         if self._provider != "CPUExecutionProvider":
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-        with on_the_host():
+        with adapter_rejections():
             model = model_of(node).SerializeToString()
         return ort.InferenceSession(model, options, providers=[self._provider])
 
@@ -100,7 +100,7 @@ class OnnxRuntime:
         excluded = {"excluded": EXCLUDED[operator]} if operator in EXCLUDED else {}
         widened = self._widens and operator != DML_SPLIT
         cast = "; the host makes int64 of indices, its largest of larger ones" if widened else ""
-        return {"how": HOWS["onnxruntime"][operator] + cast, **taken, **excluded}
+        return {"how": DECLARED_SUPPORT["onnxruntime"][operator] + cast, **taken, **excluded}
 
     def _call(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

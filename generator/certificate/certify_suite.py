@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import Backend, closed, given_object, with_specs
+from opcert.backends import Backend, close_backend, in_process_backend, with_reference_specs
 from opcert.certificate.certificate import Certificate, SuiteEntry
 from opcert.certificate.entries import (
     backend_entry,
@@ -19,7 +19,7 @@ from opcert.certificate.entries import (
 )
 from opcert.certificate.resumption import resumed
 from opcert.errors import Mistake, SpecError
-from opcert.isolation.supervised import TIMEOUT, Supervised, hosted
+from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
 from opcert.run.excerpts import Excerpt
 from opcert.scope.claims import Claim, read_claim
 from opcert.scope.support import support_of
@@ -70,7 +70,7 @@ def certify(
     claim: str | Path | YamlSource | None = None,
     waivers: str | Path | YamlSource | None = None,
     stop_at_failure: bool = False,
-    timeout: float = TIMEOUT,
+    timeout: float = CALL_TIMEOUT,
     memory: int = 0,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
@@ -98,12 +98,12 @@ def certify(
     known = None if waivers is None else read_waivers(_file(waivers), opened, given.get("device"))
     here = this_platform()
     if isinstance(backend, str):
-        made_with = with_specs(backend, given, specs)
-        found = hosted(backend, made_with, isolated, timeout=timeout, memory=memory)
+        made_with = with_reference_specs(backend, given, specs)
+        found = start_backend(backend, made_with, isolated, timeout=timeout, memory=memory)
     else:
-        found = given_object(backend, isolated)
+        found = in_process_backend(backend, isolated)
     with ExitStack() as stack:
-        stack.callback(closed, found)
+        stack.callback(close_backend, found)
         begin = partial(Certification, found, opened, level, claimed)
         begun = Certificate(
             suite=SuiteEntry(**opened.identity),
@@ -197,7 +197,7 @@ def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
 def _confirmed(certification: Certification, verdicts: Mapping[str, Verdict]) -> Confirmed:
     """Confirm failures where the backend can be made afresh; an interrupt ends that alone."""
     backend = certification.backend
-    if not isinstance(backend, Supervised):
+    if not isinstance(backend, SupervisedBackend):
         return Confirmed()
     try:
         suite = certification.suite
@@ -223,7 +223,7 @@ def _run(
             if stop_at_failure and verdict.status in FAILURES:
                 break
     except KeyboardInterrupt:
-        if isinstance(certification.backend, Supervised):
+        if isinstance(certification.backend, SupervisedBackend):
             certification.backend.stop()
         return True
     return False

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from opcert import __version__
-from opcert.backends import Backend, reuse_of
+from opcert.backends import Backend, declared_reuse
 from opcert.certificate.certificate import (
     BackendEntry,
     ClaimEntry,
@@ -18,7 +18,7 @@ from opcert.certificate.certificate import (
     Selection,
     WaiversEntry,
 )
-from opcert.run.outcome import Isolated
+from opcert.run.outcome import IsolatedBackend
 from opcert.scope.claims import Claim
 from opcert.scope.support import Support
 from opcert.verdicts.anonymous import without_names
@@ -42,8 +42,8 @@ def backend_entry(
         source=None if source is None else _text(without_names(source)).removeprefix("<here>/"),
         options=plain,
         support=support.declared,
-        reuse=_text(without_names(reuse)) if (reuse := reuse_of(backend)) else None,
-        delivery=backend.delivery if isinstance(backend, Isolated) else "as drawn",
+        reuse=_text(without_names(reuse)) if (reuse := declared_reuse(backend)) else None,
+        delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "as drawn",
     )
 
 
@@ -70,7 +70,7 @@ def _text(given: str) -> str:
 
 def run_entry(backend: Backend, timeout: float, memory: int) -> Run:
     """Return how calls will be made; limits are None where there are none."""
-    isolated = isinstance(backend, Isolated)
+    isolated = isinstance(backend, IsolatedBackend)
     return Run(
         isolated=isolated,
         timeout=float(timeout) if isolated and math.isfinite(timeout) else None,

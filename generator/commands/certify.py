@@ -82,7 +82,7 @@ def certify(
     ] = None,
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
-    from opcert.backends import options_of
+    from opcert.backends import parse_backend_options
     from opcert.certificate.certify_suite import certify as run
     from opcert.certificate.certify_suite import opened_suite
     from opcert.certificate.submission import CLAIM, WAIVERS
@@ -98,7 +98,7 @@ def certify(
     paths = {CLAIM: claim, WAIVERS: waivers}
     given = {name: YamlSource(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
-    found = configurations(backend, options_of(backend_option), isolated)
+    found = configurations(backend, parse_backend_options(backend_option), isolated)
     if as_json and len(found) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
     opened = opened_suite(suite, specs, operator)

@@ -57,7 +57,7 @@ def explain(
     backend_option: BackendOptions = None,
 ) -> None:
     """Show one case: what it calls, why, what is expected, and a program that makes the call."""
-    from opcert.backends import options_of, program_for
+    from opcert.backends import parse_backend_options, setup_code
     from opcert.pages.accounts import account_of
     from opcert.pages.explain import found_case, told
     from opcert.programs.case_programs import case_program
@@ -65,11 +65,11 @@ def explain(
 
     if backend_option and backend is None:
         raise OpcertError("--backend-option without --backend; name the backend that it is for")
-    options = options_of(backend_option)
+    options = parse_backend_options(backend_option)
     opened = Suite(suite, specs)
     operator, found = found_case(opened, case)
     account = account_of(operator, found)
-    made = None if backend is None else program_for(backend, options)
+    made = None if backend is None else setup_code(backend, options)
     say_lines(told(account, case_program(operator, found, made)))
 
 

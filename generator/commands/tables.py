@@ -9,7 +9,7 @@ from rich.table import Table
 
 from opcert.panel import Strength
 from opcert.report.terminal import print_line, table_cell
-from opcert.run.backend_list import Listed
+from opcert.run.backend_list import AvailableBackend
 from opcert.suite.coverage import Coverage
 from opcert.suite.spec_warnings import RuleCounts
 
@@ -35,7 +35,9 @@ def show_strength(strength: Strength, console: Console) -> None:
         print_line(console, f"    it differs in {each.witness:.300}")
 
 
-def show_backends(backends: Iterable[Listed], operators: Sequence[str], console: Console) -> None:
+def show_backends(
+    backends: Iterable[AvailableBackend], operators: Sequence[str], console: Console
+) -> None:
     """Print each backend, where it comes from, and how it makes each operator."""
     # Without lines between the columns, which take the room of a name.
     table = Table("backend", "packages", box=box.SIMPLE_HEAD)

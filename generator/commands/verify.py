@@ -151,11 +151,11 @@ def _again(
     """Run a sample of the cases again, and say which it is."""
     from secrets import randbelow
 
-    from opcert.backends import options_of
+    from opcert.backends import parse_backend_options
     from opcert.verification.rerun import rerun_flaws, sample
 
     seed = randbelow(1 << 32) if seed is None else seed
     sampled = sample(certificate, suite, count, seed)
     say(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
-    given = options_of(options)
+    given = parse_backend_options(options)
     return list(rerun_flaws(certificate, suite, sampled, backend, given, specs))

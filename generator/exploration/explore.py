@@ -6,10 +6,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opcert.backends import Backend, closed, given_object, load, with_specs
+from opcert.backends import Backend, close_backend, in_process_backend, load, with_reference_specs
 from opcert.exploration.search import ExplorationResult, Open, Search
 from opcert.exploration.trials import Trials
-from opcert.isolation.supervised import TIMEOUT, Supervised, hosted
+from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
 from opcert.specification.files import read_specs_in
 from opcert.specification.references import load_references
 
@@ -25,7 +25,7 @@ def explore(
     minutes: float = 1,
     seed: int = 0,
     isolated: bool | None = None,
-    timeout: float = TIMEOUT,
+    timeout: float = CALL_TIMEOUT,
 ) -> Iterator[ExplorationResult]:
     """Try fresh calls of each operator in turn, and yield what became of it.
 
@@ -65,10 +65,10 @@ def _opening(
     """Return what opens the backend, once that has been tried."""
     if not isinstance(backend, str):
         return _in_python(backend, isolated)
-    options = with_specs(backend, options, specs)
-    first = hosted(backend, options, isolated, timeout=timeout)
-    closed(first)
-    if isinstance(first, Supervised):
+    options = with_reference_specs(backend, options, specs)
+    first = start_backend(backend, options, isolated, timeout=timeout)
+    close_backend(first)
+    if isinstance(first, SupervisedBackend):
         return lambda: _restarted(first)
     return lambda: _made(lambda: load(backend, **options))
 
@@ -76,9 +76,9 @@ def _opening(
 def _in_python(backend: Backend | Make, isolated: bool | None) -> Open:
     if isinstance(backend, type) or (callable(backend) and not hasattr(backend, "run")):
         with _made(backend) as first:
-            given_object(first, isolated)
+            in_process_backend(first, isolated)
         return lambda: _made(backend)
-    given = given_object(backend, isolated)
+    given = in_process_backend(backend, isolated)
     return lambda: nullcontext(given)
 
 
@@ -88,13 +88,13 @@ def _made(make: Make) -> Iterator[Backend]:
     try:
         yield backend
     finally:
-        closed(backend)
+        close_backend(backend)
 
 
 @contextmanager
-def _restarted(backend: Supervised) -> Iterator[Backend]:
+def _restarted(backend: SupervisedBackend) -> Iterator[Backend]:
     try:
         backend.restart()
         yield backend
     finally:
-        closed(backend)
+        close_backend(backend)

@@ -13,8 +13,8 @@ from opcert.arrays.patterns import materialize_numbered
 from opcert.backends import Backend
 from opcert.errors import ExpressionError
 from opcert.exploration.trials import Trial, Trials
-from opcert.run.outcome import Isolated
-from opcert.run.stage import Fault, Stage, Step
+from opcert.run.outcome import IsolatedBackend
+from opcert.run.session import Session, SessionFault, SessionStep
 from opcert.scope.support import declared_support
 from opcert.verdicts.reduction import Candidate, Reduction
 
@@ -40,10 +40,10 @@ class Counterexample:
     """
 
     operator: str
-    difference: Fault
+    difference: SessionFault
     call: Call
-    valid: Step
-    steps: Sequence[Step]
+    valid: SessionStep
+    steps: Sequence[SessionStep]
     repeatable: bool = True
 
     @property
@@ -97,7 +97,7 @@ class Search:
         self._opened = opened
         self._trials = trials
         self._seconds = seconds
-        self._history: deque[Step] = deque(maxlen=_HISTORY)
+        self._history: deque[SessionStep] = deque(maxlen=_HISTORY)
         self.tried = 0
         self._declined = 0
         self.best: Counterexample | None = None
@@ -114,10 +114,10 @@ class Search:
         """
         asked = time.monotonic()
         with self._opened() as backend:
-            self._stage = Stage(backend)
+            self._stage = Session(backend)
             self._support = declared_support(backend)
             self._begun = time.monotonic()
-            self._quick = not isinstance(backend, Isolated) and self._begun - asked < _QUICK
+            self._quick = not isinstance(backend, IsolatedBackend) and self._begun - asked < _QUICK
             trial = self._hunted(_Chance(seed))
             if trial is None or self.best is None:
                 return
@@ -148,12 +148,12 @@ class Search:
             self._history.extend(steps)
         return None
 
-    def _supported(self, trial: Trial) -> Sequence[Step]:
+    def _supported(self, trial: Trial) -> Sequence[SessionStep]:
         everything = self._support.declared is None
         return trial.steps if everything else self._trials.supported(trial, self._support)
 
     def _finding(
-        self, trial: Trial, steps: Sequence[Step], fault: tuple[int, Fault]
+        self, trial: Trial, steps: Sequence[SessionStep], fault: tuple[int, SessionFault]
     ) -> Counterexample:
         number, difference = fault
         operator, played = self._trials.spec.operator, steps[: number + 1]
@@ -176,11 +176,11 @@ class Search:
             count = min(max(1, 4 * count), len(earlier))
 
     def _shown(
-        self, counterexample: Counterexample, steps: Sequence[Step]
+        self, counterexample: Counterexample, steps: Sequence[SessionStep]
     ) -> Counterexample | None:
         """Return the counterexample with `steps` up to where they go wrong afresh, if they do."""
         with self._opened() as backend:
-            fault = Stage(backend).first_fault(steps)
+            fault = Session(backend).first_fault(steps)
         if fault is None:
             return None
         number, difference = fault
@@ -188,7 +188,9 @@ class Search:
             counterexample, difference=difference, steps=steps[: number + 1], repeatable=True
         )
 
-    def _same(self, counterexample: Counterexample, steps: Sequence[Step]) -> Counterexample | None:
+    def _same(
+        self, counterexample: Counterexample, steps: Sequence[SessionStep]
+    ) -> Counterexample | None:
         """Return the counterexample with `steps`, if they go wrong in the same way."""
         shown = self._shown(counterexample, steps)
         return shown if shown is not None and shown.sort == counterexample.sort else None
@@ -198,14 +200,14 @@ class Search:
         if not self._may_be_reduced():
             return counterexample
 
-        def smaller(valid: Step) -> Sequence[Step]:
+        def smaller(valid: SessionStep) -> Sequence[SessionStep]:
             try:
                 return self._supported(self._trials.beside(trial, valid))
             except ExpressionError:
                 # A law has no answer for it.
                 return []
 
-        def fails(steps: Sequence[Step]) -> bool:
+        def fails(steps: Sequence[SessionStep]) -> bool:
             if self._time_is_up():
                 return False
             trial_steps = smaller(steps[0])
@@ -256,6 +258,6 @@ class Search:
         return counterexample
 
 
-def _sort(fault: tuple[int, Fault], steps: Sequence[Step]) -> Sort:
+def _sort(fault: tuple[int, SessionFault], steps: Sequence[SessionStep]) -> Sort:
     number, difference = fault
     return difference.kind, steps[number].rule

@@ -9,7 +9,7 @@ from opcert.errors import printable_line
 from opcert.exploration.search import Counterexample, ExplorationResult
 from opcert.programs.literals import array_expression, is_exact_as_text, layout_expression
 from opcert.programs.program import CallText, InputText, program
-from opcert.run.stage import Step
+from opcert.run.session import SessionStep
 
 # Of up to how many elements a documented tensor lists its values; beyond, a pattern fills it.
 _LISTED = 64
@@ -36,7 +36,7 @@ def result_text(explored: ExplorationResult, backend: Callable[[], str]) -> str:
     return f"{head}\n    {call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
 
 
-def _call_in_a_line(step: Step) -> str:
+def _call_in_a_line(step: SessionStep) -> str:
     """Return the call that goes wrong: types, shapes and short values of inputs, attributes."""
     parts = []
     for name, array in step.inputs.items():
@@ -61,7 +61,7 @@ def program_text(counterexample: Counterexample, backend: str) -> str:
     return program(calls, backend, [head])
 
 
-def written(step: Step, ending: str | None = None) -> CallText:
+def written(step: SessionStep, ending: str | None = None) -> CallText:
     """Return a step as text; `ending` says that its call does not come back."""
     inputs = {
         name: InputText(

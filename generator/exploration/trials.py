@@ -22,7 +22,7 @@ from opcert.cases.vectors import specials_added
 from opcert.combinatorics.row_sampler import RandBelow, RowSampler
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
 from opcert.roles.samplers import RandomSource
-from opcert.run.stage import Step
+from opcert.run.session import SessionStep
 from opcert.scope.support import Support
 from opcert.specification.files import SpecFile
 from opcert.specification.references import golden_outputs
@@ -41,7 +41,7 @@ class Trial:
     """A valid call, and the steps that try it; `wrong` and `law` number what they add."""
 
     call: Call
-    steps: Sequence[Step]
+    steps: Sequence[SessionStep]
     levels: Mapping[str, str]
     wrong: int
     law: int
@@ -54,7 +54,7 @@ class Trial:
 class _About:
     """What a declaration can speak of in the call of a step."""
 
-    step: Step
+    step: SessionStep
     rules: tuple[str, ...] = ()
     levels: Mapping[str, str] = field(default_factory=dict)
 
@@ -126,7 +126,7 @@ class Trials:
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
 
-    def beside(self, trial: Trial, valid: Step) -> Trial:
+    def beside(self, trial: Trial, valid: SessionStep) -> Trial:
         """Return the trial of another valid call, with what `trial` has beside its own.
 
         Raises:
@@ -139,7 +139,7 @@ class Trials:
     def _mistake(self, error: ExpressionError, context: str) -> SpecError:
         return SpecError([self.file.mistake(error.place, f"{error}{context}")])
 
-    def supported(self, trial: Trial, support: Support) -> Sequence[Step]:
+    def supported(self, trial: Trial, support: Support) -> Sequence[SessionStep]:
         """Return the steps of `trial` that a backend does not declare to leave out."""
         kept = self.conditions.check(trial.call).satisfied
         rules = self.spec.full_ids(*kept, *self.conditions.behaviours(trial.call))
@@ -154,7 +154,7 @@ class Trials:
 
     def _steps(
         self, call: Call, inputs: Mapping[str, Array], wrong: int, law: int
-    ) -> Sequence[Step]:
+    ) -> Sequence[SessionStep]:
         outputs = self._golden(call, inputs)
         valid = self._step(call, inputs, outputs)
         steps = [valid]
@@ -187,10 +187,10 @@ class Trials:
         golden_outputs: Sequence[Array] | None,
         beside: str = "",
         rule: str | None = None,
-    ) -> Step:
+    ) -> SessionStep:
         layouts = {name: tensor.requested_layout for name, tensor in call.inputs.items()}
         free = tuple(name for name, tensor in call.inputs.items() if tensor.values is None)
-        return Step(
+        return SessionStep(
             self.spec.operator,
             inputs,
             call.attributes,
@@ -202,10 +202,10 @@ class Trials:
         )
 
     def _rejections(
-        self, call: Call, inputs: Mapping[str, Array], valid: Step, first: int
-    ) -> list[Step]:
+        self, call: Call, inputs: Mapping[str, Array], valid: SessionStep, first: int
+    ) -> list[SessionStep]:
         """Return calls that break one rule alone, and the valid one behind them."""
-        rejected: list[Step] = []
+        rejected: list[SessionStep] = []
         for name, changed in self._changed(call, first):
             if len(rejected) == _REJECTIONS:
                 break
@@ -240,13 +240,13 @@ class Trials:
 
     def _law(
         self, number: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
-    ) -> list[Step]:
+    ) -> list[SessionStep]:
         """Return the further calls of a law: with those right, it holds as for the reference."""
         if not number or not self.laws.speaks(number - 1, call):
             return []
         beside = f"by the law {self.spec.full_id(self.spec.laws[number - 1].id)}"
         return [
-            Step(
+            SessionStep(
                 made.operator,
                 made.inputs,
                 made.attributes,

@@ -12,7 +12,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, Array, InputArrays, bit_w
 from opcert.errors import BackendError, did_you_mean
 from opcert.isolation.introduction import handshake
 from opcert.isolation.messages import ROOM, packed
-from opcert.isolation.process import EndedError, Process
+from opcert.isolation.process import Process, WorkerFailure
 from opcert.run.outcome import Outcome, Rejecter
 
 # The most dimensions that an array of NumPy has.
@@ -129,16 +129,16 @@ class Driver:
         if highest < 255 and content.size and content.max() > highest:
             found = int(content.max())
             text = f"output {place}: a byte {found:#04x}; {described.type} has at most {highest}"
-            raise EndedError("protocol", text)
+            raise WorkerFailure("protocol", text)
         try:
             return content.view(ELEMENT_TYPES[described.type]).reshape(described.shape)
         except ValueError as error:
-            raise EndedError("protocol", f"output {place}: {error}") from None
+            raise WorkerFailure("protocol", f"output {place}: {error}") from None
 
     def _nothing_more(self, what: str) -> None:
         foreign = self.process.foreign()
         if foreign:
-            raise EndedError("protocol", f"{what}: {foreign}; stdout is for answers alone")
+            raise WorkerFailure("protocol", f"{what}: {foreign}; stdout is for answers alone")
 
     def log(self) -> str:
         """Return what was printed since the last time, or the end of it."""
@@ -191,8 +191,8 @@ def _answer(found: Mapping[str, Any], number: int) -> _Answer:
         where = ".".join(map(str, first["loc"]))
         given = "" if first["type"] == "missing" else f", found {first['input']!r}"[:100]
         text = f"an answer of another form: {where}: {first['msg']}{given}"
-        raise EndedError("protocol", text) from None
+        raise WorkerFailure("protocol", text) from None
     wrong = answer.mistake(number)
     if wrong is not None:
-        raise EndedError("protocol", f"an answer of another form: {wrong}")
+        raise WorkerFailure("protocol", f"an answer of another form: {wrong}")
     return answer

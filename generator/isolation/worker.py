@@ -16,11 +16,18 @@ import numpy as np
 
 from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.layouts import array_properties
-from opcert.backends import Backend, as_backend_error, choices, closed, load, reuse_of
+from opcert.backends import (
+    Backend,
+    as_backend_error,
+    close_backend,
+    declared_reuse,
+    load,
+    option_choices,
+)
 from opcert.errors import BackendError, describe_error
 from opcert.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
-from opcert.run.freed_memory import dirty
-from opcert.run.outcome import Outcome, run_once
+from opcert.run.freed_memory import dirty_freed_memory
+from opcert.run.outcome import Outcome, call_backend
 
 # The outputs of how many calls are looked at again behind every call.
 RECENT = 3
@@ -59,7 +66,7 @@ class _Host:
         inputs = got(self._area, request["inputs"])
         forms = {name: array_properties(array) for name, array in inputs.items()}
         recent = list(self._kept)[-RECENT:]
-        dirty(request["dirty"])
+        dirty_freed_memory(request["dirty"])
         answer = self._called(request, inputs)
         spoiled = [
             name for name, before in forms.items() if array_properties(inputs[name]) != before
@@ -71,7 +78,9 @@ class _Host:
 
     def _called(self, request: dict[str, Any], inputs: dict[str, Array]) -> dict[str, Any]:
         try:
-            outcome = run_once(self._backend, request["operator"], inputs, request["attributes"])
+            outcome = call_backend(
+                self._backend, request["operator"], inputs, request["attributes"]
+            )
         except KeyboardInterrupt as error:
             outcome = Outcome("rejected", reason=describe_error(error), rejected_by="runtime")
         if os.getpid() != self._process:
@@ -118,10 +127,10 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
     sys.path += [each for each in request["path"] if each not in sys.path]
     try:
         if request.get("ask") == "choices":
-            return None, {"choices": choices(request["backend"], request["options"])}
+            return None, {"choices": option_choices(request["backend"], request["options"])}
         backend = load(request["backend"], **request["options"])
         support = _declared(backend) if request["declares"] else None
-        reuse = reuse_of(backend)
+        reuse = declared_reuse(backend)
     except BackendError as error:
         return None, {"error": str(error)}
     named = {"name": backend.name, "version": backend.version}
@@ -149,7 +158,7 @@ def serve(requests: int, replies: int, area: Area) -> None:
     host = _Host(backend, area)
     for request in asked:
         say(replies, host.answer(request))
-    closed(backend)
+    close_backend(backend)
 
 
 def main() -> None:

@@ -25,10 +25,10 @@ from opcert.panel.member import (
     Signature,
 )
 from opcert.panel.output_members import output_members
-from opcert.run.comparison import compare
+from opcert.run.call_protocol import run_repeatedly, run_vector
+from opcert.run.comparison import compare_outputs
 from opcert.run.outcome import Outcome
-from opcert.run.rehearsal import repeated_calls, run_vector
-from opcert.run.returned import Returned
+from opcert.run.records import CallRecord
 from opcert.specification.expressions import evaluate_integer, parse_expression
 from opcert.specification.files import SpecFile
 from opcert.specification.references import Reference
@@ -206,7 +206,7 @@ class Panel:
         if outputs is None:
             return None
         golden = () if isinstance(known.result, Exception) else known.result
-        fault = compare(golden, outputs) if isinstance(known.result, list) else None
+        fault = compare_outputs(golden, outputs) if isinstance(known.result, list) else None
         return Outcome("outputs", outputs, fault=fault)
 
     def _fails(self, case: IndexedCase, answer: Answer, known: _Known) -> bool:
@@ -234,7 +234,7 @@ class Panel:
         backend = _Wrong(member, self._reference)
         operator = self._operator
         often = True
-        held: list[Returned] = []
+        held: list[CallRecord] = []
         for case in self._deciding:
             stored = not any(
                 isinstance(each, DigestedArray)
@@ -244,12 +244,12 @@ class Panel:
                 continue
             outcomes = [run_vector(backend, operator, case)]
             if often and may_be_repeated(case):
-                outcomes.append(repeated_calls(backend, operator, case))
+                outcomes.append(run_repeatedly(backend, operator, case))
                 often = False
             name = operator.index.operator
             if any(judge(name, case, outcome, None).status in FAILURES for outcome in outcomes):
                 return True
-            held += [each for outcome in outcomes for each in outcome.returned]
+            held += [each for outcome in outcomes for each in outcome.records]
             if len(held) > _HELD:
                 if any(each.changed for each in held):
                     return True

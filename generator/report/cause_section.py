@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from opcert.backends import loading
+from opcert.backends import load_code
 from opcert.certificate.certificate import Certificate
 from opcert.programs.case_programs import case_call_text, is_self_contained
 from opcert.programs.literals import array_expression, layout_expression
 from opcert.programs.program import CallText, InputText, program
 from opcert.programs.reasons import case_reason
-from opcert.run.excerpts import Shown, shown
-from opcert.run.outcome import ENDINGS
+from opcert.run.excerpts import ExcerptRow, excerpt_rows
+from opcert.run.outcome import FATAL_OUTCOMES
 from opcert.suite.format import ErratumText, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import CasesById
@@ -60,7 +60,7 @@ class CauseSection:
     contract: str
     detail: str
     log: str
-    excerpt: Sequence[Shown]
+    excerpt: Sequence[ExcerptRow]
     excerpt_of: str
     shows: str
     program: str
@@ -103,7 +103,7 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
         contract=contract,
         detail="\n".join(said),
         log="\n".join(line.removeprefix("printed: ") for line in printed),
-        excerpt=[] if excerpt is None else list(shown(excerpt)),
+        excerpt=[] if excerpt is None else list(excerpt_rows(excerpt)),
         excerpt_of="" if excerpt is None else excerpt.told,
         shows=_shows(reproduction),
         program=failure_program(certificate, of, verdict),
@@ -120,11 +120,11 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
     """
     case = operator.cases[verdict.case]
     source, options = certificate.backend.source, certificate.backend.options
-    backend = _OBJECT if source is None else loading(source, options)
+    backend = _OBJECT if source is None else load_code(source, options)
     first, _, _ = verdict.detail.partition("\n")
     remarks = [f"{case.id}: {verdict.kind or verdict.status}", " ".join(first.split())[:200]]
-    ending = verdict.status if verdict.status in ENDINGS else verdict.kind
-    ending = ending if ending in (*ENDINGS, "protocol") else None
+    ending = verdict.status if verdict.status in FATAL_OUTCOMES else verdict.kind
+    ending = ending if ending in (*FATAL_OUTCOMES, "protocol") else None
     reproduction = certificate.reproductions.get(case.id)
     if reproduction is not None and reproduction.reduced:
         steps = [written_step(operator.index.operator, each) for each in reproduction.reduced]

@@ -39,7 +39,7 @@ class Excerpt(StrictModel):
         return self
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Say which elements these are."""
         size = prod(self.shape)
         number = len(self.expected) // (2 * ELEMENT_TYPES[self.type].itemsize)
@@ -67,7 +67,7 @@ def excerpt(output: int, expected: Array, actual: Array, first: int) -> Excerpt:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ExcerptRow:
     """One element, expected and actual, as values and as bits."""
 
     position: str
@@ -77,7 +77,7 @@ class Shown:
     actual_bits: str
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Say what was got and expected at which place."""
         got = f"{self.actual} ({self.actual_bits})"
         return f"{self.position}: {got}, expected {self.expected} ({self.expected_bits})"
@@ -88,7 +88,7 @@ class Shown:
         return self.expected_bits != self.actual_bits
 
 
-def shown(excerpt: Excerpt) -> Iterator[Shown]:
+def excerpt_rows(excerpt: Excerpt) -> Iterator[ExcerptRow]:
     """Yield each element of an excerpt."""
     dtype = ELEMENT_TYPES[excerpt.type]
     expected, actual = (
@@ -98,7 +98,7 @@ def shown(excerpt: Excerpt) -> Iterator[Shown]:
     digits = 2 * dtype.itemsize
     for i in range(expected.size):
         position = np.unravel_index(excerpt.start + i, excerpt.shape)
-        yield Shown(
+        yield ExcerptRow(
             position=str([int(each) for each in position]),
             expected=str(expected[i]),
             actual=str(actual[i]),

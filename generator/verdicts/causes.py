@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from opcert.run.comparison import Kind
+from opcert.run.comparison import FailureKind
 from opcert.suite.format import IndexedCase
 from opcert.suite.suite import CasesById
 from opcert.verdicts.verdict import FAILURES, Status, Verdict
@@ -23,7 +23,7 @@ class Cause:
 
     operator: str
     status: Status
-    kind: Kind | None
+    kind: FailureKind | None
     rule: str | None
     verdicts: tuple[Verdict, ...]
     attributed: tuple[Verdict, ...] = ()
@@ -39,7 +39,7 @@ def causes(verdicts: Iterable[Verdict]) -> list[Cause]:
     A rejection that is uncredited is attributed to the cause that its baseline fails for. It is a
     failure of its own only where the baseline is none of the failures.
     """
-    groups: dict[tuple[str, Status, Kind | None, str | None], list[Verdict]] = {}
+    groups: dict[tuple[str, Status, FailureKind | None, str | None], list[Verdict]] = {}
     failed = [verdict for verdict in verdicts if verdict.status in FAILURES]
     known = {verdict.case for verdict in failed}
     echoes = [verdict for verdict in failed if verdict.attributed_to in known]

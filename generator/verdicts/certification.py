@@ -7,11 +7,11 @@ from math import prod
 
 from opcert.backends import Backend
 from opcert.errors import OpcertError, did_you_mean
-from opcert.run.comparison import Kind
+from opcert.run.call_protocol import run_repeatedly, run_vector
+from opcert.run.comparison import FailureKind
 from opcert.run.excerpts import Excerpt
-from opcert.run.outcome import ENDINGS, Outcome
-from opcert.run.rehearsal import repeated_calls, run_vector
-from opcert.run.returned import Returned
+from opcert.run.outcome import FATAL_OUTCOMES, Outcome
+from opcert.run.records import CallRecord
 from opcert.scope.claims import Claim
 from opcert.scope.scope import Scope, wholly_declined
 from opcert.scope.support import support_of
@@ -57,21 +57,21 @@ class Certification:
         known = [case for case in repeated if case in suite.cases]
         self._repeated = {suite.cases[case][0].index.operator: case for case in known}
         self.excerpts: dict[str, Excerpt] = {}
-        self._held: deque[tuple[str, Returned]] = deque()
+        self._held: deque[tuple[str, CallRecord]] = deque()
         self._held_bytes = 0
 
     def verdict(self, case_id: str, hold: bool = True) -> Verdict:
         """Return the verdict of a case, which runs now unless it has; so does its baseline_verdict."""
         if case_id not in self._verdicts:
-            verdict, returned = self._run(*self.suite.cases[case_id], hold)
+            verdict, records = self._run(*self.suite.cases[case_id], hold)
             self._verdicts[case_id] = verdict = self._as_claimed(verdict)
             if verdict.status not in FAILURES and hold:
-                self._hold(case_id, returned)
+                self._hold(case_id, records)
         return self._verdicts[case_id]
 
     def _run(
         self, operator: OperatorSuite, case: IndexedCase, hold: bool
-    ) -> tuple[Verdict, Sequence[Returned]]:
+    ) -> tuple[Verdict, Sequence[CallRecord]]:
         """Return the verdict of a case, and what is to be looked at again."""
         name = operator.index.operator
         out_of_scope = self._scope.left_out(operator, case)
@@ -88,7 +88,7 @@ class Certification:
                 verdict,
                 detail=f"{verdict.detail}{about(operator, case, verdict.kind)}{_printed(outcome)}",
             )
-        return verdict, outcome.returned
+        return verdict, outcome.records
 
     def _outcome(
         self, operator: OperatorSuite, case: IndexedCase, baseline_verdict: Verdict | None
@@ -101,10 +101,10 @@ class Certification:
             else None
         )
         outcome = run_vector(self.backend, operator, case, baseline)
-        if outcome.observed in ENDINGS or case.expects == "rejection":
+        if outcome.observed in FATAL_OUTCOMES or case.expects == "rejection":
             return outcome
-        if outcome.returned and outcome.fault is None and self._is_first(operator, case):
-            outcome = _and(outcome, repeated_calls(self.backend, operator, case))
+        if outcome.records and outcome.fault is None and self._is_first(operator, case):
+            outcome = _and(outcome, run_repeatedly(self.backend, operator, case))
             self._repeated[operator.index.operator] = case.id
         return outcome
 
@@ -127,24 +127,24 @@ class Certification:
             verdict, status="fail", kind="undeclared", detail=citing("undeclared", detail)
         )
 
-    def _hold(self, case: str, returned: Sequence[Returned]) -> None:
+    def _hold(self, case: str, records: Sequence[CallRecord]) -> None:
         """Keep what a case returned, and look for the last time at what no longer finds room."""
-        self._held.extend((case, each) for each in returned)
-        self._held_bytes += sum(each.nbytes for each in returned)
+        self._held.extend((case, each) for each in records)
+        self._held_bytes += sum(each.nbytes for each in records)
         while self._held_bytes > HELD:
             self._held_bytes -= self._look_again().nbytes
 
-    def _look_again(self) -> Returned:
+    def _look_again(self) -> CallRecord:
         """Drop what is held longest; if it has changed, so does the verdict of its case."""
-        case, returned = self._held.popleft()
+        case, records = self._held.popleft()
         if self._verdicts[case].status != "fail":
-            if returned.changed:
+            if records.changed:
                 self._fail(case, "aliased-output", "an output changed while later cases ran")
-            elif returned.written:
+            elif records.written:
                 self._fail(case, "mutated-input", "an input was written to while later cases ran")
-        return returned
+        return records
 
-    def _fail(self, case: str, kind: Kind, text: str) -> None:
+    def _fail(self, case: str, kind: FailureKind, text: str) -> None:
         detail = citing(kind, text) + about(*self.suite.cases[case], kind)
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
@@ -187,7 +187,7 @@ def _check_feature_level(suite: Suite, level: str | None) -> None:
         raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")
 
 
-def about(operator: OperatorSuite, case: IndexedCase, kind: Kind | None) -> str:
+def about(operator: OperatorSuite, case: IndexedCase, kind: FailureKind | None) -> str:
     """Return what the detail of a failure says of its case: the call, and the rule it breaks.
 
     A failure that violates opcert's contract is put down to no rule.
@@ -206,8 +206,8 @@ def _printed(outcome: Outcome) -> str:
 
 def _and(outcome: Outcome, behind: Outcome) -> Outcome:
     """Return an outcome with what is wrong in it or behind it, and all that is held."""
-    if behind.observed in ENDINGS:
+    if behind.observed in FATAL_OUTCOMES:
         return behind
-    returned = [*outcome.returned, *behind.returned]
+    records = [*outcome.records, *behind.records]
     fault, log = outcome.fault or behind.fault, outcome.log + behind.log
-    return replace(outcome, fault=fault, returned=returned, log=log)
+    return replace(outcome, fault=fault, records=records, log=log)

@@ -13,10 +13,10 @@ from pydantic import Field, JsonValue, model_validator
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.arrays.layouts import Layout
 from opcert.errors import BackendError
-from opcert.isolation.supervised import Supervised
-from opcert.run.comparison import Kind
-from opcert.run.rehearsal import ECHO, repetitions, run_vector
-from opcert.run.stage import Stage, Step
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.run.call_protocol import ECHO_PREFIX, repetition_plan, run_vector
+from opcert.run.comparison import FailureKind
+from opcert.run.session import Session, SessionStep
 from opcert.specification.files import SpecFile
 from opcert.suite.format import Extent, IndexedCase, StrictModel, TypeName
 from opcert.suite.operator_suite import OperatorSuite
@@ -91,7 +91,7 @@ class Reproduction(StrictModel):
 
     shows: Shows
     calls: tuple[ReproducedCall, ...]
-    kind: Kind | None
+    kind: FailureKind | None
     reduced: tuple[WrittenStep, ...]
 
 
@@ -108,7 +108,7 @@ class Confirmation:
 
     def __init__(
         self,
-        backend: Supervised,
+        backend: SupervisedBackend,
         suite: Suite,
         verdicts: Mapping[str, Verdict],
         repeated: Sequence[str],
@@ -199,7 +199,7 @@ class Confirmation:
             baseline = ReproducedCall(case=case.baseline)
             found += [[baseline, own[0]], [own[0], baseline, own[0]]]
         if case.id in self._repeated:
-            found.append([ReproducedCall(case=case.id, other_data=d) for d in repetitions()])
+            found.append([ReproducedCall(case=case.id, other_data=d) for d in repetition_plan()])
         ids = [
             each
             for each in self._order
@@ -230,7 +230,7 @@ class Confirmation:
         """Make calls in a fresh process; return those up to the first that goes wrong, or none."""
         self._backend.restart()
         steps = [step_of(operator, call) for call in calls]
-        fault = Stage(self._backend, held=len(steps)).first_fault(steps)
+        fault = Session(self._backend, held=len(steps)).first_fault(steps)
         return [] if fault is None else list(calls[: fault[0] + 1])
 
     def _shortened(
@@ -260,7 +260,7 @@ class Confirmation:
 
         An operator that loses its data, by saturation for example, gives the same twice as well.
         """
-        echoes = [each for each in failed if each.detail.startswith(ECHO)]
+        echoes = [each for each in failed if each.detail.startswith(ECHO_PREFIX)]
         for verdict in islice((e for e in echoes if e.case not in found.verdicts), MOST_CAUSES):
             operator, _ = self._suite.cases[verdict.case]
             call = ReproducedCall(case=verdict.case, other_data=True)
@@ -276,10 +276,10 @@ class Confirmation:
         if not accepted:
             return
         self._backend.restart()
-        stage = Stage(self._backend)
+        stage = Session(self._backend)
         for verdict in accepted:
             operator, _ = self._suite.cases[verdict.case]
-            outcome = stage.play(step_of(operator, ReproducedCall(case=verdict.case)))
+            outcome = stage.execute(step_of(operator, ReproducedCall(case=verdict.case)))
             if outcome.observed == "rejected":
                 text = "it is rejected in a process that has made no valid call"
                 found.verdicts[verdict.case] = _of_state(verdict, text)
@@ -302,8 +302,8 @@ class Confirmation:
             other_data = [call.other_data for call in reproduction.calls]
             rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
 
-            def fails(steps: Sequence[Step], kind: str = kind) -> bool:
-                fault = Stage(self._backend).first_fault(steps)
+            def fails(steps: Sequence[SessionStep], kind: str = kind) -> bool:
+                fault = Session(self._backend).first_fault(steps)
                 return fault is not None and fault[1].kind == kind and fault[0] == len(steps) - 1
 
             reduction = Reduction(spec_file, fails)
@@ -317,7 +317,7 @@ class Confirmation:
                 found.reproductions[name] = reproduction.model_copy(update={"reduced": written})
 
 
-def _written(step: Step) -> WrittenStep:
+def _written(step: SessionStep) -> WrittenStep:
     inputs = {name: _array(each, step.layouts[name]) for name, each in step.inputs.items()}
     outputs = None if step.golden is None else tuple(_array(each, "c") for each in step.golden)
     return WrittenStep(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
@@ -353,7 +353,7 @@ def own_calls(case: IndexedCase) -> list[ReproducedCall]:
     )
 
 
-def step_of(operator: OperatorSuite, call: ReproducedCall) -> Step:
+def step_of(operator: OperatorSuite, call: ReproducedCall) -> SessionStep:
     """Return a call with its arrays, and what it has to give."""
     case = operator.cases[call.case]
     inputs = operator.inverted_data_inputs(case) if call.other_data else operator.inputs(case)
@@ -361,7 +361,7 @@ def step_of(operator: OperatorSuite, call: ReproducedCall) -> Step:
     if case.expects == "outputs":
         golden = operator.inverted_data_outputs(case) if call.other_data else operator.outputs(case)
     layouts = {name: given.layout for name, given in case.inputs.items()}
-    return Step(
+    return SessionStep(
         operator.index.operator,
         inputs,
         case.attributes,

@@ -27,7 +27,7 @@ from opcert.arrays.element_types import (
 from opcert.arrays.layouts import Layout
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.run.stage import Step
+from opcert.run.session import SessionStep
 from opcert.specification.files import SpecFile
 from opcert.specification.references import golden_outputs
 
@@ -36,7 +36,7 @@ SMALL_SIZE, SMALL_RANK = 20, 4
 # How many seconds go into one call.
 SECONDS = 5.0
 
-Fails: TypeAlias = Callable[[Sequence[Step]], bool]
+Fails: TypeAlias = Callable[[Sequence[SessionStep]], bool]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Candidate:
     free: tuple[str, ...]
 
     @classmethod
-    def of(cls, step: Step) -> Self:
+    def of(cls, step: SessionStep) -> Self:
         """Return the call of a step."""
         return cls(step.inputs, step.attributes, step.layouts, step.free)
 
@@ -135,7 +135,7 @@ class Reduction:
 
     def steps(
         self, candidate: Candidate, rule: str | None, other_data: Sequence[bool]
-    ) -> list[Step]:
+    ) -> list[SessionStep]:
         """Return the calls that show whether a candidate fails, or none where it is no such call.
 
         It has to be valid, or to break the one rule alone, and to touch no ambiguity.
@@ -149,7 +149,7 @@ class Reduction:
         except (ExpressionError, Inapplicable, OpcertError):
             return []
 
-    def _step(self, candidate: Candidate, rule: str | None, other: bool) -> Step:
+    def _step(self, candidate: Candidate, rule: str | None, other: bool) -> SessionStep:
         spec = self._file.spec
         inputs = {
             name: invert_bits(array) if other and name in candidate.free else array
@@ -158,7 +158,7 @@ class Reduction:
         outputs = None
         if rule is None:
             outputs = golden_outputs(self._file.reference, inputs, candidate.attributes)
-        return Step(
+        return SessionStep(
             spec.operator,
             inputs,
             candidate.attributes,
@@ -169,7 +169,7 @@ class Reduction:
         )
 
 
-def is_small(step: Step) -> bool:
+def is_small(step: SessionStep) -> bool:
     """Whether a call is read at a glance."""
     arrays = [*step.inputs.values(), *(step.golden or ())]
     inputs = sum(array.size for array in step.inputs.values())

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
-from opcert.run.comparison import Difference, Kind, compare
-from opcert.run.outcome import ENDINGS, Observed, Outcome, Rejecter
+from opcert.run.comparison import Difference, FailureKind, compare_outputs
+from opcert.run.outcome import FATAL_OUTCOMES, Observed, Outcome, Rejecter
 from opcert.suite.format import IndexedCase
 from opcert.verdicts.contract import ALWAYS, CONTRACT, citing
 
@@ -25,7 +25,7 @@ Status = Literal[
 STATUSES: tuple[Status, ...] = get_args(Status)
 # The statuses that are against a backend.
 FAILURES = ("fail", "crash", "hang")
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Verdict:
     case: str
     operator: str
     status: Status
-    kind: Kind | None
+    kind: FailureKind | None
     observed: Observed
     rules: tuple[str, ...]
     detail: str
@@ -67,9 +67,9 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
     Without one, a rejection counts by itself.
     """
     status: Status
-    kind: Kind | None
+    kind: FailureKind | None
     attributed_to = None
-    if outcome.observed in ENDINGS:
+    if outcome.observed in FATAL_OUTCOMES:
         # No reading of a document asks for a crash.
         status, kind, detail = outcome.observed, None, outcome.reason
     elif case.ambiguity is not None and (breach := _breach(outcome)) is not None:
@@ -80,7 +80,7 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
             attributed_to = baseline.case
     else:
         status, kind, detail = _judge_outputs(outcome)
-    if case.ambiguity is not None and status not in ENDINGS and kind not in ALWAYS:
+    if case.ambiguity is not None and status not in FATAL_OUTCOMES and kind not in ALWAYS:
         detail = f"open: {case.ambiguity}; the reference gives {case.expects}; {status}: {detail}"
         status, kind, attributed_to = "implementation-defined", None, None
     # What another process says may be no text that a file could hold.
@@ -118,11 +118,11 @@ def _breach(outcome: Outcome) -> Difference | None:
     fault = outcome.fault
     if fault is None and outcome.observed == "outputs":
         # Open is what a call gives, not that it gives arrays.
-        fault = compare((), outcome.outputs)
+        fault = compare_outputs((), outcome.outputs)
     return fault if fault is not None and fault.kind in ALWAYS else None
 
 
-def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:
+def _judge_outputs(outcome: Outcome) -> tuple[Status, FailureKind | None, str]:
     if outcome.fault is not None and outcome.fault.kind == "protocol":
         return "fail", "protocol", outcome.fault.text
     if outcome.observed == "unsupported":
@@ -136,7 +136,7 @@ def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:
 
 def _judge_rejection(
     case: IndexedCase, outcome: Outcome, baseline: Verdict | None
-) -> tuple[Status, Kind | None, str]:
+) -> tuple[Status, FailureKind | None, str]:
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "outputs":

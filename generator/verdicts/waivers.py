@@ -13,7 +13,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from opcert.errors import Mistake, SpecError, did_you_mean
-from opcert.run.outcome import ENDINGS
+from opcert.run.outcome import FATAL_OUTCOMES
 from opcert.suite.suite import Suite
 from opcert.verdicts.verdict import FAILURES, KINDS, Verdict
 from opcert.yaml_files.source import YamlSource
@@ -96,7 +96,7 @@ class Waivers:
     def lifted(self, verdict: Verdict) -> Verdict:
         """Return the verdict that `applied` has turned into `verdict`."""
         for _, waiver in self._here:
-            status = verdict.observed if verdict.observed in ENDINGS else "fail"
+            status = verdict.observed if verdict.observed in FATAL_OUTCOMES else "fail"
             detail = verdict.detail.removeprefix(why(waiver))
             former = replace(verdict, status=status, detail=detail)
             if self.applied(former) == verdict:

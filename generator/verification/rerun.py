@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import Backend, closed, with_specs
+from opcert.backends import Backend, close_backend, with_reference_specs
 from opcert.certificate.certificate import BackendEntry, Certificate
 from opcert.certificate.entries import backend_entry
 from opcert.certificate.file import differences
-from opcert.isolation.supervised import TIMEOUT, hosted
+from opcert.isolation.supervised import CALL_TIMEOUT, start_backend
 from opcert.scope.support import support_of
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
@@ -46,11 +46,11 @@ def rerun_flaws(
         BackendError: the backend cannot be found or made.
     """
     run = certificate.run
-    found = hosted(
+    found = start_backend(
         backend,
-        with_specs(backend, options, specs),
+        with_reference_specs(backend, options, specs),
         run.isolated,
-        timeout=run.timeout or TIMEOUT,
+        timeout=run.timeout or CALL_TIMEOUT,
         memory=run.memory or 0,
     )
     try:
@@ -58,7 +58,7 @@ def rerun_flaws(
         yield from _other(certificate, entry)
         yield from _otherwise(certificate, suite, sampled, found)
     finally:
-        closed(found)
+        close_backend(found)
 
 
 def _other(certificate: Certificate, entry: BackendEntry) -> Iterator[Flaw]:

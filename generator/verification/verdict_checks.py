@@ -6,7 +6,7 @@ from functools import cached_property
 
 from opcert.arrays.element_types import FLOATS
 from opcert.certificate.certificate import Certificate
-from opcert.run.outcome import ENDINGS, Observed
+from opcert.run.outcome import FATAL_OUTCOMES, Observed
 from opcert.scope.scope import Scope, wholly_declined
 from opcert.scope.support import Support
 from opcert.suite.format import IndexedCase
@@ -68,7 +68,7 @@ class Judged:
         if self.verdict.status != "waived":
             return self.verdict
         observed = self.verdict.observed
-        return replace(self.verdict, status=observed if observed in ENDINGS else "fail")
+        return replace(self.verdict, status=observed if observed in FATAL_OUTCOMES else "fail")
 
     @property
     def said(self) -> Said:
@@ -145,7 +145,7 @@ class VerdictChecks:
             return f"'{observed}' was observed of a case that is {': '.join(left_out)}"
         if left_out is None and not judged.ran:
             return "it is in scope and was not run; expected not-run, or what was observed"
-        if observed in ENDINGS and not self._isolated:
+        if observed in FATAL_OUTCOMES and not self._isolated:
             return f"'{observed}' was observed in a run that it would have ended"
         return None
 
@@ -156,7 +156,7 @@ class VerdictChecks:
         if left_out is not None:
             promised = left_out[0] == "unsupported" and self._scope.promises(verdict.operator, case)
             return (("fail", "undeclared") if promised else (left_out[0], None),)
-        if verdict.observed in ENDINGS:
+        if verdict.observed in FATAL_OUTCOMES:
             return ((verdict.observed, None), (verdict.observed, "state"))
         if case.ambiguity is not None:
             return (("implementation-defined", None), *_failing(*sorted(ALWAYS)))

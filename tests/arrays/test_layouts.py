@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays.calls import Tensor, filled
-from opcert.arrays.calls import copy_in_layout as laid
+from opcert.arrays.calls import with_layout as laid
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, bits_of
 from opcert.arrays.layouts import LAYOUTS, Layout, copy_in_layout
 from opcert.arrays.patterns import pattern_array

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from opcert.backends import program_for
+from opcert.backends import setup_code
 from opcert.errors import BackendError, OpcertError
 from opcert.exploration.explore import explore
 from opcert.exploration.search import Counterexample, ExplorationResult
@@ -45,7 +45,7 @@ def found(backend: str, **more: Any) -> Counterexample:
 
 def program(counterexample: Counterexample, backend: str, folder: Path, **options: str) -> Path:
     target = folder / "shows.py"
-    target.write_text(program_text(counterexample, program_for(backend, options)))
+    target.write_text(program_text(counterexample, setup_code(backend, options)))
     return target
 
 

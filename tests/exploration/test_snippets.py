@@ -13,12 +13,12 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.arrays.layouts import LAYOUTS, Layout, copy_in_layout
 from opcert.arrays.patterns import special_bits
-from opcert.backends import program_for
+from opcert.backends import setup_code
 from opcert.exploration.explore import explore
 from opcert.exploration.search import Counterexample, ExplorationResult
 from opcert.exploration.snippets import example_text, program_text, result_text
 from opcert.run.comparison import Difference
-from opcert.run.stage import Step
+from opcert.run.session import SessionStep
 from opcert.specification.files import read_spec
 from opcert.specification.references import find_spec_files
 from opcert.suite.spec_check import check_specs
@@ -79,7 +79,9 @@ def test_the_example_can_be_pasted_into_the_spec(name: str, tmp_path: Path) -> N
 
 
 def a_finding(array: Array, layout: Layout = "c") -> Counterexample:
-    step = Step("a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",))
+    step = SessionStep(
+        "a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",)
+    )
     return Counterexample("a/B", Difference("value", "all\nwrong"), Call(), step, [step])
 
 
@@ -150,7 +152,7 @@ def test_the_program_needs_numpy_and_the_backend_alone(tmp_path: Path) -> None:
         "    def run(self, operator, inputs, attributes):\n"
         "        return [inputs['data'] + 1]\n"
     )
-    backend = program_for(f"{tmp_path / 'wrong.py'}:Backend", {})
+    backend = setup_code(f"{tmp_path / 'wrong.py'}:Backend", {})
     text = program_text(a_finding(np.zeros(2, np.int8)), backend)
     (tmp_path / "shows.py").write_text(f"import sys\n\nsys.modules['opcert'] = None\n{text}")
     done = subprocess.run(

@@ -8,7 +8,7 @@ import pytest
 
 from opcert.errors import SpecError
 from opcert.exploration.trials import Trial, Trials
-from opcert.run.stage import Stage
+from opcert.run.session import Session
 from opcert.specification.files import read_spec, read_specs_in
 from opcert.specification.references import load_references
 from tests.faults.fault import OPERATORS
@@ -34,7 +34,7 @@ def drawn(operator: str, count: int, seed: int = 0) -> list[Trial]:
 def test_the_reference_passes_every_trial(operator: str) -> None:
     found = drawn(operator, 60)
     assert len(found) > 30
-    stage = Stage(Right())
+    stage = Session(Right())
     for trial in found:
         assert stage.first_fault(trial.steps) is None, trial
 

@@ -10,7 +10,7 @@ from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
 from opcert.arrays.element_types import Array, bits_of, invert_bits, type_name
 from opcert.arrays.layouts import copy_in_layout
-from opcert.run import comparison, rehearsal, returned
+from opcert.run import call_protocol, comparison, records
 from opcert.run.comparison import Difference
 from opcert.run.outcome import Outcome
 from opcert.suite.format import IndexedCase
@@ -28,8 +28,8 @@ Arrays: TypeAlias = dict[str, Array]
 
 def comparing(change: Callable[[Golden, Any], Any]) -> Patch:
     """Compare what `change` makes of the outputs, given the golden ones."""
-    wrong = lambda golden, outputs: comparison.compare(golden, change(golden, outputs))  # noqa: E731
-    return calling("compare", wrong)
+    wrong = lambda golden, outputs: comparison.compare_outputs(golden, change(golden, outputs))  # noqa: E731
+    return calling("compare_outputs", wrong)
 
 
 def each(change: Callable[[Array, Array], Array]) -> Callable[[Golden, Any], Any]:
@@ -91,10 +91,10 @@ def first_only(golden: Golden, outputs: Any) -> Any:
 
 def values_only(patch: MonkeyPatch) -> None:
     def wrong(golden: Golden, outputs: Any) -> Difference | None:
-        found = comparison.compare(golden, outputs)
+        found = comparison.compare_outputs(golden, outputs)
         return None if found is None or found.kind == "bits" else found
 
-    calling("compare", wrong)(patch)
+    calling("compare_outputs", wrong)(patch)
 
 
 def returning(owner: object, name: str, value: object) -> Patch:
@@ -111,7 +111,7 @@ def calling(name: str, value: object) -> Patch:
     """Replace a part wherever calls are made and looked at."""
 
     def patched(patch: MonkeyPatch) -> None:
-        for module in (returned, rehearsal):
+        for module in (records, call_protocol):
             patch.setattr(module, name, value)
 
     return patched
@@ -121,7 +121,7 @@ def no_rejections(patch: MonkeyPatch) -> None:
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
         if case.expects == "rejection":
             return Outcome("rejected")
-        return rehearsal.run_vector(backend, operator, case)
+        return call_protocol.run_vector(backend, operator, case)
 
     patch.setattr(certification, "run_vector", wrong)
 
@@ -134,7 +134,7 @@ def same_data(patch: MonkeyPatch) -> None:
 def twice(patch: MonkeyPatch) -> None:
     """Make two calls of each case, and none for the third time."""
 
-    def outcome(self: rehearsal._Rehearsal) -> Outcome:
+    def outcome(self: call_protocol._ValidCalls) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
         first, wrong = self.call(data, golden)
         if first.observed != "outputs":
@@ -145,18 +145,18 @@ def twice(patch: MonkeyPatch) -> None:
         )
         second, wrong_second = self.call(*other)
         self.faults += [wrong] if wrong else []
-        self.faults += rehearsal._second(second, wrong_second, golden)
+        self.faults += call_protocol._second(second, wrong_second, golden)
         fault = self.faults[0] if self.faults else None
-        return replace(first, fault=fault, returned=self.returned)
+        return replace(first, fault=fault, records=self.records)
 
-    patch.setattr(rehearsal._Rehearsal, "outcome", outcome)
+    patch.setattr(call_protocol._ValidCalls, "outcome", outcome)
 
 
 def no_call_behind(patch: MonkeyPatch) -> None:
     """Make no valid call behind a rejected one."""
 
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
-        return rehearsal.run_vector(backend, operator, case)
+        return call_protocol.run_vector(backend, operator, case)
 
     patch.setattr(certification, "run_vector", wrong)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opcert import Certificate
-from opcert.isolation.supervised import Supervised
+from opcert.isolation.supervised import SupervisedBackend
 from opcert.report.cause_section import failure_program
 from opcert.verdicts.causes import causes
 from opcert.verdicts.certification import Certification
@@ -57,7 +57,7 @@ def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:
 def program_of(name: str) -> tuple[str, Reproduction]:
     """Return the program of the first failure of a fault, and how that was confirmed."""
     verdicts, repeated = run_until_a_failure(name)
-    backend = Supervised(MADE, {"name": name})
+    backend = SupervisedBackend(MADE, {"name": name})
     try:
         specs = core_suite().spec_files()
         found = Confirmation(backend, core_suite(), verdicts, repeated, specs).confirmed()

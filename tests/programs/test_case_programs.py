@@ -12,7 +12,7 @@ import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import LAYOUTS
-from opcert.backends import program_for
+from opcert.backends import setup_code
 from opcert.programs.case_programs import case_program
 from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
@@ -103,14 +103,14 @@ def test_a_program_without_a_backend_needs_no_opcert(sort: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_with_a_backend_the_call_is_made_and_judged(sort: str) -> None:
-    given_by(case_program(*a_case(sort), program_for("reference", {})))
+    given_by(case_program(*a_case(sort), setup_code("reference", {})))
 
 
 @pytest.mark.parametrize("sort", ["example", "recipe", "large output", "layout gapped"])
 def test_a_wrong_backend_fails(sort: str) -> None:
     operator, case = a_case(sort)
     with pytest.raises(AssertionError):
-        given_by(case_program(operator, case, program_for(f"{WRONG}:WrongShape", {})))
+        given_by(case_program(operator, case, setup_code(f"{WRONG}:WrongShape", {})))
 
 
 def test_a_backend_that_accepts_what_it_must_reject_fails(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_backend_that_accepts_what_it_must_reject_fails(tmp_path: Path) -> Non
         "    def run(self, operator, inputs, attributes):\n"
         "        return []\n"
     )
-    backend = program_for(f"{tmp_path / 'accepts.py'}:Backend", {})
+    backend = setup_code(f"{tmp_path / 'accepts.py'}:Backend", {})
     with pytest.raises(AssertionError, match="was accepted"):
         given_by(case_program(*a_case("rejected"), backend))
 

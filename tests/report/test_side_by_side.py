@@ -8,7 +8,7 @@ import pytest
 from opcert.certificate.certificate import Certificate
 from opcert.report.files import SIDE_BY_SIDE_FILE, render_side_by_side
 from opcert.report.side_by_side import SideBySide
-from opcert.run.comparison import Kind
+from opcert.run.comparison import FailureKind
 from opcert.verdicts.verdict import Status, Verdict
 from tests import shown
 from tests.made_certificate import DIGEST, OPERATOR, certificate
@@ -17,7 +17,7 @@ from tests.parsed_pages import parsed
 PASS = Verdict("a/same", OPERATOR, "pass", None, "outputs", (), "")
 
 
-def named(case: str, status: Status = "pass", kind: Kind | None = None) -> Verdict:
+def named(case: str, status: Status = "pass", kind: FailureKind | None = None) -> Verdict:
     return replace(PASS, case=case, status=status, kind=kind)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcert.cases.conditions import Conditions
-from opcert.run.stage import Stage, Step
+from opcert.run.session import Session, SessionStep
 from opcert.verdicts.confirmation import ReproducedCall, step_of
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
 from tests.faults.catalogue import FAULTS
@@ -24,7 +24,7 @@ NAMES = [
 ]
 
 
-def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
+def reduced(name: str) -> tuple[Candidate, list[SessionStep], str | None]:
     """Return the first failing call of a fault made smaller, its step, and the rule it breaks."""
     verdict = found(name)
     assert verdict is not None
@@ -33,8 +33,8 @@ def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
     start = Candidate.of(first)
     rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
 
-    def fails(steps: Sequence[Step]) -> bool:
-        fault = Stage(FAULTS[name].make()).first_fault(steps)
+    def fails(steps: Sequence[SessionStep]) -> bool:
+        fault = Session(FAULTS[name].make()).first_fault(steps)
         return fault is not None and fault[1].kind == verdict.kind
 
     reduction = Reduction(core_suite().spec_files()[operator.index.operator], fails)
@@ -62,9 +62,9 @@ def test_a_call_of_rank_7_that_fails_for_its_rank_keeps_it() -> None:
 
 def test_small_is_what_is_read_at_a_glance() -> None:
     data = np.zeros((2, 2, 2, 2), np.int8)
-    step = Step("a/B", {"data": data}, {}, [data], {"data": "c"}, ("data",))
+    step = SessionStep("a/B", {"data": data}, {}, [data], {"data": "c"}, ("data",))
     assert is_small(step)
     high = np.zeros((1, 1, 1, 1, 1), np.int8)
-    assert not is_small(Step("a/B", {"data": high}, {}, [], {"data": "c"}, ("data",)))
+    assert not is_small(SessionStep("a/B", {"data": high}, {}, [], {"data": "c"}, ("data",)))
     long = np.zeros(21, np.int8)
-    assert not is_small(Step("a/B", {"data": data}, {}, [long], {"data": "c"}, ("data",)))
+    assert not is_small(SessionStep("a/B", {"data": data}, {}, [long], {"data": "c"}, ("data",)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opcert.run.comparison import Difference, Kind
+from opcert.run.comparison import Difference, FailureKind
 from opcert.run.outcome import Observed, Outcome
 from opcert.suite.format import IndexedCase
 from opcert.verdicts.contract import ALWAYS, CONTRACT
@@ -33,11 +33,13 @@ def judged(case: dict[str, Any], outcome: Outcome, baseline: Verdict | None = No
     return judge("example/Example-1", IndexedCase(**case), outcome, baseline)
 
 
-def baseline(status: Status, kind: Kind | None = None) -> Verdict:
+def baseline(status: Status, kind: FailureKind | None = None) -> Verdict:
     return Verdict("example-1/valid", "example/Example-1", status, kind, "outputs", (), "")
 
 
-def of(operator: str, status: Status, observed: Observed, kind: Kind | None = None) -> Verdict:
+def of(
+    operator: str, status: Status, observed: Observed, kind: FailureKind | None = None
+) -> Verdict:
     return Verdict("a-case", operator, status, kind, observed, (), "")
 
 
@@ -130,7 +132,7 @@ def test_no_reading_of_a_document_asks_for_a_crash(
 
 
 @pytest.mark.parametrize("kind", sorted(ALWAYS))
-def test_the_contract_holds_where_the_document_is_open(kind: Kind) -> None:
+def test_the_contract_holds_where_the_document_is_open(kind: FailureKind) -> None:
     outcome = Outcome("outputs", [], fault=Difference(kind, "wrong"))
     verdict = judged({**VALID, "ambiguity": "open"}, outcome)
     assert (verdict.status, verdict.kind) == ("fail", kind)
@@ -144,14 +146,14 @@ def test_an_open_call_has_to_give_arrays_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("kind", ["value", "shape", "unstable"])
-def test_what_an_open_call_gives_is_open(kind: Kind) -> None:
+def test_what_an_open_call_gives_is_open(kind: FailureKind) -> None:
     outcome = Outcome("outputs", [], fault=Difference(kind, "other"))
     assert judged({**VALID, "ambiguity": "open"}, outcome).status == "implementation-defined"
 
 
 @pytest.mark.parametrize("kind", [*CONTRACT, "uncredited"])
 def test_a_violated_contract_and_an_uncredited_rejection_are_no_failure_of_a_rule(
-    kind: Kind,
+    kind: FailureKind,
 ) -> None:
     verdict = Verdict("a/1", "a/A", "fail", kind, "outputs", ("a/violated_rule",), "")
     assert not verdict.counts_for_rules

@@ -13,7 +13,7 @@ import pytest
 from opcert import Certificate, certify
 from opcert.errors import SpecError
 from opcert.report.terminal import conclusion_line
-from opcert.run.comparison import Kind
+from opcert.run.comparison import FailureKind
 from opcert.verdicts.verdict import KINDS, Status, Verdict
 from opcert.verdicts.waivers import Waivers, read_waivers
 from tests import wrong_backends as wrong
@@ -48,7 +48,7 @@ def all_read(file: Path, text: str, device: str | None = None) -> Waivers:
     return read_waivers(file, core_suite(), device)
 
 
-def failure(status: Status = "fail", kind: Kind | None = "value") -> Verdict:
+def failure(status: Status = "fail", kind: FailureKind | None = "value") -> Verdict:
     case = next(iter(core_suite().operators[SPLIT].cases.values()))
     return Verdict(case.id, SPLIT, status, kind, "outputs", case.rules, "went wrong")
 

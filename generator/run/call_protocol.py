@@ -7,16 +7,16 @@ from opcert.arrays.element_types import Array, InputArrays
 from opcert.arrays.layouts import copy_in_layout
 from opcert.backends import Backend
 from opcert.run.buffers import mutated, refilled
-from opcert.run.comparison import Difference, compare, share_a_zero
-from opcert.run.outcome import ENDINGS, Outcome, run_once
-from opcert.run.returned import Returned
+from opcert.run.comparison import Difference, compare_outputs, share_a_zero
+from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
+from opcert.run.records import CallRecord
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 
 # How a failure begins that shows with other data than that of the case.
-INVERTED = "with every bit of the data inverted"
+INVERTED_PREFIX = "with every bit of the data inverted"
 # How a failure begins that gives the result of the call before once more.
-ECHO = "returned what the call before, with other data, gave"
+ECHO_PREFIX = "returned what the call before, with other data, gave"
 # How often one call of each operator is made.
 REPEATS = 300
 
@@ -38,11 +38,11 @@ def run_vector(
     what a backend keeps of a valid call must not make an invalid one acceptable.
     """
     if case.expects == "outputs":
-        return _Rehearsal(backend, operator, case).outcome()
+        return _ValidCalls(backend, operator, case).outcome()
     first = _invalid_call(backend, operator, case)
     if first.observed != "rejected" or first.fault is not None:
         return first
-    returned, log = [*first.returned], first.log
+    records, log = [*first.records], first.log
     plan: list[tuple[str, IndexedCase]] = [("rejected at first; the same call, repeated,", case)]
     if baseline is not None:
         plan += [
@@ -53,16 +53,16 @@ def run_vector(
         again = _invalid_call if called is case else _valid_call
         later = again(backend, operator, called)
         log += later.log
-        if later.observed in ENDINGS:
+        if later.observed in FATAL_OUTCOMES:
             return replace(later, reason=f"{where}: {later.reason}", log=log)
         fault = _changed_its_mind(where, later) if called is case else later.fault
         if fault is not None:
             if called is not case:
                 kind = fault.kind if fault.kind in ("bits", "mutated-input") else "state"
                 fault = Difference(kind, f"{where} went wrong: {fault.text}", fault.excerpt)
-            return replace(first, fault=fault, returned=returned, log=log)
-        returned += later.returned
-    return replace(first, returned=returned, log=log)
+            return replace(first, fault=fault, records=records, log=log)
+        records += later.records
+    return replace(first, records=records, log=log)
 
 
 def _changed_its_mind(where: str, later: Outcome) -> Difference | None:
@@ -75,28 +75,28 @@ def _changed_its_mind(where: str, later: Outcome) -> Difference | None:
 
 def _invalid_call(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     given, inputs = operator.inputs(case), operator.inputs(case)
-    outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
-    held = [Returned(inputs=inputs, given=given)]
-    return replace(outcome, fault=outcome.fault or mutated(inputs, given), returned=held)
+    outcome = call_backend(backend, operator.index.operator, inputs, case.attributes)
+    held = [CallRecord(inputs=inputs, given=given)]
+    return replace(outcome, fault=outcome.fault or mutated(inputs, given), records=held)
 
 
 def _valid_call(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     """Make a valid call once; the fault is how it goes wrong."""
     given, inputs = operator.inputs(case), operator.inputs(case)
     golden = operator.outputs(case)
-    outcome = run_once(backend, operator.index.operator, inputs, case.attributes)
-    if outcome.observed in ENDINGS:
+    outcome = call_backend(backend, operator.index.operator, inputs, case.attributes)
+    if outcome.observed in FATAL_OUTCOMES:
         return outcome
     if outcome.observed != "outputs":
         return replace(outcome, fault=Difference("rejected", outcome.reason or outcome.observed))
-    wrong = compare(golden, outcome.outputs) or outcome.fault or mutated(inputs, given)
+    wrong = compare_outputs(golden, outcome.outputs) or outcome.fault or mutated(inputs, given)
     if wrong is not None:
         return replace(outcome, fault=wrong)
-    returned = Returned(outcome.outputs, golden, inputs, given, outcome.kept)
-    return replace(outcome, returned=[returned])
+    records = CallRecord(outcome.outputs, golden, inputs, given, outcome.kept)
+    return replace(outcome, records=[records])
 
 
-def repetitions() -> list[bool]:
+def repetition_plan() -> list[bool]:
     """Return which of the many calls of one case have its other data.
 
     The data changes from call to call, then stays for long, so that outputs that are handed out
@@ -107,34 +107,34 @@ def repetitions() -> list[bool]:
     return [*changing[:third], *[False] * third, *[True] * (REPEATS - 2 * third)]
 
 
-def repeated_calls(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     """Make a valid call that has passed very often, and say what goes wrong at last."""
     kinds = [
         (operator.inputs(case), operator.outputs(case)),
         (operator.inverted_data_inputs(case), operator.inverted_data_outputs(case)),
     ]
-    held: list[Returned] = []
-    for number, which_data in enumerate(repetitions()):
+    held: list[CallRecord] = []
+    for number, which_data in enumerate(repetition_plan()):
         inputs, golden = kinds[which_data]
         buffers = {n: copy_in_layout(each, case.inputs[n].layout) for n, each in inputs.items()}
-        outcome = run_once(backend, operator.index.operator, buffers, case.attributes)
+        outcome = call_backend(backend, operator.index.operator, buffers, case.attributes)
         which = f"call {number} of {case.id}"
-        if outcome.observed in ENDINGS:
+        if outcome.observed in FATAL_OUTCOMES:
             return replace(outcome, reason=f"{which}: {outcome.reason}")
         if outcome.observed != "outputs":
             text = f"{which} gave: {outcome.reason or outcome.observed}"
             return replace(outcome, fault=Difference("unstable", text))
-        wrong = compare(golden, outcome.outputs)
+        wrong = compare_outputs(golden, outcome.outputs)
         if wrong is not None:
             text = f"{which} went wrong: {wrong.text}"
             fault = Difference("unstable", text, wrong.excerpt)
             return Outcome("outputs", fault=fault, log=outcome.log)
-        held.append(Returned(outcome.outputs, golden, kept=outcome.kept))
+        held.append(CallRecord(outcome.outputs, golden, kept=outcome.kept))
     aliased = any(each.changed for each in held)
-    return Outcome("outputs", fault=ALIASED if aliased else None)
+    return Outcome("outputs", fault=ALIASED_OUTPUT if aliased else None)
 
 
-class _Rehearsal:
+class _ValidCalls:
     """The three calls of a valid case."""
 
     def __init__(self, backend: Backend, operator: OperatorSuite, case: IndexedCase) -> None:
@@ -142,7 +142,7 @@ class _Rehearsal:
         self.operator = operator
         self.case = case
         self.buffers: dict[str, Array] = {}
-        self.returned: list[Returned] = []
+        self.records: list[CallRecord] = []
         self.faults: list[Difference] = []
         self.log = ""
 
@@ -156,23 +156,23 @@ class _Rehearsal:
             self.operator.inverted_data_outputs(self.case),
         )
         second, wrong_second = self.call(*other)
-        if second.observed in ENDINGS:
+        if second.observed in FATAL_OUTCOMES:
             return replace(second, reason=f"the same call with other data: {second.reason}")
         # New memory, to which nothing was ever written, is zero too.
         zeros = share_a_zero(golden, other[1])
         sizes = [each.nbytes for each in golden] if zeros else []
         third, wrong_third = self.call(data, golden, sizes)
-        if third.observed in ENDINGS:
+        if third.observed in FATAL_OUTCOMES:
             return replace(third, reason=f"the same call, repeated: {third.reason}")
         self.faults += _first_and_third(wrong, third, wrong_third)
         self.faults += _second(second, wrong_second, golden)
         # Only bits that differ are the mildest fault of all.
         self.faults.sort(key=lambda fault: fault.kind == "bits")
         fault = self.faults[0] if self.faults else None
-        if self.returned:
-            last = replace(self.returned[-1], inputs=self.buffers, given=data)
-            self.returned[-1] = last
-        return replace(first, fault=fault, returned=self.returned, log=self.log)
+        if self.records:
+            last = replace(self.records[-1], inputs=self.buffers, given=data)
+            self.records[-1] = last
+        return replace(first, fault=fault, records=self.records, log=self.log)
 
     def call(
         self, inputs: InputArrays, golden: Sequence[Array], dirtied: Sequence[int] = ()
@@ -183,22 +183,22 @@ class _Rehearsal:
             for name, array in inputs.items()
         }
         name = self.operator.index.operator
-        outcome = run_once(self.backend, name, self.buffers, self.case.attributes, dirtied)
+        outcome = call_backend(self.backend, name, self.buffers, self.case.attributes, dirtied)
         written = outcome.fault or mutated(self.buffers, inputs)
         self.faults += [written] if written else []
         self.log += outcome.log
-        if any(earlier.changed for earlier in self.returned):
-            self.faults.append(ALIASED)
-            self.returned = []
+        if any(earlier.changed for earlier in self.records):
+            self.faults.append(ALIASED_OUTPUT)
+            self.records = []
         if outcome.observed != "outputs":
             return outcome, None
-        difference = compare(golden, outcome.outputs)
+        difference = compare_outputs(golden, outcome.outputs)
         if difference is None:
-            self.returned.append(Returned(outcome.outputs, golden, kept=outcome.kept))
+            self.records.append(CallRecord(outcome.outputs, golden, kept=outcome.kept))
         return outcome, difference
 
 
-ALIASED = Difference(
+ALIASED_OUTPUT = Difference(
     "aliased-output",
     "an output changed after it was returned, when the caller used its input buffers again or "
     "made the next call; return arrays that nothing else writes to",
@@ -226,9 +226,9 @@ def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) 
         return [Difference("unstable", text)]
     if wrong is None:
         return []
-    if wrong.kind == "value" and compare(former, second.outputs) is None:
+    if wrong.kind == "value" and compare_outputs(former, second.outputs) is None:
         # Data that is lost, by saturation for example, gives the same twice as well, so that it
         # takes a fresh process to tell whether the call before has to do with it.
-        return [Difference("value", f"{ECHO}: {wrong.text}", wrong.excerpt)]
-    text = f"{INVERTED}: {wrong.text}"
+        return [Difference("value", f"{ECHO_PREFIX}: {wrong.text}", wrong.excerpt)]
+    text = f"{INVERTED_PREFIX}: {wrong.text}"
     return [Difference(wrong.kind, text, wrong.excerpt)]

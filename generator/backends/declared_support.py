@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-HOWS: Mapping[str, Mapping[str, str]] = {
+DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
     "openvino": {
         "openvino/VariadicSplit-1": "native",
         "openvino/Slice-8": "native",

@@ -9,10 +9,10 @@ from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import Layout, copy_in_layout
 from opcert.backends import Backend
 from opcert.run.buffers import mutated, refilled
-from opcert.run.comparison import Difference, compare
-from opcert.run.outcome import ENDINGS, Outcome, run_once
-from opcert.run.rehearsal import ALIASED
-from opcert.run.returned import Returned
+from opcert.run.call_protocol import ALIASED_OUTPUT
+from opcert.run.comparison import Difference, compare_outputs
+from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
+from opcert.run.records import CallRecord
 
 # How many earlier outputs are looked at again after every call, of up to so many bytes each.
 _HELD = 8
@@ -27,11 +27,11 @@ class Ended:
     text: str
 
 
-Fault: TypeAlias = Difference | Ended
+SessionFault: TypeAlias = Difference | Ended
 
 
 @dataclass(frozen=True)
-class Step:
+class SessionStep:
     """One call: its arrays, and the outputs that it has to give; None where it has to be rejected.
 
     `inputs` are handed over as `layouts` says, in the buffers of the step before it where they fit,
@@ -50,7 +50,7 @@ class Step:
     by_law: bool = False
 
 
-class Stage:
+class Session:
     """A backend, the buffers that it was given last, and what it returned."""
 
     def __init__(self, backend: Backend, held: int = _HELD) -> None:
@@ -59,16 +59,16 @@ class Stage:
         # Whether the first of the last steps was not supported.
         self.declined = False
         self._buffers: dict[str, Array] = {}
-        self._held: deque[Returned] = deque(maxlen=held)
+        self._held: deque[CallRecord] = deque(maxlen=held)
 
-    def first_fault(self, steps: Sequence[Step]) -> tuple[int, Fault] | None:
+    def first_fault(self, steps: Sequence[SessionStep]) -> tuple[int, SessionFault] | None:
         """Play steps until one goes wrong, or is not supported: return its number and why."""
         for number, step in enumerate(steps):
-            outcome = self.play(step)
+            outcome = self.execute(step)
             unsupported = outcome.observed == "unsupported"
             if not number:
                 self.declined = unsupported
-            if outcome.observed in ENDINGS:
+            if outcome.observed in FATAL_OUTCOMES:
                 return number, Ended(outcome.observed, outcome.reason)
             if outcome.fault is not None:
                 return number, outcome.fault
@@ -76,7 +76,7 @@ class Stage:
                 break
         return None
 
-    def play(self, step: Step) -> Outcome:
+    def execute(self, step: SessionStep) -> Outcome:
         """Make the call of a step; the fault of its outcome is what is wrong, if it came back."""
         wanted = {
             name: copy_in_layout(each, step.layouts[name]) for name, each in step.inputs.items()
@@ -85,30 +85,30 @@ class Stage:
             name: refilled(self._buffers.get(name), each, step.layouts[name])
             for name, each in wanted.items()
         }
-        outcome = run_once(self.backend, step.operator, self._buffers, step.attributes)
+        outcome = call_backend(self.backend, step.operator, self._buffers, step.attributes)
         fault = (
             outcome.fault
             or mutated(self._buffers, wanted)
-            or (ALIASED if any(each.changed for each in self._held) else None)
+            or (ALIASED_OUTPUT if any(each.changed for each in self._held) else None)
             or _wrong(step, outcome)
         )
-        if fault is ALIASED:
+        if fault is ALIASED_OUTPUT:
             self._held.clear()
         elif fault is None and step.golden and outcome.observed == "outputs":
-            self._hold(Returned(outcome.outputs, step.golden, kept=outcome.kept))
+            self._hold(CallRecord(outcome.outputs, step.golden, kept=outcome.kept))
         return Outcome(outcome.observed, outcome.outputs, outcome.reason, fault)
 
-    def _hold(self, returned: Returned) -> None:
-        if sum(each.nbytes for each in returned.golden) <= _HELD_BYTES:
-            self._held.append(returned)
+    def _hold(self, records: CallRecord) -> None:
+        if sum(each.nbytes for each in records.golden) <= _HELD_BYTES:
+            self._held.append(records)
 
 
-def _wrong(step: Step, outcome: Outcome) -> Difference | None:
-    if outcome.observed in ("unsupported", *ENDINGS):
+def _wrong(step: SessionStep, outcome: Outcome) -> Difference | None:
+    if outcome.observed in ("unsupported", *FATAL_OUTCOMES):
         return None
     if step.golden is None:
         text = f"a call that breaks {step.rule} was accepted"
         return Difference("accepted", text) if outcome.observed == "outputs" else None
     if outcome.observed == "rejected":
         return Difference("rejected", f"a valid call was rejected: {outcome.reason}")
-    return compare(step.golden, outcome.outputs)
+    return compare_outputs(step.golden, outcome.outputs)

@@ -10,8 +10,8 @@ import pytest
 from opcert.arrays.element_types import Array
 from opcert.backends import Backend
 from opcert.run.comparison import Difference
-from opcert.run.outcome import Isolated, Outcome
-from opcert.run.stage import Stage, Step
+from opcert.run.outcome import IsolatedBackend, Outcome
+from opcert.run.session import Session, SessionStep
 from tests.wrong_backends import (
     AcceptsEverything,
     CachesByShape,
@@ -34,7 +34,7 @@ INPUTS: dict[str, Array] = {
     "indices": np.array([1], np.int8),
     "axis": np.array(1, np.int8),
 }
-VALID = Step(
+VALID = SessionStep(
     "openvino/Gather-8",
     INPUTS,
     {},
@@ -49,8 +49,8 @@ BROKEN = replace(
 )
 
 
-def kinds(backend: Backend, *steps: Step) -> tuple[int, str] | None:
-    found = Stage(backend).first_fault(steps)
+def kinds(backend: Backend, *steps: SessionStep) -> tuple[int, str] | None:
+    found = Session(backend).first_fault(steps)
     return None if found is None else (found[0], found[1].kind)
 
 
@@ -80,13 +80,13 @@ def test_the_first_fault_is_told_with_its_step(backend: Backend, found: tuple[in
 
 
 def test_what_is_not_supported_is_no_fault() -> None:
-    stage = Stage(SupportsNothing())
+    stage = Session(SupportsNothing())
     assert stage.first_fault([VALID, OTHER]) is None
     assert stage.declined
     assert stage.first_fault([BROKEN, VALID]) is None
 
 
-class Answers(Right, Isolated):
+class Answers(Right, IsolatedBackend):
     """Stands for a process of which every call comes to the same."""
 
     def __init__(self, answer: Outcome) -> None:
@@ -108,7 +108,7 @@ class Answers(Right, Isolated):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_ends_a_process_or_cannot_be_understood_is_no_rejection(
-    answer: Outcome, kind: str, step: Step
+    answer: Outcome, kind: str, step: SessionStep
 ) -> None:
     assert kinds(Answers(answer), step) == (0, kind)
 

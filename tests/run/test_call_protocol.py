@@ -10,8 +10,8 @@ import pytest
 
 from opcert.arrays.element_types import Array, bits_of
 from opcert.run import outcome as outcome_module
+from opcert.run.call_protocol import run_vector
 from opcert.run.outcome import Outcome
-from opcert.run.rehearsal import run_vector
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite

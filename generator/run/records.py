@@ -6,10 +6,10 @@ from typing import Protocol
 
 from opcert.arrays.element_types import Array, InputArrays
 from opcert.run.buffers import mutated
-from opcert.run.comparison import compare
+from opcert.run.comparison import compare_outputs
 
 
-class Kept(Protocol):
+class RemoteOutputs(Protocol):
     """Outputs that another process keeps."""
 
     @property
@@ -18,7 +18,7 @@ class Kept(Protocol):
 
 
 @dataclass(frozen=True)
-class Returned:
+class CallRecord:
     """Outputs that a backend returned, with the golden ones that they equalled at the time.
 
     What another process returned is `kept` there, and `outputs` are a copy. `inputs` are what the
@@ -29,14 +29,14 @@ class Returned:
     golden: Sequence[Array] = ()
     inputs: InputArrays = field(default_factory=dict)
     given: InputArrays = field(default_factory=dict)
-    kept: Kept | None = None
+    kept: RemoteOutputs | None = None
 
     @property
     def changed(self) -> bool:
         """Whether the outputs have been written to since."""
         if self.kept is not None:
             return self.kept.changed
-        return compare(self.golden, self.outputs) is not None
+        return compare_outputs(self.golden, self.outputs) is not None
 
     @property
     def written(self) -> bool:
