@@ -18,7 +18,7 @@ from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import Verdict, unverified
+from opcert.verdicts.verdict import Verdict, unverified_reasons
 from opcert.verdicts.waivers import Waivers, read_waivers
 
 # Statuses that do not block, and are shown as skipped.
@@ -187,7 +187,7 @@ def last_word(config: pytest.Config) -> tuple[int, list[str]]:
     try:
         for run in config.stash[_RUNS].values():
             verdicts = run.verdicts()
-            lines += unverified(verdicts, run.claimed) if verdicts else []
+            lines += unverified_reasons(verdicts, run.claimed) if verdicts else []
             undeclared = [v for v in verdicts if v.status == "fail" and v.kind == "undeclared"]
             lines += [f"FAILED (undeclared) {v.case}: {v.detail}" for v in undeclared]
     except OpcertError as error:

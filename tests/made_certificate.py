@@ -9,7 +9,7 @@ from opcert.certificate.certificate import (
     Selection,
     SuiteEntry,
 )
-from opcert.certificate.entries import this_platform
+from opcert.certificate.entries import current_platform
 from opcert.verdicts.verdict import Verdict
 
 OPERATOR = "vendor/A-1"
@@ -42,7 +42,7 @@ def certificate(
         run=Run(isolated=False, timeout=None, memory=None, repeated=(), resumed=()),
         claim=None,
         waivers=None,
-        platform=this_platform(),
+        platform=current_platform(),
         files={},
         excerpts={},
         reproductions={},

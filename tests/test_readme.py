@@ -27,7 +27,7 @@ from opcert.cli import app
 from opcert.roles import ROLES
 from opcert.roles.role import Role
 from opcert.roles.samplers import DRAW_FUNCTIONS
-from opcert.scope.support import support_of
+from opcert.scope.support import checked_support
 from opcert.specification.expressions import EXPRESSION_FUNCTIONS
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
@@ -216,7 +216,7 @@ def test_the_shown_declaration_is_right() -> None:
     block = next(b for b in BLOCKS if b.language == "python" and not b.file)
     shown: dict[str, object] = {}
     exec(block.text, shown)  # noqa: S102 -- the README's own
-    declared = support_of(SimpleNamespace(support=shown["support"]), core_suite()).declared
+    declared = checked_support(SimpleNamespace(support=shown["support"]), core_suite()).declared
     assert declared is not None
     assert declared["openvino/Broadcast-1"].excluded == ["broadcast-1/explicit-mode"]
 

@@ -16,7 +16,7 @@ from opcert.scope.scope import Scope
 from opcert.scope.support import OperatorSupport, Support
 from opcert.suite.format import Digest, Extent, StrictModel
 from opcert.verdicts.confirmation import Reproduction
-from opcert.verdicts.verdict import FAILURES, STATUSES, Status, Verdict, unverified
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 from opcert.verdicts.waivers import Waiver
 
 SCHEMA = 3
@@ -202,7 +202,7 @@ class Certificate(StrictModel):
     @cached_property
     def reasons(self) -> list[str]:
         """Why the backend is not conformant; nothing where it is."""
-        failing = {v.case for v in self.verdicts if v.status in (*FAILURES, "waived")}
+        failing = {v.case for v in self.verdicts if v.status in (*FAILURE_STATUSES, "waived")}
         # An uncredited rejection is a consequence of its baseline's failure.
         failed = Counter(
             v.kind
@@ -244,7 +244,7 @@ class Certificate(StrictModel):
         if not self.verdicts:
             return [f"nothing was verified: no case matches {self._sought()}"]
         claimed = () if self.claim is None else self.claim.content.operators
-        return unverified(self.verdicts, claimed)
+        return unverified_reasons(self.verdicts, claimed)
 
     def _sought(self) -> str:
         """Say what was asked for, and the operator that may have been meant."""

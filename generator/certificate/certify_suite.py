@@ -12,17 +12,17 @@ from opcert.certificate.certificate import Certificate, SuiteEntry
 from opcert.certificate.entries import (
     backend_entry,
     claim_entry,
+    current_platform,
     run_entry,
     selection_entry,
-    this_platform,
     waivers_entry,
 )
-from opcert.certificate.resumption import resumed
+from opcert.certificate.resumption import resume_certificate
 from opcert.errors import Mistake, SpecError
 from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
 from opcert.run.excerpts import Excerpt
 from opcert.scope.claims import Claim, read_claim
-from opcert.scope.support import support_of
+from opcert.scope.support import checked_support
 from opcert.suite.generation import generate
 from opcert.suite.suite import CasesById, Suite
 from opcert.verdicts.causes import causes
@@ -31,9 +31,9 @@ from opcert.verdicts.confirmation import (
     Confirmation,
     Confirmed,
     Reproduction,
-    representative,
+    representative_verdict,
 )
-from opcert.verdicts.verdict import FAILURES, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from opcert.verdicts.waivers import Waivers, read_waivers
 from opcert.yaml_files.source import YamlSource
 
@@ -41,7 +41,7 @@ from opcert.yaml_files.source import YamlSource
 OnVerdict = Callable[[Verdict, int, int], None]
 
 
-class IdleWaiverError(SpecError):
+class UnusedWaiverError(SpecError):
     """A run of which no failure is what a waiver speaks of, with its certificate."""
 
     def __init__(self, mistakes: list[Mistake], certificate: Certificate) -> None:
@@ -49,7 +49,7 @@ class IdleWaiverError(SpecError):
         self.certificate = certificate
 
 
-class Interrupted(KeyboardInterrupt):
+class CertificationInterrupted(KeyboardInterrupt):
     """A run that was interrupted, with the certificate of what was reached."""
 
     def __init__(self, certificate: Certificate) -> None:
@@ -91,12 +91,12 @@ def certify(
             those of `resume`.
         Interrupted: with the certificate of what was reached, the rest not-run.
     """
-    opened = opened_suite(suite, specs, operator)
+    opened = open_suite(suite, specs, operator)
     given = dict(options or {})
     # Read before the backend is made, which may change the current folder.
     claimed, level = _claimed(claim, opened, operator, feature_level)
     known = None if waivers is None else read_waivers(_file(waivers), opened, given.get("device"))
-    here = this_platform()
+    here = current_platform()
     if isinstance(backend, str):
         made_with = with_reference_specs(backend, given, specs)
         found = start_backend(backend, made_with, isolated, timeout=timeout, memory=memory)
@@ -112,7 +112,7 @@ def certify(
                 found,
                 backend if isinstance(backend, str) else None,
                 given,
-                support_of(found, opened),
+                checked_support(found, opened),
             ),
             run=run_entry(found, timeout, memory),
             claim=claim_entry(claimed),
@@ -124,7 +124,7 @@ def certify(
             verdicts=tuple(_not_run(opened, operator, case)),
         )
         if resume is not None:
-            begun = resumed(resume, begun)
+            begun = resume_certificate(resume, begun)
             if not resume.counts["not-run"]:
                 return resume
         return _concluded(begin, begun, known, progress, stop_at_failure)
@@ -170,9 +170,9 @@ def _concluded(
     )
     if ended:
         # What it has not reached may be what a waiver is for.
-        raise Interrupted(certificate)
+        raise CertificationInterrupted(certificate)
     if known is not None and (mistakes := known.idle(raw)):
-        raise IdleWaiverError(mistakes, certificate)
+        raise UnusedWaiverError(mistakes, certificate)
     return certificate
 
 
@@ -183,7 +183,7 @@ def _excerpts(
     cases: CasesById,
 ) -> dict[str, Excerpt]:
     """Return of `excerpts` those of the case that stands for each cause."""
-    shown = [representative(cause, reproductions, cases).case for cause in causes(verdicts)]
+    shown = [representative_verdict(cause, reproductions, cases).case for cause in causes(verdicts)]
     return {case: excerpts[case] for case in shown if case in excerpts}
 
 
@@ -220,7 +220,7 @@ def _run(
             verdict = certification.verdict(name)
             verdict = verdict if known is None else known.applied(verdict)
             progress(verdict, number, len(chosen))
-            if stop_at_failure and verdict.status in FAILURES:
+            if stop_at_failure and verdict.status in FAILURE_STATUSES:
                 break
     except KeyboardInterrupt:
         if isinstance(certification.backend, SupervisedBackend):
@@ -243,7 +243,7 @@ def _file(given: str | Path | YamlSource) -> Path | YamlSource:
     return given if isinstance(given, YamlSource) else Path(given)
 
 
-def opened_suite(
+def open_suite(
     suite: str | Path | Suite | None, specs: str | Path | None = None, operator: str = "*"
 ) -> Suite:
     """Return the suite in a folder, that of opcert, or one made of `specs`."""

@@ -94,7 +94,7 @@ def waivers_entry(waivers: Waivers | None) -> WaiversEntry | None:
     return WaiversEntry(sha256=waivers.source.sha256, content=waivers.content)
 
 
-def this_platform() -> Platform:
+def current_platform() -> Platform:
     """Return where and when a run takes place, as a certificate says it."""
     return Platform(
         date=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -21,11 +21,11 @@ from opcert.commands.options import (
 @reports_errors
 def backends() -> None:
     """List the backends that have a name, and what each says of each operator."""
-    from opcert.commands.tables import show_backends
+    from opcert.commands.tables import print_backends
     from opcert.report.terminal import console
     from opcert.run.backend_list import available_backends, core_operators
 
-    show_backends(available_backends(), core_operators(), console())
+    print_backends(available_backends(), core_operators(), console())
 
 
 @reports_errors

@@ -21,10 +21,10 @@ from opcert.commands.options import (
     SpecsOption,
     SuiteOption,
     TimeoutOption,
+    print_error,
     reports_errors,
     say,
-    tell,
-    tell_strangers,
+    warn_of_unknown_operators,
 )
 from opcert.errors import OpcertError, did_you_mean
 
@@ -84,8 +84,8 @@ def certify(
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
     from opcert.backends import parse_backend_options
     from opcert.certificate.certify_suite import certify as run
-    from opcert.certificate.certify_suite import opened_suite
-    from opcert.certificate.submission import CLAIM, WAIVERS
+    from opcert.certificate.certify_suite import open_suite
+    from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE
     from opcert.isolation.configuration import configurations
     from opcert.yaml_files.source import YamlSource
 
@@ -95,13 +95,13 @@ def certify(
     signs = None if sign is None else _signer(sign)
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to go on from")
-    paths = {CLAIM: claim, WAIVERS: waivers}
+    paths = {CLAIM_FILE: claim, WAIVERS_FILE: waivers}
     given = {name: YamlSource(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
     found = configurations(backend, parse_backend_options(backend_option), isolated)
     if as_json and len(found) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
-    opened = opened_suite(suite, specs, operator)
+    opened = open_suite(suite, specs, operator)
     _say_near(opened, operator, case)
     begin = partial(
         run,
@@ -112,8 +112,8 @@ def certify(
         operator=operator,
         case=case,
         feature_level=feature_level,
-        claim=given.get(CLAIM),
-        waivers=given.get(WAIVERS),
+        claim=given.get(CLAIM_FILE),
+        waivers=given.get(WAIVERS_FILE),
         stop_at_failure=stop_at_failure,
         timeout=timeout,
         memory=memory << 20,
@@ -144,9 +144,9 @@ def _say_near(suite: "Suite", operator: str, case: str) -> None:
 
 def _signer(path: Path) -> "Sign":
     """Return what signs with the key at `path`; say so where others can read it."""
-    from opcert.certificate.signing import is_exposed, signer
+    from opcert.certificate.signing import is_exposed, load_signer
 
-    found = signer(path)
+    found = load_signer(path)
     if is_exposed(path):
         say(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
     return found
@@ -158,13 +158,13 @@ def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Co
     Raises:
         OpcertError: there is none.
     """
-    from opcert.certificate.file import NAME
+    from opcert.certificate.file import CERTIFICATE_FILE
 
     if out is None:
         return ()
-    resumed = [each for each in found if (out / each.name / NAME).exists()]
+    resumed = [each for each in found if (out / each.name / CERTIFICATE_FILE).exists()]
     if not resumed:
-        place = out / found[0].name / NAME
+        place = out / found[0].name / CERTIFICATE_FILE
         raise OpcertError(f"{place}: there is none; expected the certificate to go on from")
     return resumed
 
@@ -191,7 +191,7 @@ class _Request:
             try:
                 codes[each.name] = self.certified(each)
             except (OpcertError, OSError) as error:
-                tell(error)
+                print_error(error)
                 codes[each.name] = AT_FAULT
             except KeyboardInterrupt:
                 codes[each.name] = INTERRUPTED
@@ -203,15 +203,19 @@ class _Request:
 
     def certified(self, configuration: "Configuration") -> int:
         """Certify one configuration, write its certificate, print it, and return its exit code."""
-        from opcert.certificate.certify_suite import IdleWaiverError, Interrupted
-        from opcert.certificate.file import NAME, read_certificate
+        from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
+        from opcert.certificate.file import CERTIFICATE_FILE, read_certificate
         from opcert.certificate.submission import submission_path
         from opcert.report.terminal import console, print_certificate, progress
 
         folder = None if self.out is None else self.out / configuration.name
         former, target, interrupted = None, None, False
         if folder is not None:
-            former = read_certificate(folder / NAME) if configuration in self.resumed else None
+            former = (
+                read_certificate(folder / CERTIFICATE_FILE)
+                if configuration in self.resumed
+                else None
+            )
             target = submission_path(folder, self.suite_folder)
         if former is not None:
             left = former.counts["not-run"]
@@ -221,14 +225,14 @@ class _Request:
                 certificate = self.begin(
                     options=configuration.options, resume=former, progress=on_verdict
                 )
-        except Interrupted as reached:
+        except CertificationInterrupted as reached:
             certificate, interrupted = reached.certificate, True
-        except IdleWaiverError as error:
+        except UnusedWaiverError as error:
             # The run is not lost, though its waivers have to be mended.
             if target is not None:
                 self.written(error.certificate, target)
             raise
-        tell_strangers(certificate, self.suite)
+        warn_of_unknown_operators(certificate, self.suite)
         if target is not None:
             certificate = self.written(certificate, target)
         if self.as_json:

@@ -107,7 +107,7 @@ def say_lines(text: str) -> None:
     typer.echo("\n".join(map(printable_line, text.split("\n"))))
 
 
-def tell_strangers(certificate: "Certificate", suite: "Suite") -> None:
+def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> None:
     """Name on stderr the operators that a backend declares and no suite at hand has."""
     from opcert.scope.support import unknown_operators
 
@@ -116,7 +116,7 @@ def tell_strangers(certificate: "Certificate", suite: "Suite") -> None:
         say(f"opcert: {text}", err=True)
 
 
-def tell(error: OpcertError | OSError) -> None:
+def print_error(error: OpcertError | OSError) -> None:
     """Print what the user can mend: one line, or one for each mistake."""
     if isinstance(error, SpecError):
         # A mistake in a spec begins with its place, as editors read it.
@@ -136,7 +136,7 @@ def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, 
         try:
             command(*args, **kwargs)
         except (OpcertError, OSError) as error:
-            tell(error)
+            print_error(error)
             raise typer.Exit(AT_FAULT) from None
         except KeyboardInterrupt:
             say("opcert: interrupted; nothing was written", err=True)

@@ -28,13 +28,13 @@ def docs(
     ] = False,
 ) -> None:
     """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
-    from opcert.certificate.file import refuse_suite
+    from opcert.certificate.file import refuse_path_in_suite
     from opcert.pages.site import pages_of, write_pages
     from opcert.panel import measure_strength
     from opcert.specification.files import read_specs_in
     from opcert.suite.suite import Suite
 
-    refuse_suite(out.resolve(), suite)
+    refuse_path_in_suite(out.resolve(), suite)
     opened, spec_files = Suite(suite, specs), read_specs_in(specs, operator)
     strengths = {
         each.spec.operator: measure_strength(each, opened.operators[each.spec.operator])
@@ -85,18 +85,21 @@ def report(
     specs: SpecsOption = None,
 ) -> None:
     """Show a certificate again, or several side by side: what differs, regressed, was mended."""
-    from opcert.certificate.file import NAME, read_certificate, refuse_suite
+    from opcert.certificate.file import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
     from opcert.report.files import render_side_by_side, report_files, write_report
     from opcert.report.terminal import console, print_certificate, print_side_by_side
     from opcert.suite.suite import Suite
 
-    read = [read_certificate(each / NAME if each.is_dir() else each) for each in certificates]
+    read = [
+        read_certificate(each / CERTIFICATE_FILE if each.is_dir() else each)
+        for each in certificates
+    ]
     if len(read) == 1:
         print_certificate(read[0], console())
     else:
         print_side_by_side(read, console())
     if out is not None:
-        refuse_suite(out.resolve(), suite)
+        refuse_path_in_suite(out.resolve(), suite)
         files = (
             render_side_by_side(read)
             if read[1:]

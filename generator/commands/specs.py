@@ -29,7 +29,7 @@ def check(
     ] = True,
 ) -> None:
     """Check specs: mistakes, warnings, cases behind each rule, generic faults that they find."""
-    from opcert.commands.tables import show_counts, show_strength
+    from opcert.commands.tables import print_rule_counts, print_strength
     from opcert.panel import measure_strength
     from opcert.report.terminal import console
     from opcert.specification.references import find_spec_files
@@ -39,9 +39,9 @@ def check(
     for each in checked:
         for warning in each.warnings:
             say(f"warning: {warning}", err=True)
-    show_counts([counts for each in checked for counts in each.counts], console())
+    print_rule_counts([counts for each in checked for counts in each.counts], console())
     for each in checked if strength else ():
-        show_strength(measure_strength(each.spec_file, each.operator), console())
+        print_strength(measure_strength(each.spec_file, each.operator), console())
 
 
 @reports_errors
@@ -87,7 +87,7 @@ def coverage(
     specs: SpecsOption = None,
 ) -> None:
     """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
-    from opcert.commands.tables import show_coverage
+    from opcert.commands.tables import print_coverage
     from opcert.report.terminal import console
     from opcert.specification.files import read_specs_in
     from opcert.suite.coverage import measure_coverage
@@ -96,7 +96,7 @@ def coverage(
     described = {each.spec.operator: each for each in read_specs_in(specs, operator)}
     found = list(measure_coverage(Suite(suite, specs), described))
     for each in found:
-        show_coverage(each, console())
+        print_coverage(each, console())
     if not found:
         raise OpcertError("the suite has no operator of these specs; nothing was counted")
     raise typer.Exit(CONFORMANT if all(each.share == 1 for each in found) else NOT_CONFORMANT)

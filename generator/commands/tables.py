@@ -14,7 +14,7 @@ from opcert.suite.coverage import Coverage
 from opcert.suite.spec_warnings import RuleCounts
 
 
-def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
+def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:
     """Print each rule with its positive and negative cases."""
     table = Table("rule", "kind", "positive", "negative")
     for column in table.columns[2:]:
@@ -26,7 +26,7 @@ def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
 
 
-def show_strength(strength: Strength, console: Console) -> None:
+def print_strength(strength: Strength, console: Console) -> None:
     """Print how many generic faults the cases of an operator find, and name the others."""
     found = f"{strength.detected} of {strength.applicable}"
     print_line(console, f"{strength.operator}: generic faults found: {found}")
@@ -35,7 +35,7 @@ def show_strength(strength: Strength, console: Console) -> None:
         print_line(console, f"    it differs in {each.witness:.300}")
 
 
-def show_backends(
+def print_backends(
     backends: Iterable[AvailableBackend], operators: Sequence[str], console: Console
 ) -> None:
     """Print each backend, where it comes from, and how it makes each operator."""
@@ -54,7 +54,7 @@ def show_backends(
     print_line(console, text)
 
 
-def show_coverage(coverage: Coverage, console: Console) -> None:
+def print_coverage(coverage: Coverage, console: Console) -> None:
     """Print what a suite covers of one operator, and by name what it does not."""
     line = partial(print_line, console)
     line(f"{coverage.operator}: {_percent(coverage.share)}")

@@ -144,12 +144,12 @@ class Trials:
         kept = self.conditions.check(trial.call).satisfied
         rules = self.spec.full_ids(*kept, *self.conditions.behaviours(trial.call))
         about = _About(trial.steps[0], rules, trial.levels)
-        if support.why_left_out(self.spec.operator, about) is not None:
+        if support.exclusion_reason(self.spec.operator, about) is not None:
             return ()
         return [
             step
             for step in trial.steps
-            if not step.by_law or support.why_left_out(step.operator, _About(step)) is None
+            if not step.by_law or support.exclusion_reason(step.operator, _About(step)) is None
         ]
 
     def _steps(

@@ -12,7 +12,7 @@ from opcert.isolation.introduction import PARTS, mistakes
 from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import WorkerFailure
 from opcert.isolation.supervised import EXIT_TIMEOUT
-from opcert.scope.support import support_of
+from opcert.scope.support import checked_support
 from opcert.suite.suite import Suite
 
 # How much of a reason, and how many lines of what was printed, are shown.
@@ -89,7 +89,7 @@ class _Talk:
         """Yield what becomes of each call, and of the end."""
         try:
             declared = SimpleNamespace(support=self._running().introduction.support)
-            for probe in probes(suite, support_of(declared, suite)):
+            for probe in probes(suite, checked_support(declared, suite)):
                 yield self._asked(probe)
             yield self._left()
         except BackendError as error:

@@ -81,7 +81,8 @@ class _Chosen:
         self._cases = [
             (operator, case)
             for operator, case in suite
-            if case.ambiguity is None and not support.why_left_out(operator.index.operator, case)
+            if case.ambiguity is None
+            and not support.exclusion_reason(operator.index.operator, case)
         ]
 
     def of_operator(self, operator: OperatorSuite) -> Probe:

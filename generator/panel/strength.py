@@ -35,8 +35,8 @@ from opcert.specification.references import Reference
 from opcert.suite.format import DigestedArray, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.rule_cases import valid_calls
-from opcert.verdicts.certification import may_be_repeated
-from opcert.verdicts.verdict import FAILURES, judge
+from opcert.verdicts.certification import is_repeatable
+from opcert.verdicts.verdict import FAILURE_STATUSES, judge
 
 # How many outputs are kept, to be looked at again after later cases.
 _HELD = 32
@@ -213,7 +213,7 @@ class Panel:
         outcome = self._outcome(answer, known)
         if outcome is None or case.ambiguity is not None:
             return False
-        return judge(self._operator.index.operator, case, outcome, None).status in FAILURES
+        return judge(self._operator.index.operator, case, outcome, None).status in FAILURE_STATUSES
 
     def _finds_in_history(self, member: Member) -> bool:
         """Make the calls of all cases in a row, as a certification does."""
@@ -243,11 +243,13 @@ class Panel:
             if not stored or case.expects == "rejection" or not self._touches(member, case):
                 continue
             outcomes = [run_vector(backend, operator, case)]
-            if often and may_be_repeated(case):
+            if often and is_repeatable(case):
                 outcomes.append(run_repeatedly(backend, operator, case))
                 often = False
             name = operator.index.operator
-            if any(judge(name, case, outcome, None).status in FAILURES for outcome in outcomes):
+            if any(
+                judge(name, case, outcome, None).status in FAILURE_STATUSES for outcome in outcomes
+            ):
                 return True
             held += [each for outcome in outcomes for each in outcome.records]
             if len(held) > _HELD:

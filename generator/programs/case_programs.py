@@ -44,13 +44,13 @@ def is_self_contained(cases: Sequence[IndexedCase]) -> bool:
 
 
 def case_call_text(
-    operator: OperatorSuite, case: IndexedCase, remark: str = "", other_data: bool = False
+    operator: OperatorSuite, case: IndexedCase, remark: str = "", inverted_data: bool = False
 ) -> CallText:
     """Return the call of a case as text; with `other_data` every bit of its data is inverted."""
     inputs = {}
     for name, given in case.inputs.items():
         dtype = ELEMENT_TYPES[given.type]
-        inverts = other_data and name in case.data_inputs
+        inverts = inverted_data and name in case.data_inputs
         if isinstance(given, StoredArray) and prod(given.shape) <= _LISTED:
             array = operator.read_array(given)
             text = array_expression(invert_bits(array) if inverts else array)
@@ -65,20 +65,20 @@ def case_call_text(
         inputs[name] = InputText(layout_expression(text, given.shape, given.layout), form)
     expected = None
     if case.expects == "outputs":
-        expected = _expected(operator, case, other_data)
+        expected = _expected(operator, case, inverted_data)
     return CallText(remark, operator.index.operator, inputs, case.attributes, expected)
 
 
-def _expected(operator: OperatorSuite, case: IndexedCase, other_data: bool) -> list[str]:
+def _expected(operator: OperatorSuite, case: IndexedCase, inverted_data: bool) -> list[str]:
     """Return the outputs of a case; where they are neither short nor in the pack, their digests."""
     stated = (
-        case.inverted_data_outputs if other_data and case.inverted_data_outputs else case.outputs
+        case.inverted_data_outputs if inverted_data and case.inverted_data_outputs else case.outputs
     )
-    arrays = operator.inverted_data_outputs(case) if other_data else operator.outputs(case)
+    arrays = operator.inverted_data_outputs(case) if inverted_data else operator.outputs(case)
     stored = [each for each in stated if isinstance(each, StoredArray)]
     if all(array.size <= _LISTED for array in arrays):
         return [array_expression(array) for array in arrays]
-    if len(stored) == len(stated) and (not other_data or case.inverted_data_outputs):
+    if len(stored) == len(stated) and (not inverted_data or case.inverted_data_outputs):
         pairs = zip(arrays, stored, strict=True)
         return [array_expression(a) if a.size <= _LISTED else _stored(each) for a, each in pairs]
     return [

@@ -18,11 +18,11 @@ from opcert.verdicts.causes import Cause
 from opcert.verdicts.confirmation import (
     ReproducedCall,
     Reproduction,
-    WrittenStep,
-    own_calls,
-    representative,
+    SerializedCall,
+    calls_of_case,
+    representative_verdict,
 )
-from opcert.verdicts.contract import CONTRACT
+from opcert.verdicts.contract import BACKEND_CONTRACT
 from opcert.verdicts.verdict import Status, Verdict
 
 # How many cases that are alike are named.
@@ -71,7 +71,7 @@ class CauseSection:
 
 def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> CauseSection:
     """Return what is shown of a cause; `cases` are those of the suite."""
-    verdict = representative(cause, certificate.reproductions, cases)
+    verdict = representative_verdict(cause, certificate.reproductions, cases)
     of, case = cases[verdict.case]
     others = [each.case for each in cause.verdicts if each is not verdict]
     excerpt = certificate.excerpts.get(case.id)
@@ -79,7 +79,7 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
     printed = [line.strip() for line in lines if line.startswith("    printed: ")]
     called = f"    in {of.call(case)}"
     said = [line for line in lines if line != called and not line.startswith("    printed: ")]
-    contract = "" if cause.kind is None else CONTRACT.get(cause.kind, "")
+    contract = "" if cause.kind is None else BACKEND_CONTRACT.get(cause.kind, "")
     rules = (
         [case.violated_rule] if case.violated_rule else [r for r in case.rules if r == cause.rule]
     )
@@ -135,18 +135,18 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
         baseline = (
             [ReproducedCall(case=case.baseline)] if case.violated_rule and case.baseline else []
         )
-        calls = [*(baseline if verdict.kind == "state" else []), *own_calls(case)]
+        calls = [*(baseline if verdict.kind == "state" else []), *calls_of_case(case)]
     if not is_self_contained([operator.cases[call.case] for call in calls]):
         return ""
     texts = [
-        case_call_text(operator, operator.cases[call.case], _remark(call, case), call.other_data)
+        case_call_text(operator, operator.cases[call.case], _remark(call, case), call.inverted_data)
         for call in calls
     ]
     texts[-1] = replace(texts[-1], ending=ending)
     return program(texts, backend, remarks)
 
 
-def written_step(operator: str, step: WrittenStep) -> CallText:
+def written_step(operator: str, step: SerializedCall) -> CallText:
     """Return a call of a reduced failure as text."""
     inputs = {
         name: InputText(
@@ -162,7 +162,7 @@ def written_step(operator: str, step: WrittenStep) -> CallText:
 
 
 def _remark(call: ReproducedCall, case: IndexedCase) -> str:
-    data = ", every bit of its data inverted" if call.other_data else ""
+    data = ", every bit of its data inverted" if call.inverted_data else ""
     if call.case == case.id:
         breaks = f", which breaks {case.violated_rule}" if case.violated_rule is not None else ""
         return f"the case{breaks}{data}"

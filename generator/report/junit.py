@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 from opcert.certificate.certificate import Certificate
-from opcert.verdicts.verdict import FAILURES, Status, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
 
 # What XML cannot hold.
 _UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,7 +41,7 @@ def _test_case(verdict: Verdict) -> ElementTree.Element:
     first, _, _ = verdict.detail.partition("\n")
     message = _text(f"{verdict.status}: {first}")
     told = ElementTree.SubElement(found, _ELEMENTS.get(verdict.status, "skipped"), message=message)
-    if verdict.status in FAILURES:
+    if verdict.status in FAILURE_STATUSES:
         told.set("type", verdict.kind or verdict.status)
         told.text = _text(verdict.detail)
     return found

@@ -13,7 +13,7 @@ from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, rejection
 from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
 from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import FAILURES, STATUSES, Status, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict
 from opcert.verdicts.waivers import Waiver
 
 _EXPLAINED: Mapping[Status, str] = {
@@ -240,7 +240,7 @@ class ReportPage:
             "operators": self.operators,
             "types": self.types,
             "statuses": [
-                {"name": each, "mark": STATUS_MARKS[each], "failure": each in FAILURES}
+                {"name": each, "mark": STATUS_MARKS[each], "failure": each in FAILURE_STATUSES}
                 for each in STATUSES
             ],
             "kinds": kinds,

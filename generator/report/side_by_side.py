@@ -6,7 +6,7 @@ from functools import cached_property
 
 from opcert.certificate.certificate import Certificate
 from opcert.report.tallies import Tally, count_statuses
-from opcert.verdicts.verdict import FAILURES, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 
 @dataclass(frozen=True)
@@ -107,4 +107,4 @@ def _went(case: str, before: Column, after: Column) -> bool:
 
 
 def _fails(verdict: Verdict) -> bool:
-    return verdict.status in FAILURES or verdict.status == "waived"
+    return verdict.status in FAILURE_STATUSES or verdict.status == "waived"

@@ -9,7 +9,12 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import SpecError, did_you_mean
-from opcert.scope.support import About, OperatorScope, misspelt, unknown_operators
+from opcert.scope.support import (
+    CaseProperties,
+    OperatorScope,
+    misspelt_operators,
+    unknown_operators,
+)
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 from opcert.yaml_files.source import YamlPath, YamlSource
 from opcert.yaml_files.validation import validated_content
@@ -23,12 +28,12 @@ class ClaimContent(BaseModel):
     feature_level: str | None = None
     operators: Mapping[str, OperatorScope]
 
-    def why_left_out(self, operator: str, case: About) -> str | None:
+    def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
         """Return why `case` is not claimed, or None where it is."""
         scope = self.operators.get(operator)
         if scope is None:
             return f"the claim leaves out {operator}"
-        beyond = scope.why_left_out(case)
+        beyond = scope.exclusion_reason(case)
         return beyond and f"the claim leaves out {beyond}"
 
 
@@ -77,7 +82,10 @@ def claim_mistakes(
     if level is not None and level not in levels:
         text = f"no operator has feature level '{level}'{did_you_mean(level, levels)}"
         yield ("feature_level",), text
-    strangers, slips = unknown_operators(claim.operators, suite), misspelt(claim.operators, suite)
+    strangers, slips = (
+        unknown_operators(claim.operators, suite),
+        misspelt_operators(claim.operators, suite),
+    )
     for name, scope in claim.operators.items():
         place: YamlPath = ("operators", name)
         if name in slips or (name in strangers and fnmatchcase(name, operator)):

@@ -42,10 +42,10 @@ class Scope:
         if level and operator.index.feature_levels and level not in case.feature_levels:
             return "out-of-claim", f"not in feature level {level}"
         if self.claim is not None:
-            beyond = self.claim.why_left_out(name, case)
+            beyond = self.claim.exclusion_reason(name, case)
             if beyond is not None:
                 return "out-of-claim", beyond
-        unsupported = self.support.why_left_out(name, case)
+        unsupported = self.support.exclusion_reason(name, case)
         return None if unsupported is None else ("unsupported", unsupported)
 
     @property
@@ -64,10 +64,10 @@ class Scope:
         if self.claim is None or case.ambiguity is not None:
             return False
         # A changed call runs with the claimed one beside it; its own type or rank may be beyond.
-        return self.claim.why_left_out(operator, case) is None
+        return self.claim.exclusion_reason(operator, case) is None
 
 
-def wholly_declined(calls: Iterable[tuple[str, str, bool]]) -> set[tuple[str, str]]:
+def unsupported_types(calls: Iterable[tuple[str, str, bool]]) -> set[tuple[str, str]]:
     """Return each operator and data type of which every call was declined.
 
     `calls` are those that ran: the operator, the data type, and whether it was declined.

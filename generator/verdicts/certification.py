@@ -13,14 +13,14 @@ from opcert.run.excerpts import Excerpt
 from opcert.run.outcome import FATAL_OUTCOMES, Outcome
 from opcert.run.records import CallRecord
 from opcert.scope.claims import Claim
-from opcert.scope.scope import Scope, wholly_declined
-from opcert.scope.support import support_of
+from opcert.scope.scope import Scope, unsupported_types
+from opcert.scope.support import checked_support
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.verdicts.anonymous import anonymous
-from opcert.verdicts.contract import CONTRACT, citing
-from opcert.verdicts.verdict import FAILURES, Verdict, judge
+from opcert.verdicts.contract import BACKEND_CONTRACT, cite_contract
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge
 
 # How many bytes of outputs are kept, to be looked at again after later cases.
 HELD = 1 << 26
@@ -51,7 +51,7 @@ class Certification:
         self.backend = backend
         self.suite = suite
         content = None if claim is None else claim.content
-        self._scope = Scope(feature_level, content, support_of(backend, suite))
+        self._scope = Scope(feature_level, content, checked_support(backend, suite))
         _check_feature_level(suite, feature_level)
         self._verdicts = {each.case: each for each in former}
         known = [case for case in repeated if case in suite.cases]
@@ -65,7 +65,7 @@ class Certification:
         if case_id not in self._verdicts:
             verdict, records = self._run(*self.suite.cases[case_id], hold)
             self._verdicts[case_id] = verdict = self._as_claimed(verdict)
-            if verdict.status not in FAILURES and hold:
+            if verdict.status not in FAILURE_STATUSES and hold:
                 self._hold(case_id, records)
         return self._verdicts[case_id]
 
@@ -81,12 +81,12 @@ class Certification:
         baseline_verdict = self.verdict(case.baseline, hold) if case.baseline is not None else None
         outcome = anonymous(self._outcome(operator, case, baseline_verdict))
         verdict = judge(name, case, outcome, baseline_verdict)
-        if verdict.status in FAILURES:
+        if verdict.status in FAILURE_STATUSES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt
             verdict = replace(
                 verdict,
-                detail=f"{verdict.detail}{about(operator, case, verdict.kind)}{_printed(outcome)}",
+                detail=f"{verdict.detail}{failure_context(operator, case, verdict.kind)}{_printed(outcome)}",
             )
         return verdict, outcome.records
 
@@ -110,7 +110,7 @@ class Certification:
 
     def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
         """Whether this is the first call of its operator that moves a few elements."""
-        return operator.index.operator not in self._repeated and may_be_repeated(case)
+        return operator.index.operator not in self._repeated and is_repeatable(case)
 
     @property
     def repeated(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class Certification:
             return verdict
         detail = f"the claim has it, and it is not supported: {verdict.detail}"
         return replace(
-            verdict, status="fail", kind="undeclared", detail=citing("undeclared", detail)
+            verdict, status="fail", kind="undeclared", detail=cite_contract("undeclared", detail)
         )
 
     def _hold(self, case: str, records: Sequence[CallRecord]) -> None:
@@ -145,7 +145,7 @@ class Certification:
         return records
 
     def _fail(self, case: str, kind: FailureKind, text: str) -> None:
-        detail = citing(kind, text) + about(*self.suite.cases[case], kind)
+        detail = cite_contract(kind, text) + failure_context(*self.suite.cases[case], kind)
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
 
@@ -153,7 +153,7 @@ class Certification:
         """Return the verdicts so far, with rejections and declined cases settled."""
         while self._held:
             self._look_again()
-        declined = wholly_declined(
+        declined = unsupported_types(
             (each.operator, self.suite.cases[each.case][1].type, each.status == "unsupported")
             for each in self._verdicts.values()
             if each.status != "implementation-defined" and each.observed != "not-run"
@@ -172,10 +172,12 @@ class Certification:
             f"declined, while other calls of {verdict.operator} with {case.type} are not; "
             f"declare in `support` what is not supported: {verdict.detail}"
         )
-        return replace(verdict, status="fail", kind="undeclared", detail=citing("undeclared", text))
+        return replace(
+            verdict, status="fail", kind="undeclared", detail=cite_contract("undeclared", text)
+        )
 
 
-def may_be_repeated(case: IndexedCase) -> bool:
+def is_repeatable(case: IndexedCase) -> bool:
     """Whether a call may be the one of its operator that is made very often."""
     moves = sum(prod(each.shape) for each in case.outputs)
     return case.expects == "outputs" and not case.ambiguity and 0 < moves <= MOVED
@@ -187,13 +189,13 @@ def _check_feature_level(suite: Suite, level: str | None) -> None:
         raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")
 
 
-def about(operator: OperatorSuite, case: IndexedCase, kind: FailureKind | None) -> str:
+def failure_context(operator: OperatorSuite, case: IndexedCase, kind: FailureKind | None) -> str:
     """Return what the detail of a failure says of its case: the call, and the rule it breaks.
 
     A failure that violates opcert's contract is put down to no rule.
     """
     call = f"\n    in {operator.call(case)}"
-    if case.violated_rule is None or kind in CONTRACT:
+    if case.violated_rule is None or kind in BACKEND_CONTRACT:
         return call
     rule = operator.index.rules[case.violated_rule]
     return f"{call}\n    {case.violated_rule} ({rule.clause}): {rule.text}"

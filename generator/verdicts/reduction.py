@@ -111,7 +111,7 @@ class Reduction:
         self,
         start: Candidate,
         rule: str | None,
-        other_data: Sequence[bool],
+        inverted_data: Sequence[bool],
         seconds: float = SECONDS,
     ) -> Candidate | None:
         """Return the smallest call found that fails as `start` does, or None where none is smaller.
@@ -120,21 +120,21 @@ class Reduction:
         failure whether every bit of its data is inverted.
         """
         best, deadline = start, time.monotonic() + seconds
-        steps = self.steps(start, rule, other_data)
+        steps = self.steps(start, rule, inverted_data)
         progress = bool(steps)
         while progress and not is_small(steps[0]):
             progress = False
             for candidate in _smaller(best):
                 if time.monotonic() > deadline:
                     break
-                smaller = self.steps(candidate, rule, other_data)
+                smaller = self.steps(candidate, rule, inverted_data)
                 if smaller and self._fails(smaller):
                     best, steps, progress = candidate, smaller, True
                     break
         return None if best is start else best
 
     def steps(
-        self, candidate: Candidate, rule: str | None, other_data: Sequence[bool]
+        self, candidate: Candidate, rule: str | None, inverted_data: Sequence[bool]
     ) -> list[SessionStep]:
         """Return the calls that show whether a candidate fails, or none where it is no such call.
 
@@ -145,7 +145,7 @@ class Reduction:
             broken = self._conditions.check(call).violated
             if self._conditions.ambiguity(call) or broken != (() if rule is None else (rule,)):
                 return []
-            return [self._step(candidate, rule, other) for other in other_data]
+            return [self._step(candidate, rule, other) for other in inverted_data]
         except (ExpressionError, Inapplicable, OpcertError):
             return []
 

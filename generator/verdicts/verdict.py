@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 from opcert.run.comparison import Difference, FailureKind, compare_outputs
 from opcert.run.outcome import FATAL_OUTCOMES, Observed, Outcome, Rejecter
 from opcert.suite.format import IndexedCase
-from opcert.verdicts.contract import ALWAYS, CONTRACT, citing
+from opcert.verdicts.contract import BACKEND_CONTRACT, DECISIVE_BREACHES, cite_contract
 
 Status = Literal[
     "pass",
@@ -24,8 +24,8 @@ Status = Literal[
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
 # The statuses that are against a backend.
-FAILURES = ("fail", "crash", "hang")
-KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+FAILURE_STATUSES = ("fail", "crash", "hang")
+FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class Verdict:
     attributed_to: str | None = None
 
     @property
-    def violates(self) -> str | None:
+    def violated_rule(self) -> str | None:
         """The rule that a failure is put down to; None where that is opcert's own contract."""
-        return None if self.kind in CONTRACT or not self.rules else self.rules[0]
+        return None if self.kind in BACKEND_CONTRACT or not self.rules else self.rules[0]
 
     @property
     def counts_for_rules(self) -> bool:
         """Whether the verdict says something of the rules that its case exercises."""
-        failed = self.status in FAILURES or self.status == "waived"
-        return not failed or (self.kind not in CONTRACT and self.kind != "uncredited")
+        failed = self.status in FAILURE_STATUSES or self.status == "waived"
+        return not failed or (self.kind not in BACKEND_CONTRACT and self.kind != "uncredited")
 
 
 def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict | None) -> Verdict:
@@ -80,11 +80,15 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
             attributed_to = baseline.case
     else:
         status, kind, detail = _judge_outputs(outcome)
-    if case.ambiguity is not None and status not in FATAL_OUTCOMES and kind not in ALWAYS:
+    if (
+        case.ambiguity is not None
+        and status not in FATAL_OUTCOMES
+        and kind not in DECISIVE_BREACHES
+    ):
         detail = f"open: {case.ambiguity}; the reference gives {case.expects}; {status}: {detail}"
         status, kind, attributed_to = "implementation-defined", None, None
     # What another process says may be no text that a file could hold.
-    detail = citing(kind, detail).encode(errors="replace").decode()
+    detail = cite_contract(kind, detail).encode(errors="replace").decode()
     return Verdict(
         case=case.id,
         operator=operator,
@@ -98,7 +102,7 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
     )
 
 
-def unverified(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
+def unverified_reasons(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
     """Say of which operators that ran, or that are claimed, nothing was verified."""
     verified = {
         each.operator
@@ -119,7 +123,7 @@ def _breach(outcome: Outcome) -> Difference | None:
     if fault is None and outcome.observed == "outputs":
         # Open is what a call gives, not that it gives arrays.
         fault = compare_outputs((), outcome.outputs)
-    return fault if fault is not None and fault.kind in ALWAYS else None
+    return fault if fault is not None and fault.kind in DECISIVE_BREACHES else None
 
 
 def _judge_outputs(outcome: Outcome) -> tuple[Status, FailureKind | None, str]:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from opcert.errors import Mistake, SpecError, did_you_mean
 from opcert.run.outcome import FATAL_OUTCOMES
 from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import FAILURES, KINDS, Verdict
+from opcert.verdicts.verdict import FAILURE_KINDS, FAILURE_STATUSES, Verdict
 from opcert.yaml_files.source import YamlSource
 from opcert.yaml_files.validation import validated_content
 
@@ -66,7 +66,7 @@ class Waiver(BaseModel):
     def waives(self, verdict: Verdict) -> bool:
         """Whether it speaks of a verdict that is a failure."""
         return (
-            verdict.status in FAILURES
+            verdict.status in FAILURE_STATUSES
             and self.kind in (None, verdict.kind or verdict.status)
             and self.matches(verdict.case, verdict.rules)
         )
@@ -91,13 +91,13 @@ class Waivers:
         waiver = next((each for _, each in self._here if each.waives(verdict)), None)
         if waiver is None:
             return verdict
-        return replace(verdict, status="waived", detail=f"{why(waiver)}{verdict.detail}")
+        return replace(verdict, status="waived", detail=f"{waiver_text(waiver)}{verdict.detail}")
 
     def lifted(self, verdict: Verdict) -> Verdict:
         """Return the verdict that `applied` has turned into `verdict`."""
         for _, waiver in self._here:
             status = verdict.observed if verdict.observed in FATAL_OUTCOMES else "fail"
-            detail = verdict.detail.removeprefix(why(waiver))
+            detail = verdict.detail.removeprefix(waiver_text(waiver))
             former = replace(verdict, status=status, detail=detail)
             if self.applied(former) == verdict:
                 return former
@@ -125,7 +125,7 @@ class Waivers:
         return mistakes
 
 
-def why(waiver: Waiver) -> str:
+def waiver_text(waiver: Waiver) -> str:
     """Return what the detail of a verdict that it waives begins with."""
     return f"{waiver.reason} (waived until {waiver.expires}; {waiver.owner}, {waiver.link}): "
 
@@ -156,7 +156,7 @@ def read_waivers(path: Path | YamlSource, suite: Suite, device: object = None) -
 def _mistakes(waiver: Waiver, suite: Suite, today: str) -> Iterable[tuple[str, str]]:
     """Say what is wrong with a waiver, and under which key."""
     # What has no kind of its own is named by its status.
-    kinds = [*KINDS, *FAILURES[1:]]
+    kinds = [*FAILURE_KINDS, *FAILURE_STATUSES[1:]]
     if waiver.kind is not None and waiver.kind not in kinds:
         yield "kind", f"unknown kind '{waiver.kind}'{did_you_mean(waiver.kind, kinds)}"
     if waiver.expires < today:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from opcert import __version__
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.submission import CLAIM, WAIVERS
+from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE
 from opcert.report.files import (
     JUNIT_FILE,
     REPORT_FILE,
@@ -15,7 +15,7 @@ from opcert.report.files import (
     render_report,
 )
 from opcert.suite.suite import Suite
-from opcert.verification.flaws import Flaw
+from opcert.verification.findings import Finding
 
 
 def is_ours(certificate: Certificate) -> bool:
@@ -23,7 +23,7 @@ def is_ours(certificate: Certificate) -> bool:
     return certificate.platform.opcert == __version__
 
 
-def name_flaws(certificate: Certificate) -> Iterator[Flaw]:
+def name_flaws(certificate: Certificate) -> Iterator[Finding]:
     """Yield which files a certificate names that opcert never writes, or lacks that it does.
 
     A run that was not finished has no report; operators have a page where their specs are known.
@@ -31,16 +31,16 @@ def name_flaws(certificate: Certificate) -> Iterator[Flaw]:
     done = not certificate.counts["not-run"]
     report = {REPORT_FILE, JUNIT_FILE} if done else set()
     pages = set(map(operator_page_path, certificate.operators)) if done else set()
-    for name in sorted(certificate.files.keys() - report - pages - {CLAIM, WAIVERS}):
+    for name in sorted(certificate.files.keys() - report - pages - {CLAIM_FILE, WAIVERS_FILE}):
         why = "of such a run" if done else "of a run that was not finished"
-        yield Flaw(f"files.{name}", f"is no file that opcert writes {why}")
+        yield Finding(f"files.{name}", f"is no file that opcert writes {why}")
     for name in sorted(report - certificate.files.keys()):
-        yield Flaw(f"files.{name}", "found none; expected one, as of any run that was finished")
+        yield Finding(f"files.{name}", "found none; expected one, as of any run that was finished")
 
 
 def report_flaws(
     certificate: Certificate, suite: Suite, specs: Path | None = None
-) -> tuple[list[Flaw], list[str]]:
+) -> tuple[list[Finding], list[str]]:
     """Return where the report is not what is made of a certificate, and what cannot be made.
 
     The certificate has no other flaws, and `suite` is its own.
@@ -53,7 +53,7 @@ def report_flaws(
     pages = render_operator_pages(certificate, suite, specs) if named else {}
     made = {**render_report(certificate, suite, named), **pages}
     flaws = [
-        Flaw(f"files.{name}", f"found {stated}; of this certificate opcert makes {digest}")
+        Finding(f"files.{name}", f"found {stated}; of this certificate opcert makes {digest}")
         for name, stated in certificate.files.items()
         if name in made and stated != (digest := sha256(made[name]).hexdigest())
     ]

@@ -7,13 +7,13 @@ from functools import cached_property
 from opcert.arrays.element_types import FLOATS
 from opcert.certificate.certificate import Certificate
 from opcert.run.outcome import FATAL_OUTCOMES, Observed
-from opcert.scope.scope import Scope, wholly_declined
+from opcert.scope.scope import Scope, unsupported_types
 from opcert.scope.support import Support
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.contract import ALWAYS
+from opcert.verdicts.contract import DECISIVE_BREACHES
 from opcert.verdicts.verdict import Verdict
-from opcert.verification.flaws import Flaw
+from opcert.verification.findings import Finding
 
 # What a verdict says: its status and its kind.
 Said = tuple[str, str | None]
@@ -105,13 +105,13 @@ class VerdictChecks:
             for each in judged
             if each.ran and each.raw.status != "implementation-defined"
         ]
-        self._declined = wholly_declined(calls)
+        self._declined = unsupported_types(calls)
         self._called = {(operator, element_type) for operator, element_type, _ in calls}
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[Finding]:
         """Yield what of each verdict cannot be."""
         for case, judged in self._judged.items():
-            yield from (Flaw(f"verdicts, {case}", text) for text in self._wrong(judged))
+            yield from (Finding(f"verdicts, {case}", text) for text in self._wrong(judged))
 
     def _wrong(self, judged: Judged) -> Iterator[str]:
         verdict, case = judged.verdict, judged.case
@@ -159,7 +159,7 @@ class VerdictChecks:
         if verdict.observed in FATAL_OUTCOMES:
             return ((verdict.observed, None), (verdict.observed, "state"))
         if case.ambiguity is not None:
-            return (("implementation-defined", None), *_failing(*sorted(ALWAYS)))
+            return (("implementation-defined", None), *_failing(*sorted(DECISIVE_BREACHES)))
         return _TABLE[case.expects, verdict.observed]
 
     def _beside(self, judged: Judged) -> Iterator[str]:

@@ -251,7 +251,7 @@ def test_what_is_no_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     os.mkfifo(tmp_path / "pipe")
     assert "not a file" in refusal(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(b" " * 65)
-    monkeypatch.setattr(certificate_file, "LARGEST", 64)
+    monkeypatch.setattr(certificate_file, "MAX_CERTIFICATE_BYTES", 64)
     assert "more than" in refusal(tmp_path / "large")
 
 

@@ -12,8 +12,8 @@ from opcert.isolation.supervised import SupervisedBackend
 from opcert.report.cause_section import failure_program
 from opcert.verdicts.causes import causes
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.confirmation import Confirmation, Reproduction, representative
-from opcert.verdicts.verdict import FAILURES, Verdict
+from opcert.verdicts.confirmation import Confirmation, Reproduction, representative_verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from tests.faults import made
 from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.finding import core_suite
@@ -48,7 +48,7 @@ def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:
     suite, fault = core_suite(), FAULTS[name]
     certification = Certification(fault.make(), suite)
     for case in suite.operators[fault.operator].cases:
-        if certification.verdict(case).status in FAILURES:
+        if certification.verdict(case).status in FAILURE_STATUSES:
             break
     verdicts = {verdict.case: verdict for verdict in certification.finish()}
     return verdicts, certification.repeated
@@ -66,7 +66,9 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     stated: Certificate = made_certificate([*(verdicts | found.verdicts).values()])
     stated = stated.replaced(reproductions=found.reproductions)
     cases = core_suite().cases
-    shown = [representative(each, found.reproductions, cases) for each in causes(stated.verdicts)]
+    shown = [
+        representative_verdict(each, found.reproductions, cases) for each in causes(stated.verdicts)
+    ]
     verdict = next(each for each in shown if each.case in found.reproductions)
     operator, _ = cases[verdict.case]
     text = failure_program(stated, operator, verdict)

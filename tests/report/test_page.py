@@ -15,7 +15,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.report.files import REPORT_FILE, report_files
 from opcert.report.tallies import STATUS_MARKS, count_statuses
 from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import FAILURES, STATUSES, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 from tests import shown
 from tests.parsed_pages import Page, parsed
 
@@ -213,7 +213,7 @@ def test_the_list_has_every_case_with_its_verdict(of: Made) -> None:
     ]
     assert rows == [(each.case, each.operator, each.status) for each in of().verdicts]
     failures = [each["name"] for each in found["statuses"] if each["failure"]]
-    assert sorted(failures) == sorted(FAILURES)
+    assert sorted(failures) == sorted(FAILURE_STATUSES)
     for row, verdict in zip(found["cases"], of().verdicts, strict=True):
         assert [found["rules"][each] for each in row[5]] == list(verdict.rules)
         assert (None if row[4] is None else found["kinds"][row[4]]) == verdict.kind

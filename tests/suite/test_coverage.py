@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from opcert import generate
-from opcert.commands.tables import show_coverage
+from opcert.commands.tables import print_coverage
 from opcert.specification.files import read_spec, read_specs_in
 from opcert.suite.coverage import Coverage, DimensionCoverage, measure_coverage
 from opcert.suite.suite import Suite
@@ -233,7 +233,7 @@ def test_what_is_nearly_all_is_not_called_100_percent() -> None:
     printed = StringIO()
     console = Console(file=printed, width=80)
     nearly = DimensionCoverage("levels", 99999, ("type=f32",))
-    show_coverage(Coverage("made/Up", {}, {}, {}, {}, (), (nearly,)), console)
+    print_coverage(Coverage("made/Up", {}, {}, {}, {}, (), (nearly,)), console)
     assert "99.9%  levels: 99999 of 100000" in printed.getvalue()
 
 

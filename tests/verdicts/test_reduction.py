@@ -7,7 +7,7 @@ import pytest
 
 from opcert.cases.conditions import Conditions
 from opcert.run.session import Session, SessionStep
-from opcert.verdicts.confirmation import ReproducedCall, step_of
+from opcert.verdicts.confirmation import ReproducedCall, step_of_call
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
@@ -29,7 +29,7 @@ def reduced(name: str) -> tuple[Candidate, list[SessionStep], str | None]:
     verdict = found(name)
     assert verdict is not None
     operator, case = core_suite().cases[verdict.case]
-    first = step_of(operator, ReproducedCall(case=case.id))
+    first = step_of_call(operator, ReproducedCall(case=case.id))
     start = Candidate.of(first)
     rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
 

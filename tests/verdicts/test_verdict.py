@@ -7,8 +7,8 @@ import pytest
 from opcert.run.comparison import Difference, FailureKind
 from opcert.run.outcome import Observed, Outcome
 from opcert.suite.format import IndexedCase
-from opcert.verdicts.contract import ALWAYS, CONTRACT
-from opcert.verdicts.verdict import Status, Verdict, judge, unverified
+from opcert.verdicts.contract import BACKEND_CONTRACT, DECISIVE_BREACHES
+from opcert.verdicts.verdict import Status, Verdict, judge, unverified_reasons
 
 VALID: dict[str, Any] = {
     "id": "example-1/valid",
@@ -65,7 +65,7 @@ def of(
 def test_each_operator_that_was_tried_or_claimed_must_have_been_verified(
     verdicts: list[Verdict], claimed: tuple[str, ...], said: list[str]
 ) -> None:
-    assert unverified(verdicts, claimed) == said
+    assert unverified_reasons(verdicts, claimed) == said
 
 
 def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
@@ -79,7 +79,7 @@ def test_an_answer_that_cannot_be_understood_is_no_rejection() -> None:
     for case, beside in ((VALID, None), (REJECTED, baseline("pass"))):
         verdict = judged(case, Outcome("rejected", fault=fault), beside)
         assert (verdict.status, verdict.kind) == ("fail", "protocol")
-        assert verdict.detail == f"{fault.text}\n    contract: {CONTRACT['protocol']}"
+        assert verdict.detail == f"{fault.text}\n    contract: {BACKEND_CONTRACT['protocol']}"
 
 
 def test_a_must_reject_call_that_gives_outputs_is_accepted() -> None:
@@ -131,12 +131,12 @@ def test_no_reading_of_a_document_asks_for_a_crash(
     assert (verdict.status, verdict.kind) == (observed, None)
 
 
-@pytest.mark.parametrize("kind", sorted(ALWAYS))
+@pytest.mark.parametrize("kind", sorted(DECISIVE_BREACHES))
 def test_the_contract_holds_where_the_document_is_open(kind: FailureKind) -> None:
     outcome = Outcome("outputs", [], fault=Difference(kind, "wrong"))
     verdict = judged({**VALID, "ambiguity": "open"}, outcome)
     assert (verdict.status, verdict.kind) == ("fail", kind)
-    assert CONTRACT[kind] in verdict.detail
+    assert BACKEND_CONTRACT[kind] in verdict.detail
 
 
 def test_an_open_call_has_to_give_arrays_all_the_same() -> None:
@@ -151,13 +151,13 @@ def test_what_an_open_call_gives_is_open(kind: FailureKind) -> None:
     assert judged({**VALID, "ambiguity": "open"}, outcome).status == "implementation-defined"
 
 
-@pytest.mark.parametrize("kind", [*CONTRACT, "uncredited"])
+@pytest.mark.parametrize("kind", [*BACKEND_CONTRACT, "uncredited"])
 def test_a_violated_contract_and_an_uncredited_rejection_are_no_failure_of_a_rule(
     kind: FailureKind,
 ) -> None:
     verdict = Verdict("a/1", "a/A", "fail", kind, "outputs", ("a/violated_rule",), "")
     assert not verdict.counts_for_rules
-    assert (verdict.violates is None) is (kind in CONTRACT)
+    assert (verdict.violated_rule is None) is (kind in BACKEND_CONTRACT)
 
 
 def test_a_verdict_says_who_rejected_the_call() -> None:

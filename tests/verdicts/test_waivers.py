@@ -14,7 +14,7 @@ from opcert import Certificate, certify
 from opcert.errors import SpecError
 from opcert.report.terminal import conclusion_line
 from opcert.run.comparison import FailureKind
-from opcert.verdicts.verdict import KINDS, Status, Verdict
+from opcert.verdicts.verdict import FAILURE_KINDS, Status, Verdict
 from opcert.verdicts.waivers import Waivers, read_waivers
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
@@ -237,4 +237,4 @@ def test_the_command_line_exits_0_where_all_failures_are_waived(file: Path) -> N
 
 def test_what_wrong_backends_bring_out_has_a_kind_that_can_be_named() -> None:
     certificate = certify(wrong.AcceptsEverything(), core_suite(), operator=SPLIT)
-    assert {v.kind for v in certificate.verdicts if v.status == "fail"} <= set(KINDS)
+    assert {v.kind for v in certificate.verdicts if v.status == "fail"} <= set(FAILURE_KINDS)

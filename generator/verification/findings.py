@@ -6,7 +6,7 @@ from opcert.errors import printable_line
 
 
 @dataclass(frozen=True)
-class Flaw:
+class Finding:
     """Something that is wrong: where, and what was found and expected."""
 
     place: str
