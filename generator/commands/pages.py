@@ -29,7 +29,7 @@ def docs(
 ) -> None:
     """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
     from opcert.certificate.file import refuse_path_in_suite
-    from opcert.pages.site import pages_of, write_pages
+    from opcert.pages.site import render_pages, write_pages
     from opcert.panel import measure_strength
     from opcert.specification.files import read_specs_in
     from opcert.suite.suite import Suite
@@ -41,7 +41,7 @@ def docs(
         for each in spec_files
         if strength and each.spec.operator in opened.operators
     }
-    pages = pages_of(spec_files, opened, strengths)
+    pages = render_pages(spec_files, opened, strengths)
     write_pages(out, pages)
     say(f"wrote {out / 'index.html'}, and a page for each operator")
 
@@ -58,8 +58,8 @@ def explain(
 ) -> None:
     """Show one case: what it calls, why, what is expected, and a program that makes the call."""
     from opcert.backends import parse_backend_options, setup_code
-    from opcert.pages.accounts import account_of
-    from opcert.pages.explain import found_case, told
+    from opcert.pages.case_descriptions import describe_case
+    from opcert.pages.explain import explain_case, find_case
     from opcert.programs.case_programs import case_program
     from opcert.suite.suite import Suite
 
@@ -67,10 +67,10 @@ def explain(
         raise OpcertError("--backend-option without --backend; name the backend that it is for")
     options = parse_backend_options(backend_option)
     opened = Suite(suite, specs)
-    operator, found = found_case(opened, case)
-    account = account_of(operator, found)
+    operator, found = find_case(opened, case)
+    account = describe_case(operator, found)
     made = None if backend is None else setup_code(backend, options)
-    say_lines(told(account, case_program(operator, found, made)))
+    say_lines(explain_case(account, case_program(operator, found, made)))
 
 
 @reports_errors

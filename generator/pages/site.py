@@ -28,7 +28,7 @@ def page_name(operator: str) -> str:
     return f"{operator.replace('/', '-')}.html"
 
 
-def pages_of(
+def render_pages(
     spec_files: Iterable[SpecFile], suite: Suite, strengths: Mapping[str, Strength] | None = None
 ) -> FileContents:
     """Return the page of each operator, and the index of them, by file name.
@@ -42,10 +42,12 @@ def pages_of(
         operator_page(each, suite, (strengths or {}).get(each.spec.operator)) for each in spec_files
     ]
     files = {
-        page_name(page.spec.operator): rendered("operator.html.jinja", page=page, suite=suite)
+        page_name(page.spec.operator): render_template(
+            "operator.html.jinja", page=page, suite=suite
+        )
         for page in pages
     }
-    return {"index.html": rendered("index.html.jinja", pages=pages, suite=suite), **files}
+    return {"index.html": render_template("index.html.jinja", pages=pages, suite=suite), **files}
 
 
 def write_pages(folder: Path, files: FileContents) -> None:
@@ -57,7 +59,7 @@ def write_pages(folder: Path, files: FileContents) -> None:
     replace_marked_folder(folder, files, [MARK], "the pages of `opcert docs`")
 
 
-def rendered(template: str, **names: Any) -> bytes:
+def render_template(template: str, **names: Any) -> bytes:
     """Return the page that an HTML template gives; every value in it is escaped."""
     return _environment().get_template(template).render(**names).encode()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from opcert.certificate.certificate import Certificate
 from opcert.errors import OpcertError
-from opcert.pages.site import page_name, pages_of, rendered
+from opcert.pages.site import page_name, render_pages, render_template
 from opcert.report.junit import junit_xml
 from opcert.report.page import ReportPage
 from opcert.report.side_by_side import SideBySide
@@ -48,7 +48,7 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
 def render_report(certificate: Certificate, suite: Suite, pages: Collection[str]) -> FileContents:
     """Return the report, with links to those `pages` of operators that there are, and JUnit XML."""
     shown = ReportPage(certificate, suite)
-    page = rendered("report.html.jinja", page=shown, marks=STATUS_MARKS, pages=pages)
+    page = render_template("report.html.jinja", page=shown, marks=STATUS_MARKS, pages=pages)
     return {REPORT_FILE: page, JUNIT_FILE: junit_xml(certificate)}
 
 
@@ -68,7 +68,7 @@ def render_operator_pages(
         if each.spec.operator in certificate.operators
         and entries[each.spec.operator].spec_sha256 == each.digest
     ]
-    pages = pages_of(found, suite)
+    pages = render_pages(found, suite)
     names = [each.spec.operator for each in found]
     return {operator_page_path(name): pages[page_name(name)] for name in names}
 
@@ -85,4 +85,6 @@ def write_report(folder: Path, files: FileContents) -> None:
 def render_side_by_side(certificates: Sequence[Certificate]) -> FileContents:
     """Return the page of several certificates."""
     page = SideBySide(certificates)
-    return {SIDE_BY_SIDE_FILE: rendered("side_by_side.html.jinja", page=page, marks=STATUS_MARKS)}
+    return {
+        SIDE_BY_SIDE_FILE: render_template("side_by_side.html.jinja", page=page, marks=STATUS_MARKS)
+    }

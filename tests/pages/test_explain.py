@@ -5,8 +5,8 @@ import re
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.pages.accounts import account_of
-from opcert.pages.explain import found_case, told
+from opcert.pages.case_descriptions import describe_case
+from opcert.pages.explain import explain_case, find_case
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()
@@ -14,12 +14,12 @@ AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-set-to-zero-[0
 
 
 def shown(name: str) -> str:
-    return told(account_of(*found_case(SUITE, name)), "pass\n")
+    return explain_case(describe_case(*find_case(SUITE, name)), "pass\n")
 
 
 def test_a_case_is_found_by_its_id_or_by_a_glob_that_no_other_matches() -> None:
-    _, case = found_case(SUITE, "gather-8/example-2")
-    assert found_case(SUITE, "gather-8/exa*-2")[1] is case
+    _, case = find_case(SUITE, "gather-8/example-2")
+    assert find_case(SUITE, "gather-8/exa*-2")[1] is case
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_case_is_found_by_its_id_or_by_a_glob_that_no_other_matches() -> None:
 )
 def test_any_other_name_is_told(name: str, message: str) -> None:
     with pytest.raises(OpcertError, match=message):
-        found_case(SUITE, name)
+        find_case(SUITE, name)
 
 
 def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from opcert.errors import OpcertError
 from opcert.pages.operator_page import OperatorPage, operator_page
-from opcert.pages.site import page_name, pages_of
+from opcert.pages.site import page_name, render_pages
 from opcert.panel.strength import MissedFault, Strength
 from opcert.specification.files import read_spec, read_specs_in
 from tests.faults.finding import core_suite
@@ -100,6 +100,6 @@ def test_a_page_has_the_strength_that_it_is_given() -> None:
     assert page_of(name).strength is None
     assert operator_page(spec(name), SUITE, strength).strength is strength
     operator = spec(name).spec.operator
-    shown = pages_of([spec(name)], SUITE, {operator: strength})[page_name(operator)].decode()
+    shown = render_pages([spec(name)], SUITE, {operator: strength})[page_name(operator)].decode()
     assert "Generic faults found: 8 of 9." in shown
     assert "x is &lt;cut&gt;" in shown

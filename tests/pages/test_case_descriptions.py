@@ -5,7 +5,7 @@ from math import prod
 
 import pytest
 
-from opcert.pages.accounts import CaseAccount, account_of
+from opcert.pages.case_descriptions import CaseDescription, describe_case
 from opcert.programs.reasons import MAX_LISTED_ELEMENTS
 from tests.faults.finding import core_suite
 
@@ -15,15 +15,15 @@ AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-set-to-zero-[0
 AXIS = re.compile(r"(\w+\[1?\]) \[?(-?\d)\]?")
 
 
-def account(case: str) -> CaseAccount:
-    return account_of(*CASES[case])
+def account(case: str) -> CaseDescription:
+    return describe_case(*CASES[case])
 
 
 @pytest.mark.parametrize("operator", SUITE.operators)
 def test_every_case_has_an_account(operator: str) -> None:
     of = SUITE.operators[operator]
     for case in of.index.cases:
-        told = account_of(of, case)
+        told = describe_case(of, case)
         assert (told.id, told.operator, told.expects) == (case.id, operator, case.expects)
         assert [each.shape for each in told.inputs] == [e.shape for e in case.inputs.values()]
         assert (told.broken is None) == (case.violated_rule is None)
@@ -127,7 +127,7 @@ def test_values_that_do_not_give_every_bit_come_with_the_bits() -> None:
         tensor.values
         for operator, case in CASES.values()
         if case.id.startswith("slice-8/valid-bf16-")
-        for tensor in account_of(operator, case).inputs
+        for tensor in describe_case(operator, case).inputs
         if tensor.values and "nan" in tensor.values
     ]
     assert texts

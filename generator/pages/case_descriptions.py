@@ -24,7 +24,7 @@ from opcert.suite.operator_suite import OperatorSuite
 
 
 @dataclass(frozen=True)
-class TensorAccount:
+class TensorDescription:
     """A tensor of a call; `values` are nested by dimension, None where they are too many."""
 
     name: str
@@ -40,7 +40,7 @@ class TensorAccount:
 
 
 @dataclass(frozen=True)
-class RuleAccount:
+class RuleDescription:
     """A rule in opcert's words, and where the document says it."""
 
     id: str
@@ -49,7 +49,7 @@ class RuleAccount:
 
 
 @dataclass(frozen=True)
-class CaseAccount:
+class CaseDescription:
     """One case in full.
 
     `broken` is the rule for which the call must be rejected, `shown` are the behaviours that a
@@ -63,11 +63,11 @@ class CaseAccount:
     document: DocumentText
     why: str
     expects: Literal["outputs", "rejection"]
-    inputs: tuple[TensorAccount, ...]
+    inputs: tuple[TensorDescription, ...]
     attributes: Mapping[str, str]
-    outputs: tuple[TensorAccount, ...]
-    broken: RuleAccount | None
-    shown: tuple[RuleAccount, ...]
+    outputs: tuple[TensorDescription, ...]
+    broken: RuleDescription | None
+    shown: tuple[RuleDescription, ...]
     levels: Mapping[str, str]
     feature_levels: tuple[str, ...]
     baseline: str | None
@@ -77,11 +77,11 @@ class CaseAccount:
     errata: Mapping[str, ErratumText]
 
 
-def account_of(operator: OperatorSuite, case: IndexedCase) -> CaseAccount:
+def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription:
     """Return the account of a case, from nothing but its suite."""
     rejected = case.expects == "rejection"
     ambiguity = operator.ambiguity_of(case)
-    return CaseAccount(
+    return CaseDescription(
         id=case.id,
         operator=operator.index.operator,
         document=operator.index.document,
@@ -102,9 +102,9 @@ def account_of(operator: OperatorSuite, case: IndexedCase) -> CaseAccount:
     )
 
 
-def _rule(operator: OperatorSuite, rule: str) -> RuleAccount:
+def _rule(operator: OperatorSuite, rule: str) -> RuleDescription:
     text = operator.index.rules[rule]
-    return RuleAccount(rule, text.clause, text.text)
+    return RuleDescription(rule, text.clause, text.text)
 
 
 def _attributes(case: IndexedCase) -> dict[str, str]:
@@ -113,6 +113,6 @@ def _attributes(case: IndexedCase) -> dict[str, str]:
 
 def _tensor(
     operator: OperatorSuite, name: str, given: StoredArray | GeneratedArray | DigestedArray
-) -> TensorAccount:
+) -> TensorDescription:
     _, layout, values = describe_tensor(operator, given)
-    return TensorAccount(name, given.type, given.shape, layout, values)
+    return TensorDescription(name, given.type, given.shape, layout, values)
