@@ -9,17 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays import ELEMENT_TYPES, Array, type_name
 from opcert.backends import close_backend, parse_backend_options
 from opcert.errors import OpcertError, SuiteError
-from opcert.isolation.supervised import start_backend
-from opcert.scope.claims import read_claim
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import Verdict, unverified_reasons
-from opcert.verdicts.waivers import Waivers, read_waivers
+from opcert.isolation import start_backend
+from opcert.scope import read_claim
+from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.verdicts import Certification, Verdict, Waivers, read_waivers, unverified_reasons
 
 # Statuses that do not block, and are shown as skipped.
 SILENT = ("unsupported", "implementation-defined", "out-of-claim", "waived")

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from opcert.specification import files
-from opcert.specification.references import find_spec_files
+from opcert.specification import files, find_spec_files
+from opcert.suite import OperatorSuite, Suite, core_suite_folder
 from opcert.suite.format import OperatorEntry
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite, core_suite_folder
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)

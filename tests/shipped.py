@@ -4,11 +4,8 @@ from functools import cache, lru_cache
 
 import pytest
 
-from opcert.cases.case import Case
-from opcert.cases.generation import generate_cases
-from opcert.cases.vectors import Vector, make_vectors
-from opcert.specification.files import SpecFile, read_spec
-from opcert.specification.references import find_spec_files
+from opcert.cases import Case, Vector, generate_cases, make_vectors
+from opcert.specification import SpecFile, find_spec_files, read_spec
 
 SPECS = {path.stem: path for path in find_spec_files(None)}
 

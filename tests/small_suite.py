@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from opcert.errors import SuiteError
-from opcert.specification.files import read_specs_in
-from opcert.suite.emit import FileContents
-from opcert.suite.generation import generate_suite_files
-from opcert.suite.suite import Suite
+from opcert.specification import read_specs_in
+from opcert.suite import FileContents, Suite, generate_suite_files
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 GLOB = "directml/*"

@@ -21,14 +21,11 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from opcert.arrays.calls import TENSOR_BUILDERS, TENSOR_CHANGES
-from opcert.arrays.tensor_functions import LAW_FUNCTIONS
+from opcert.arrays import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.cli import app
-from opcert.roles import ROLES
-from opcert.roles.role import Role
-from opcert.roles.samplers import DRAW_FUNCTIONS
-from opcert.scope.support import checked_support
-from opcert.specification.expressions import EXPRESSION_FUNCTIONS
+from opcert.roles import DRAW_FUNCTIONS, ROLES, Role
+from opcert.scope import checked_support
+from opcert.specification import EXPRESSION_FUNCTIONS
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 

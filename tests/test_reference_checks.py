@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.reference import RuleBroken
-from opcert.specification.files import read_specs_in
-from opcert.verdicts.certification import Certification
+from opcert.specification import read_specs_in
+from opcert.verdicts import Certification
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 

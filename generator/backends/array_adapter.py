@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.backends import adapter_rejections
 from opcert.backends.composition import (
     as_described,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, type_name
+from opcert.arrays import Array, type_name
 from opcert.backends.array_adapter import ArrayAdapter, Compute
 from opcert.backends.composition import Picking, aligned, are_integers, runtime
 

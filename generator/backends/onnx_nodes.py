@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, type_name
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, type_name
 from opcert.backends.plain_calls import DML_TYPES
 
 Inputs: TypeAlias = Mapping[str, Array]

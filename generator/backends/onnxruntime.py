@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
+from opcert.arrays import ELEMENT_TYPES, Array, bits_of, type_name
 from opcert.backends import adapter_rejections
 from opcert.backends.composition import signed
 from opcert.backends.declared_support import DECLARED_SUPPORT

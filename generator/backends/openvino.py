@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import openvino
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.backends import adapter_rejections
 from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of

@@ -3,7 +3,7 @@
 import numpy as np
 from openvino import Tensor, Type
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
 
 # OpenVINO calls the element types as opcert does.
 TYPES = {name: getattr(Type, name) for name in ELEMENT_TYPES}

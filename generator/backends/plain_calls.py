@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, bit_width
+from opcert.arrays import ELEMENT_TYPES, INTEGERS, Array, bit_width
 
 Attempt: TypeAlias = Callable[[str, dict[str, Array], dict[str, Any]], object]
 

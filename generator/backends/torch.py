@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, type_name
+from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype, type_name
 from opcert.backends.array_adapter import ArrayAdapter, Compute
 from opcert.backends.composition import Picking, aligned, are_integers, runtime
 

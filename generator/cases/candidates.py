@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from opcert.arrays.calls import Call
-from opcert.arrays.patterns import recipe_seed
+from opcert.arrays import Call, recipe_seed
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.changes import Change, after
 from opcert.cases.conditions import Conditions
 from opcert.cases.list_mutations import AT_A_BOUND, MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.expressions import evaluate_integer, parse_expression
-from opcert.yaml_files.source import YamlPath
+from opcert.specification import evaluate_integer, parse_expression
+from opcert.yaml_files import YamlPath
 
 # To how many baselines a mutation is applied, after how many it is left that all came to nothing,
 # and how many are passed by that it does not apply to.

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from opcert.arrays.calls import TENSOR_BUILDERS, TENSOR_CHANGES, Call
+from opcert.arrays import TENSOR_BUILDERS, TENSOR_CHANGES, Call
 from opcert.cases.conditions import Conditions
 from opcert.errors import Inapplicable
-from opcert.specification.expressions import evaluate_in, evaluation_scope, parse_expression
+from opcert.specification import evaluate_in, evaluation_scope, parse_expression
 
 Change = Mapping[str, str]
 _FUNCTIONS = {**TENSOR_BUILDERS, **TENSOR_CHANGES}

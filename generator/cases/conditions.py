@@ -5,18 +5,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays import Call, Tensor
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.expressions import (
+from opcert.specification import (
+    Ambiguity,
     EvaluationScope,
+    Rule,
+    Spec,
     abbreviate,
     evaluate_condition_in,
     evaluate_in,
     evaluation_scope,
     parse_expression,
 )
-from opcert.specification.model import Ambiguity, Rule, Spec
-from opcert.yaml_files.source import YamlPath
+from opcert.yaml_files import YamlPath
 
 _MOST_OUTPUTS = 1000
 

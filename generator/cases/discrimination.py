@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import Array, bits_of, invert_bits
-from opcert.arrays.patterns import materialize_numbered
+from opcert.arrays import Array, Call, Tensor, bits_of, invert_bits, materialize_numbered
 from opcert.errors import OpcertError
-from opcert.specification.references import Reference, golden_outputs
+from opcert.specification import Reference, golden_outputs
 
 # Calls of more elements are taken to discriminate: to measure them would take long.
 _MOST_ELEMENTS = 1 << 20

@@ -6,15 +6,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from opcert.errors import ExpressionError
-from opcert.roles.factors import Factor
-from opcert.specification.expressions import (
+from opcert.roles import Factor
+from opcert.specification import (
     EXPRESSION_FUNCTIONS,
     Expression,
+    Levels,
+    Spec,
     abbreviate,
     evaluate,
     parse_expression,
 )
-from opcert.specification.model import Levels, Spec
 
 
 @dataclass(frozen=True)

@@ -9,29 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import Array, bits_dtype, type_name
+from opcert.arrays import Array, Tensor, bits_dtype, type_name
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, SpecError
-from opcert.specification.elementwise import (
+from opcert.specification import (
     FORMULA_FUNCTIONS,
     OUTSIDE_SOURCE,
     ZERO_SOURCE,
     ElementwiseValues,
-    IndexedInput,
-    parse_elementwise,
-    source_positions,
-)
-from opcert.specification.expressions import (
     EvaluationScope,
+    IndexedInput,
+    Output,
+    SpecFile,
     abbreviate,
     evaluate_in,
     evaluation_scope,
+    parse_elementwise,
+    source_positions,
 )
-from opcert.specification.files import SpecFile
-from opcert.specification.model import Output
-from opcert.yaml_files.source import YamlPath
+from opcert.yaml_files import YamlPath
 
 # How many elements of an output are compared at most; of a larger one, indices are drawn.
 MOST_COMPARED = 4096

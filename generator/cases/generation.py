@@ -8,7 +8,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.negative import NegativeCases
 from opcert.cases.neighbours import neighbours
 from opcert.cases.positive import PositiveCases
-from opcert.specification.files import SpecFile
+from opcert.specification import SpecFile
 
 # The t of each profile's t-way covering array.
 COVERING_STRENGTH = {"core": 2, "full": 3, "stress": 2}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from opcert.arrays.calls import TENSOR_BUILDERS, Call, Tensor
+from opcert.arrays import TENSOR_BUILDERS, Call, Tensor
 from opcert.cases.factors import Factors, RowChoice
 from opcert.cases.level_constraints import (
     following,
@@ -11,19 +11,16 @@ from opcert.cases.level_constraints import (
     forbidding,
     forbidding_of_role,
 )
-from opcert.combinatorics.covering_arrays import covering_array
-from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
-from opcert.combinatorics.tables import LevelConstraint, Row
-from opcert.errors import ExpressionError
-from opcert.roles.factors import BuildContext
-from opcert.roles.samplers import RandomSource, Sampler, bound_draw_functions
-from opcert.specification.expressions import (
-    abbreviate,
-    evaluate_in,
-    evaluation_scope,
-    parse_expression,
+from opcert.combinatorics import (
+    FeasibleRows,
+    LevelConstraint,
+    Row,
+    covering_array,
+    solve_constraints,
 )
-from opcert.specification.model import Spec
+from opcert.errors import ExpressionError
+from opcert.roles import BuildContext, RandomSource, Sampler, bound_draw_functions
+from opcert.specification import Spec, abbreviate, evaluate_in, evaluation_scope, parse_expression
 
 
 class InputSpace:

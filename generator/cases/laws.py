@@ -5,9 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from opcert.arrays.calls import TENSOR_BUILDERS, Call, Tensor
-from opcert.arrays.element_types import Array
-from opcert.arrays.tensor_functions import LAW_FUNCTIONS, elements_of, tensor_of_array
+from opcert.arrays import (
+    LAW_FUNCTIONS,
+    TENSOR_BUILDERS,
+    Array,
+    Call,
+    Tensor,
+    elements_of,
+    tensor_of_array,
+)
 from opcert.cases.conditions import Conditions
 from opcert.cases.vectors import Vector
 from opcert.errors import (
@@ -18,17 +24,18 @@ from opcert.errors import (
     SpecError,
     did_you_mean,
 )
-from opcert.specification.expressions import (
+from opcert.specification import (
     EXPRESSION_FUNCTIONS,
+    LawCall,
+    Reference,
+    SpecFile,
     abbreviate,
     evaluate,
     evaluate_condition,
+    golden_outputs,
     parse_expression,
 )
-from opcert.specification.files import SpecFile
-from opcert.specification.model import LawCall
-from opcert.specification.references import Reference, golden_outputs
-from opcert.yaml_files.source import YamlPath
+from opcert.yaml_files import YamlPath
 
 References: TypeAlias = Mapping[str, Reference]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opcert.cases.factors import Factors
-from opcert.combinatorics.tables import (
+from opcert.combinatorics import (
     BoolArray,
     IntArray,
     LevelColumns,
@@ -23,8 +23,8 @@ from opcert.combinatorics.tables import (
     unique_codes,
 )
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
-from opcert.roles.factors import Constraint, DerivedFactor, LevelName
-from opcert.specification.expressions import (
+from opcert.roles import Constraint, DerivedFactor, LevelName
+from opcert.specification import (
     EvaluationScope,
     Expression,
     abbreviate,

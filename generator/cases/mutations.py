@@ -10,15 +10,17 @@ from itertools import chain, cycle, islice
 from math import prod
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor, with_type
-from opcert.arrays.element_types import (
+from opcert.arrays import (
     ELEMENT_TYPES,
     FOUR_BIT_TYPES,
     INTEGERS,
     SIGNED_INTEGERS,
     UNSIGNED_INTEGERS,
+    Call,
+    Tensor,
     highest,
     lowest,
+    with_type,
 )
 from opcert.cases.list_mutations import (
     ELEMENTS,
@@ -34,9 +36,8 @@ from opcert.cases.list_mutations import (
 )
 from opcert.cases.record_mutations import record_changes
 from opcert.errors import Inapplicable
-from opcert.roles.argument import Attribute, Input
-from opcert.roles.role import Role
-from opcert.specification.model import Spec
+from opcert.roles import Attribute, Input, Role
+from opcert.specification import Spec
 
 # What a changed argument is, given what it is in a call; None where it is none that could be.
 Change = Callable[[Any, MutationContext], Any]

@@ -11,16 +11,13 @@ from copy import deepcopy
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.arrays.patterns import materialize
+from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, materialize
 from opcert.cases.candidates import Candidate, Candidates
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification.model import Spec
-from opcert.specification.references import Reference
+from opcert.specification import Reference, Spec
 
 # How many cases a stratum has at most: the calls that break a requirement by a kind of mutation of
 # an argument. With so many cases of a requirement, no stratum gets a second one.

@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
-from opcert.arrays.layouts import LAYOUTS
-from opcert.arrays.patterns import MAX_STORED_BYTES
+from opcert.arrays import ELEMENT_TYPES, INTEGERS, LAYOUTS, MAX_STORED_BYTES, Call, Tensor, fits
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.model import Spec
+from opcert.specification import Spec
 
 # Yields calls that differ from one in one thing, given other calls to take it from.
 Vary = Callable[[Call, Sequence[Call]], Iterator[Call]]

@@ -4,18 +4,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays import Call, Tensor
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import can_discriminate
 from opcert.cases.input_space import InputSpace
 from opcert.cases.observation import Observer
-from opcert.combinatorics.tables import Row
+from opcert.combinatorics import Row
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.documented import DocumentedTensor
-from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, parse_expression
-from opcert.specification.files import SpecFile
-from opcert.yaml_files.source import YamlPath
+from opcert.specification import (
+    EXPRESSION_FUNCTIONS,
+    DocumentedTensor,
+    SpecFile,
+    evaluate,
+    parse_expression,
+)
+from opcert.yaml_files import YamlPath
 
 # How often a call is drawn until its levels show.
 MAX_DRAWS = 256

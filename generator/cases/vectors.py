@@ -3,16 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import Array, invert_bits, type_name
-from opcert.arrays.patterns import materialize, with_special_values
+from opcert.arrays import (
+    Array,
+    Call,
+    Tensor,
+    invert_bits,
+    materialize,
+    type_name,
+    with_special_values,
+)
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import Formulas
 from opcert.errors import ExpressionError, OpcertError, SpecError
-from opcert.specification.documented import DocumentedTensor
-from opcert.specification.files import SpecFile
-from opcert.specification.references import RejectedError, golden_outputs
+from opcert.specification import DocumentedTensor, RejectedError, SpecFile, golden_outputs
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
 from opcert.errors import did_you_mean
-from opcert.run.excerpts import Excerpt
-from opcert.run.outcome import Rejecter
-from opcert.scope.claims import ClaimContent
-from opcert.scope.scope import Scope
-from opcert.scope.support import OperatorSupport, Support
-from opcert.suite.format import Digest, Extent, StrictModel
-from opcert.verdicts.confirmation import Reproduction
-from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
-from opcert.verdicts.waivers import Waiver
+from opcert.run import Excerpt, Rejecter
+from opcert.scope import ClaimContent, OperatorSupport, Scope, Support
+from opcert.suite import Digest, Extent, StrictModel
+from opcert.verdicts import (
+    FAILURE_STATUSES,
+    STATUSES,
+    Reproduction,
+    Status,
+    Verdict,
+    Waiver,
+    unverified_reasons,
+)
 
 SCHEMA = 3
 

@@ -19,23 +19,23 @@ from opcert.certificate.entries import (
 )
 from opcert.certificate.resumption import resume_certificate
 from opcert.errors import Mistake, SpecError
-from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
-from opcert.run.excerpts import Excerpt
-from opcert.scope.claims import Claim, read_claim
-from opcert.scope.support import checked_support
-from opcert.suite.generation import generate
-from opcert.suite.suite import CasesById, Suite
-from opcert.verdicts.causes import causes
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.confirmation import (
+from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
+from opcert.run import Excerpt
+from opcert.scope import Claim, checked_support, read_claim
+from opcert.suite import CasesById, Suite, generate
+from opcert.verdicts import (
+    FAILURE_STATUSES,
+    Certification,
     Confirmation,
     Confirmed,
     Reproduction,
+    Verdict,
+    Waivers,
+    causes,
+    read_waivers,
     representative_verdict,
 )
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
-from opcert.verdicts.waivers import Waivers, read_waivers
-from opcert.yaml_files.source import YamlSource
+from opcert.yaml_files import YamlSource
 
 # Told each verdict, its number and how many there will be.
 OnVerdict = Callable[[Verdict, int, int], None]

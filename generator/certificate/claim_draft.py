@@ -8,17 +8,16 @@ from typing import Any
 
 import yaml
 
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES
 from opcert.backends import Backend
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify, open_suite
 from opcert.certificate.file import refuse_path_in_suite
 from opcert.errors import OpcertError
-from opcert.scope.support import rules_and_levels
-from opcert.suite.format import IndexedCase
-from opcert.suite.suite import Suite
+from opcert.scope import rules_and_levels
+from opcert.suite import IndexedCase, Suite
 from opcert.untrusted_files import make_folder
-from opcert.verdicts.verdict import FAILURE_STATUSES
+from opcert.verdicts import FAILURE_STATUSES
 
 # A part of a scope, and what of it a call has.
 Feature = tuple[str, str | int]

@@ -18,11 +18,9 @@ from opcert.certificate.certificate import (
     Selection,
     WaiversEntry,
 )
-from opcert.run.outcome import IsolatedBackend
-from opcert.scope.claims import Claim
-from opcert.scope.support import Support
-from opcert.verdicts.anonymous import without_names
-from opcert.verdicts.waivers import Waivers
+from opcert.run import IsolatedBackend
+from opcert.scope import Claim, Support
+from opcert.verdicts import Waivers, without_names
 
 
 def selection_entry(operator: str, case: str, feature_level: str | None) -> Selection:

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from opcert.certificate.certificate import SCHEMA, Certificate
 from opcert.errors import OpcertError, SuiteError
-from opcert.suite.suite import core_suite_folder
+from opcert.suite import core_suite_folder
 from opcert.untrusted_files import make_folder, read_limited
-from opcert.yaml_files.validation import describe_first_error
+from opcert.yaml_files import describe_first_error
 
 CERTIFICATE_FILE = "certificate.json"
 # The most bytes that are read; that of the largest suite has a tenth of it.

@@ -12,7 +12,7 @@ from typing import Any
 from opcert.certificate.certificate import FILE_NAME, Certificate
 from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES, certificate_path
 from opcert.errors import OpcertError
-from opcert.suite.writing import refuse_foreign_files
+from opcert.suite import refuse_foreign_files
 from opcert.untrusted_files import open_untrusted
 
 CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"

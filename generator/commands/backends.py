@@ -22,8 +22,8 @@ from opcert.commands.options import (
 def backends() -> None:
     """List the backends that have a name, and what each says of each operator."""
     from opcert.commands.tables import print_backends
-    from opcert.report.terminal import console
-    from opcert.run.backend_list import available_backends, core_operators
+    from opcert.report import console
+    from opcert.run import available_backends, core_operators
 
     print_backends(available_backends(), core_operators(), console())
 
@@ -40,8 +40,8 @@ def claim(
 ) -> None:
     """Draft a claim from a run. Exit 0: written; 1: nothing to claim; 2: a wrong call."""
     from opcert.backends import parse_backend_options
-    from opcert.certificate.claim_draft import claim_path, draft_claim, write_claim
-    from opcert.report.terminal import console, progress
+    from opcert.certificate import claim_path, draft_claim, write_claim
+    from opcert.report import console, progress
 
     options = parse_backend_options(backend_option)
     target = claim_path(out, suite)

@@ -31,10 +31,9 @@ from opcert.errors import OpcertError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from opcert.certificate.certificate import Certificate
-    from opcert.certificate.signing import Sign
-    from opcert.isolation.configuration import Configuration
-    from opcert.suite.suite import Suite
+    from opcert.certificate import Certificate, Sign
+    from opcert.isolation import Configuration
+    from opcert.suite import Suite
 
 _SAID = {
     CONFORMANT: "conformant",
@@ -83,11 +82,10 @@ def certify(
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
     from opcert.backends import parse_backend_options
-    from opcert.certificate.certify_suite import certify as run
-    from opcert.certificate.certify_suite import open_suite
-    from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE
-    from opcert.isolation.configuration import configurations
-    from opcert.yaml_files.source import YamlSource
+    from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, open_suite
+    from opcert.certificate import certify as run
+    from opcert.isolation import configurations
+    from opcert.yaml_files import YamlSource
 
     if sign is not None and out is None:
         raise OpcertError("--sign needs --out, the folder of the certificate to sign")
@@ -144,7 +142,7 @@ def _say_near(suite: "Suite", operator: str, case: str) -> None:
 
 def _signer(path: Path) -> "Sign":
     """Return what signs with the key at `path`; say so where others can read it."""
-    from opcert.certificate.signing import is_exposed, load_signer
+    from opcert.certificate import is_exposed, load_signer
 
     found = load_signer(path)
     if is_exposed(path):
@@ -158,7 +156,7 @@ def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Co
     Raises:
         OpcertError: there is none.
     """
-    from opcert.certificate.file import CERTIFICATE_FILE
+    from opcert.certificate import CERTIFICATE_FILE
 
     if out is None:
         return ()
@@ -203,10 +201,14 @@ class _Request:
 
     def certified(self, configuration: "Configuration") -> int:
         """Certify one configuration, write its certificate, print it, and return its exit code."""
-        from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
-        from opcert.certificate.file import CERTIFICATE_FILE, read_certificate
-        from opcert.certificate.submission import submission_path
-        from opcert.report.terminal import console, print_certificate, progress
+        from opcert.certificate import (
+            CERTIFICATE_FILE,
+            CertificationInterrupted,
+            UnusedWaiverError,
+            read_certificate,
+            submission_path,
+        )
+        from opcert.report import console, print_certificate, progress
 
         folder = None if self.out is None else self.out / configuration.name
         former, target, interrupted = None, None, False
@@ -249,8 +251,8 @@ class _Request:
 
         That of a run that was interrupted has no report.
         """
-        from opcert.certificate.submission import write_submission
-        from opcert.report.files import report_files
+        from opcert.certificate import write_submission
+        from opcert.report import report_files
 
         done = not certificate.counts["not-run"]
         told = report_files(certificate, self.suite, self.specs) if done else {}

@@ -31,8 +31,8 @@ def driver_check(
 ) -> None:
     """Check how a driver speaks. Exit 0: all is right; 1: something is wrong; 2: a wrong call."""
     from opcert.backends import DRIVER_PREFIX, parse_backend_options
-    from opcert.isolation.driver_check import check_driver
-    from opcert.suite.suite import Suite
+    from opcert.isolation import check_driver
+    from opcert.suite import Suite
 
     options = parse_backend_options(backend_option)
     wrong = steps = 0

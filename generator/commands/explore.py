@@ -35,8 +35,8 @@ def explore(
 ) -> None:
     """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
     from opcert.backends import parse_backend_options, setup_code
-    from opcert.exploration.explore import explore as run
-    from opcert.exploration.snippets import result_text
+    from opcert.exploration import explore as run
+    from opcert.exploration import result_text
 
     options = parse_backend_options(backend_option)
     found = False

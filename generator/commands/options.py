@@ -14,8 +14,8 @@ from typer.core import TyperCommand, TyperOption
 from opcert.errors import OpcertError, SpecError, printable_line
 
 if TYPE_CHECKING:
-    from opcert.certificate.certificate import Certificate
-    from opcert.suite.suite import Suite
+    from opcert.certificate import Certificate
+    from opcert.suite import Suite
 
 CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
 NOTHING_FOUND, FOUND = 0, 1
@@ -109,7 +109,7 @@ def say_lines(text: str) -> None:
 
 def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> None:
     """Name on stderr the operators that a backend declares and no suite at hand has."""
-    from opcert.scope.support import unknown_operators
+    from opcert.scope import unknown_operators
 
     if names := unknown_operators(certificate.backend.support or {}, suite):
         text = f"the backend declares what neither this suite nor opcert's has: {', '.join(names)}"

@@ -28,11 +28,11 @@ def docs(
     ] = False,
 ) -> None:
     """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
-    from opcert.certificate.file import refuse_path_in_suite
-    from opcert.pages.site import render_pages, write_pages
+    from opcert.certificate import refuse_path_in_suite
+    from opcert.pages import render_pages, write_pages
     from opcert.panel import measure_strength
-    from opcert.specification.files import read_specs_in
-    from opcert.suite.suite import Suite
+    from opcert.specification import read_specs_in
+    from opcert.suite import Suite
 
     refuse_path_in_suite(out.resolve(), suite)
     opened, spec_files = Suite(suite, specs), read_specs_in(specs, operator)
@@ -58,10 +58,9 @@ def explain(
 ) -> None:
     """Show one case: what it calls, why, what is expected, and a program that makes the call."""
     from opcert.backends import parse_backend_options, setup_code
-    from opcert.pages.case_descriptions import describe_case
-    from opcert.pages.explain import explain_case, find_case
-    from opcert.programs.case_programs import case_program
-    from opcert.suite.suite import Suite
+    from opcert.pages import describe_case, explain_case, find_case
+    from opcert.programs import case_program
+    from opcert.suite import Suite
 
     if backend_option and backend is None:
         raise OpcertError("--backend-option without --backend; name the backend that it is for")
@@ -85,10 +84,16 @@ def report(
     specs: SpecsOption = None,
 ) -> None:
     """Show a certificate again, or several side by side: what differs, regressed, was mended."""
-    from opcert.certificate.file import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
-    from opcert.report.files import render_side_by_side, report_files, write_report
-    from opcert.report.terminal import console, print_certificate, print_side_by_side
-    from opcert.suite.suite import Suite
+    from opcert.certificate import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
+    from opcert.report import (
+        console,
+        print_certificate,
+        print_side_by_side,
+        render_side_by_side,
+        report_files,
+        write_report,
+    )
+    from opcert.suite import Suite
 
     read = [
         read_certificate(each / CERTIFICATE_FILE if each.is_dir() else each)

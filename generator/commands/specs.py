@@ -31,9 +31,9 @@ def check(
     """Check specs: mistakes, warnings, cases behind each rule, generic faults that they find."""
     from opcert.commands.tables import print_rule_counts, print_strength
     from opcert.panel import measure_strength
-    from opcert.report.terminal import console
-    from opcert.specification.references import find_spec_files
-    from opcert.suite.spec_check import check_specs
+    from opcert.report import console
+    from opcert.specification import find_spec_files
+    from opcert.suite import check_specs
 
     checked = check_specs(files or find_spec_files(specs))
     for each in checked:
@@ -57,7 +57,7 @@ def generate(
     ] = False,
 ) -> None:
     """Write the suite that the specs give, in the place of a former one."""
-    from opcert.suite.generation import generate as make
+    from opcert.suite import generate as make
 
     def done(name: str) -> None:
         say(name, err=True)
@@ -88,10 +88,9 @@ def coverage(
 ) -> None:
     """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
     from opcert.commands.tables import print_coverage
-    from opcert.report.terminal import console
-    from opcert.specification.files import read_specs_in
-    from opcert.suite.coverage import measure_coverage
-    from opcert.suite.suite import Suite
+    from opcert.report import console
+    from opcert.specification import read_specs_in
+    from opcert.suite import Suite, measure_coverage
 
     described = {each.spec.operator: each for each in read_specs_in(specs, operator)}
     found = list(measure_coverage(Suite(suite, specs), described))
@@ -112,8 +111,8 @@ def schema(
     import json
 
     if certificate:
-        from opcert.certificate.file import json_schema
+        from opcert.certificate import json_schema
     else:
-        from opcert.specification.model import json_schema
+        from opcert.specification import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=1))

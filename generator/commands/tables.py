@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from opcert.panel import Strength
-from opcert.report.terminal import print_line, table_cell
-from opcert.run.backend_list import AvailableBackend
-from opcert.suite.coverage import Coverage
-from opcert.suite.spec_warnings import RuleCounts
+from opcert.report import print_line, table_cell
+from opcert.run import AvailableBackend
+from opcert.suite import Coverage, RuleCounts
 
 
 def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:

@@ -16,9 +16,9 @@ from opcert.commands.options import (
 from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
-    from opcert.certificate.certificate import Certificate
-    from opcert.suite.suite import Suite
-    from opcert.verification.findings import Finding
+    from opcert.certificate import Certificate
+    from opcert.suite import Suite
+    from opcert.verification import Finding
 
 SOUND, FLAWED = 0, 1
 
@@ -43,14 +43,9 @@ def verify(
     ] = None,
 ) -> None:
     """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
-    from opcert.certificate.file import parse_certificate, read_certificate_bytes
-    from opcert.report.terminal import conclusion_line
-    from opcert.verification.submission_checks import (
-        certificate_in,
-        folder_flaws,
-        form_flaws,
-    )
-    from opcert.verification.verification import verify_certificate
+    from opcert.certificate import parse_certificate, read_certificate_bytes
+    from opcert.report import conclusion_line
+    from opcert.verification import certificate_in, folder_flaws, form_flaws, verify_certificate
 
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
@@ -87,7 +82,7 @@ def _made_by(certificate: "Certificate") -> str:
     """Say that another opcert made a certificate, where it did."""
     from importlib.metadata import version
 
-    from opcert.verification.report_checks import is_ours
+    from opcert.verification import is_ours
 
     if is_ours(certificate):
         return ""
@@ -99,7 +94,7 @@ def _report_flaws(
     certificate: "Certificate", suite: "Suite", specs: Path | None, *, sound: bool
 ) -> "tuple[list[Finding], list[str]]":
     """Return what is wrong with the files beside a certificate, and which cannot be compared."""
-    from opcert.verification.report_checks import is_ours, name_flaws, report_flaws
+    from opcert.verification import is_ours, name_flaws, report_flaws
 
     if not is_ours(certificate):
         return [], ["the report (another opcert made it)"]
@@ -114,13 +109,12 @@ def _signature_flaws(
     target: Path, written: bytes, key: Path | None
 ) -> "tuple[list[Finding], list[str]]":
     """Return what is wrong with the signature, and what is not checked of it."""
-    from opcert.verification.findings import Finding
-    from opcert.verification.submission_checks import signature_beside
+    from opcert.verification import Finding, signature_beside
 
     text = signature_beside(target)
     if key is None:
         return [], ["who made it (no signature)" if text is None else "the signature (no --key)"]
-    from opcert.certificate.signing import load_public_key, signature_error
+    from opcert.certificate import load_public_key, signature_error
 
     known = load_public_key(key)
     if text is None:
@@ -131,8 +125,8 @@ def _signature_flaws(
 
 def _opened(certificate: "Certificate", suite: Path | None, specs: Path | None) -> "Suite":
     """Return the suite in a folder, one made of `specs` as the certificate's was, or opcert's."""
-    from opcert.suite.suite import Suite
-    from opcert.verification.verification import regenerate_suite
+    from opcert.suite import Suite
+    from opcert.verification import regenerate_suite
 
     if specs is not None and suite is None:
         return regenerate_suite(certificate.suite, specs)
@@ -152,7 +146,7 @@ def _again(
     from secrets import randbelow
 
     from opcert.backends import parse_backend_options
-    from opcert.verification.rerun import rerun_flaws, sample
+    from opcert.verification import rerun_flaws, sample
 
     seed = randbelow(1 << 32) if seed is None else seed
     sampled = sample(certificate, suite, count, seed)

@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 from opcert.backends import Backend, close_backend, in_process_backend, load, with_reference_specs
 from opcert.exploration.search import ExplorationResult, Open, Search
 from opcert.exploration.trials import Trials
-from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
-from opcert.specification.files import read_specs_in
-from opcert.specification.references import load_references
+from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
+from opcert.specification import load_references, read_specs_in
 
 Make: TypeAlias = Callable[[], Backend]
 

@@ -3,13 +3,19 @@
 import json
 from collections.abc import Callable, Sequence
 
-from opcert.arrays.element_types import Array, type_name
-from opcert.cases.case import short_digest
+from opcert.arrays import Array, type_name
+from opcert.cases import short_digest
 from opcert.errors import printable_line
 from opcert.exploration.search import Counterexample, ExplorationResult
-from opcert.programs.literals import array_expression, is_exact_as_text, layout_expression
-from opcert.programs.program import CallText, InputText, program
-from opcert.run.session import SessionStep
+from opcert.programs import (
+    CallText,
+    InputText,
+    array_expression,
+    is_exact_as_text,
+    layout_expression,
+    program,
+)
+from opcert.run import SessionStep
 
 # Of up to how many elements a documented tensor lists its values; beyond, a pattern fills it.
 _LISTED = 64

@@ -4,29 +4,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import (
-    Array,
-    invert_bits,
-    type_name,
+from opcert.arrays import Array, Call, invert_bits, materialize, materialize_numbered, type_name
+from opcert.cases import (
+    Change,
+    Conditions,
+    InputSpace,
+    Laws,
+    Mutation,
+    MutationContext,
+    References,
+    after,
+    bounds_in,
+    mutations_of,
+    specials_added,
 )
-from opcert.arrays.patterns import materialize, materialize_numbered
-from opcert.cases.candidates import bounds_in
-from opcert.cases.changes import Change, after
-from opcert.cases.conditions import Conditions
-from opcert.cases.input_space import InputSpace
-from opcert.cases.laws import Laws, References
-from opcert.cases.list_mutations import MutationContext
-from opcert.cases.mutations import Mutation, mutations_of
-from opcert.cases.vectors import specials_added
-from opcert.combinatorics.row_sampler import RandBelow, RowSampler
+from opcert.combinatorics import RandBelow, RowSampler
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.roles.samplers import RandomSource
-from opcert.run.session import SessionStep
-from opcert.scope.support import Support
-from opcert.specification.files import SpecFile
-from opcert.specification.references import golden_outputs
-from opcert.verdicts.reduction import Candidate
+from opcert.roles import RandomSource
+from opcert.run import SessionStep
+from opcert.scope import Support
+from opcert.specification import SpecFile, golden_outputs
+from opcert.verdicts import Candidate
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
 _PATTERNS = 1 << 16

@@ -12,8 +12,8 @@ from opcert.isolation.introduction import PARTS, mistakes
 from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import WorkerFailure
 from opcert.isolation.supervised import EXIT_TIMEOUT
-from opcert.scope.support import checked_support
-from opcert.suite.suite import Suite
+from opcert.scope import checked_support
+from opcert.suite import Suite
 
 # How much of a reason, and how many lines of what was printed, are shown.
 _BRIEF, _LINES = 100, 5

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
-from opcert.scope.support import Support
-from opcert.specification.references import load_references
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
+from opcert.scope import Support
+from opcert.specification import load_references
+from opcert.suite import IndexedCase, OperatorSuite, Suite
 
 # How many bytes a large array has at least, and how many calls are tried to make such outputs of.
 _LARGE = 1 << 24

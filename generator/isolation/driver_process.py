@@ -8,12 +8,12 @@ from typing import IO, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, InputArrays, bit_width
+from opcert.arrays import ELEMENT_TYPES, Array, InputArrays, bit_width
 from opcert.errors import BackendError, did_you_mean
 from opcert.isolation.introduction import handshake
 from opcert.isolation.messages import ROOM, packed
 from opcert.isolation.process import Process, WorkerFailure
-from opcert.run.outcome import Outcome, Rejecter
+from opcert.run import Outcome, Rejecter
 
 # The most dimensions that an array of NumPy has.
 _DIMENSIONS = 64

@@ -9,7 +9,7 @@ from opcert.backends import NAME_FORMAT, is_valid_name
 from opcert.errors import BackendError, safe_repr
 from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import Process, WorkerFailure
-from opcert.scope.support import declared_support
+from opcert.scope import declared_support
 
 PARTS = ("protocol", "name", "version", "support", "reuse")
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.arrays.layouts import underlying_buffer
+from opcert.arrays import ELEMENT_TYPES, Array, type_name, underlying_buffer
 
 PROTOCOL = 1
 # The most bytes of outputs that are handed over; no golden ones are near it.

@@ -14,7 +14,7 @@ from typing import IO, Any, Literal
 import numpy as np
 import psutil
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.isolation.messages import ROOM, line_of, spin_until_ready
 
 # How many seconds a backend may take to be made.

@@ -6,14 +6,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays.element_types import Array, InputArrays
+from opcert.arrays import Array, InputArrays
 from opcert.backends import DRIVER_PREFIX, Backend, load
 from opcert.errors import BackendError
 from opcert.isolation.driver_process import Driver
 from opcert.isolation.process import START_TIMEOUT, WorkerFailure
 from opcert.isolation.worker_process import Worker
-from opcert.run.comparison import Difference
-from opcert.run.outcome import IsolatedBackend, Outcome
+from opcert.run import Difference, IsolatedBackend, Outcome
 
 # How many seconds a call may take, where nothing else is said.
 CALL_TIMEOUT = 60.0

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, type_name
-from opcert.arrays.layouts import array_properties
+from opcert.arrays import Array, array_properties, type_name
 from opcert.backends import (
     Backend,
     as_backend_error,
@@ -26,8 +25,7 @@ from opcert.backends import (
 )
 from opcert.errors import BackendError, describe_error
 from opcert.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
-from opcert.run.freed_memory import dirty_freed_memory
-from opcert.run.outcome import Outcome, call_backend
+from opcert.run import Outcome, call_backend, dirty_freed_memory
 
 # The outputs of how many calls are looked at again behind every call.
 RECENT = 3
@@ -143,7 +141,7 @@ def _declared(backend: Backend) -> dict[str, Any] | None:
         declared = getattr(backend, "support", None)
     if declared is None:
         return None
-    from opcert.scope.support import declared_support  # noqa: PLC0415 -- when used
+    from opcert.scope import declared_support
 
     return declared_support(SimpleNamespace(support=declared)).described()
 

@@ -11,14 +11,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, InputArrays
+from opcert.arrays import ELEMENT_TYPES, InputArrays
 from opcert.errors import BackendError
 from opcert.isolation.introduction import handshake
 from opcert.isolation.messages import PROTOCOL, Area, put, taken_back
 from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure
 from opcert.isolation.worker import RECENT
-from opcert.run.comparison import Difference
-from opcert.run.outcome import Outcome
+from opcert.run import Difference, Outcome
 
 # Who looks at the outputs of a call mostly looks at those of so many behind it next.
 _NEAR = 8

@@ -6,9 +6,7 @@ from fnmatch import fnmatchcase
 
 from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.pages.case_descriptions import CaseDescription, RuleDescription
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
+from opcert.suite import IndexedCase, OperatorSuite, Suite
 
 # How many of the cases that a glob matches are named.
 _NAMED = 8

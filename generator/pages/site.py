@@ -13,10 +13,8 @@ from jinja2 import Environment
 
 from opcert.pages.operator_page import operator_page
 from opcert.panel import Strength
-from opcert.specification.files import SpecFile
-from opcert.suite.emit import FileContents
-from opcert.suite.suite import Suite
-from opcert.suite.writing import replace_marked_folder
+from opcert.specification import SpecFile
+from opcert.suite import FileContents, Suite, replace_marked_folder
 from opcert.template_environment import template_environment
 
 # What each page says near its beginning, so that it can be told from the files of others.

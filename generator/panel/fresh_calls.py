@@ -12,16 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import MAX_ELEMENTS, Call, Tensor, with_shape, with_type
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, highest, lowest
-from opcert.arrays.layouts import LAYOUTS, copy_in_layout
-from opcert.arrays.patterns import materialize
-from opcert.cases.conditions import Conditions
-from opcert.cases.vectors import specials_added
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    LAYOUTS,
+    MAX_ELEMENTS,
+    Call,
+    Tensor,
+    copy_in_layout,
+    highest,
+    lowest,
+    materialize,
+    with_shape,
+    with_type,
+)
+from opcert.cases import Conditions, specials_added
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.member import ArrayCall, Outputs, integers_in
-from opcert.specification.expressions import evaluate_integer, parse_expression
-from opcert.specification.references import Reference
+from opcert.specification import Reference, evaluate_integer, parse_expression
 
 # How many calls of the suite are changed, and how many changes of each are kept.
 _BASES = 20

@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, invert_bits
-from opcert.specification.model import Spec
+from opcert.arrays import Array, invert_bits
+from opcert.specification import Spec
 
 
 @dataclass(frozen=True, eq=False)

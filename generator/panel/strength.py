@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import Array, type_name
-from opcert.cases.conditions import Conditions
+from opcert.arrays import Array, Call, Tensor, type_name
+from opcert.cases import Conditions
 from opcert.errors import ExpressionError, Inapplicable, describe_error
 from opcert.panel.argument_members import argument_members, requirement_members
 from opcert.panel.data_members import data_members
@@ -25,18 +24,10 @@ from opcert.panel.member import (
     Signature,
 )
 from opcert.panel.output_members import output_members
-from opcert.run.call_protocol import run_repeatedly, run_vector
-from opcert.run.comparison import compare_outputs
-from opcert.run.outcome import Outcome
-from opcert.run.records import CallRecord
-from opcert.specification.expressions import evaluate_integer, parse_expression
-from opcert.specification.files import SpecFile
-from opcert.specification.references import Reference
-from opcert.suite.format import DigestedArray, IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.rule_cases import valid_calls
-from opcert.verdicts.certification import is_repeatable
-from opcert.verdicts.verdict import FAILURE_STATUSES, judge
+from opcert.run import CallRecord, Outcome, compare_outputs, run_repeatedly, run_vector
+from opcert.specification import Reference, SpecFile, evaluate_integer, parse_expression
+from opcert.suite import DigestedArray, IndexedCase, OperatorSuite, valid_calls
+from opcert.verdicts import FAILURE_STATUSES, is_repeatable, judge
 
 # How many outputs are kept, to be looked at again after later cases.
 _HELD = 32

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 from math import prod
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, invert_bits
+from opcert.arrays import ELEMENT_TYPES, Array, bit_width, invert_bits
 from opcert.programs.literals import array_expression, dtype_expression, layout_expression
 from opcert.programs.program import CallText, InputText, program
 from opcert.programs.reasons import case_reason
-from opcert.suite.format import GeneratedArray, IndexedCase, StoredArray
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite import GeneratedArray, IndexedCase, OperatorSuite, StoredArray
 
 # Of up to how many elements a program lists the values; more are read from the pack.
 _LISTED = 64

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, bits_dtype
-from opcert.arrays.layouts import LONG_AXES_NEEDED, Layout
+from opcert.arrays import LONG_AXES_NEEDED, Array, Layout, bits_dtype
 
 
 def array_expression(array: Array) -> str:

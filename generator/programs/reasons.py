@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opcert.arrays.element_types import Array, bits_dtype
+from opcert.arrays import Array, bits_dtype
 from opcert.programs.literals import is_exact_as_text
-from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite import DigestedArray, GeneratedArray, IndexedCase, OperatorSuite, StoredArray
 
 # Of up to how many elements the values of a tensor are written, and of a list that changes.
 MAX_LISTED_ELEMENTS = 32

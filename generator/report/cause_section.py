@@ -4,26 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from opcert.backends import load_code
-from opcert.certificate.certificate import Certificate
-from opcert.programs.case_programs import case_call_text, is_self_contained
-from opcert.programs.literals import array_expression, layout_expression
-from opcert.programs.program import CallText, InputText, program
-from opcert.programs.reasons import case_reason
-from opcert.run.excerpts import ExcerptRow, excerpt_rows
-from opcert.run.outcome import FATAL_OUTCOMES
-from opcert.suite.format import ErratumText, IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import CasesById
-from opcert.verdicts.causes import Cause
-from opcert.verdicts.confirmation import (
+from opcert.certificate import Certificate
+from opcert.programs import (
+    CallText,
+    InputText,
+    array_expression,
+    case_call_text,
+    case_reason,
+    is_self_contained,
+    layout_expression,
+    program,
+)
+from opcert.run import FATAL_OUTCOMES, ExcerptRow, excerpt_rows
+from opcert.suite import CasesById, ErratumText, IndexedCase, OperatorSuite
+from opcert.verdicts import (
+    BACKEND_CONTRACT,
+    Cause,
     ReproducedCall,
     Reproduction,
     SerializedCall,
+    Status,
+    Verdict,
     calls_of_case,
     representative_verdict,
 )
-from opcert.verdicts.contract import BACKEND_CONTRACT
-from opcert.verdicts.verdict import Status, Verdict
 
 # How many cases that are alike are named.
 _NAMED = 8
@@ -104,7 +108,7 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
         detail="\n".join(said),
         log="\n".join(line.removeprefix("printed: ") for line in printed),
         excerpt=[] if excerpt is None else list(excerpt_rows(excerpt)),
-        excerpt_of="" if excerpt is None else excerpt.told,
+        excerpt_of="" if excerpt is None else excerpt.summary,
         shows=_shows(reproduction),
         program=failure_program(certificate, of, verdict),
         alike=others[:_NAMED],

@@ -3,17 +3,15 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from opcert.certificate.certificate import Certificate
+from opcert.certificate import Certificate
 from opcert.errors import OpcertError
-from opcert.pages.site import page_name, render_pages, render_template
+from opcert.pages import page_name, render_pages, render_template
 from opcert.report.junit import junit_xml
 from opcert.report.page import ReportPage
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import STATUS_MARKS
-from opcert.specification.files import read_specs_in
-from opcert.suite.emit import FileContents
-from opcert.suite.suite import Suite
-from opcert.suite.writing import replace_marked_folder
+from opcert.specification import read_specs_in
+from opcert.suite import FileContents, Suite, replace_marked_folder
 
 REPORT_FILE, JUNIT_FILE, OPERATORS = "report.html", "junit.xml", "operators"
 SIDE_BY_SIDE_FILE = "side-by-side.html"

@@ -3,8 +3,8 @@
 import re
 from xml.etree import ElementTree
 
-from opcert.certificate.certificate import Certificate
-from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
+from opcert.certificate import Certificate
+from opcert.verdicts import FAILURE_STATUSES, Status, Verdict
 
 # What XML cannot hold.
 _UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.certificate.certificate import Certificate
+from opcert.arrays import ELEMENT_TYPES
+from opcert.certificate import Certificate
 from opcert.report.cause_section import CauseSection, cause_section
 from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, rejections
-from opcert.suite.format import IndexedCase
-from opcert.suite.suite import Suite
-from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict
-from opcert.verdicts.waivers import Waiver
+from opcert.suite import IndexedCase, Suite
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict, Waiver, causes
 
 _EXPLAINED: Mapping[Status, str] = {
     "unsupported": "the backend does not have it, and said so",

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from opcert.certificate.certificate import Certificate
+from opcert.certificate import Certificate
 from opcert.report.tallies import Tally, count_statuses
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
+from opcert.verdicts import FAILURE_STATUSES, Verdict
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,11 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from opcert.certificate.certificate import Certificate
-from opcert.certificate.certify_suite import OnVerdict
+from opcert.certificate import Certificate, OnVerdict
 from opcert.errors import printable_line
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import rejections
-from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import STATUSES, Verdict
+from opcert.verdicts import STATUSES, Verdict, causes
 
 # How many sorts of failures a terminal shows.
 SHOWN = 10

@@ -2,12 +2,32 @@
 
 from importlib.metadata import entry_points
 
+from opcert.roles.argument import (
+    Argument,
+    Attribute,
+    BoundExpressions,
+    ExpressionText,
+    Input,
+    KebabCaseId,
+    SpecModel,
+)
 from opcert.roles.axes import AxesRole
 from opcert.roles.axis import AxisRole
 from opcert.roles.count import CountRole
 from opcert.roles.counts import CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorsRole
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    DerivedAmbiguity,
+    DerivedFactor,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+)
 from opcert.roles.fill import FillRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.leading_dims import LeadingDimsRole
@@ -16,9 +36,54 @@ from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
 from opcert.roles.permutation import PermutationRole
-from opcert.roles.role import Role
+from opcert.roles.role import Role, Signature
+from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+
+__all__ = [
+    "DRAW_FUNCTIONS",
+    "ENTRY_POINTS",
+    "ROLES",
+    "Argument",
+    "Attribute",
+    "AxesRole",
+    "AxisRole",
+    "BoundExpressions",
+    "BuildContext",
+    "Constraint",
+    "CountRole",
+    "CountsRole",
+    "DataRole",
+    "DerivedAmbiguity",
+    "DerivedFactor",
+    "DescriptorsRole",
+    "ExpressionText",
+    "Factor",
+    "FillRole",
+    "IndicesRole",
+    "Input",
+    "KebabCaseId",
+    "LeadingDimsRole",
+    "LevelName",
+    "MappingRole",
+    "ModeRole",
+    "ObservationPoint",
+    "ObservedLevels",
+    "PartitionRole",
+    "PartsRole",
+    "PermutationRole",
+    "RandomSource",
+    "Requirement",
+    "Role",
+    "Sampler",
+    "ShapeRole",
+    "Signature",
+    "SpansRole",
+    "SpecModel",
+    "bound_draw_functions",
+    "role_classes",
+]
 
 ROLES: dict[str, type[Role]] = {
     "data": DataRole,

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import lowest
-from opcert.arrays.indexing import wrap
+from opcert.arrays import Call, lowest, wrap
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (

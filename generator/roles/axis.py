@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import lowest
-from opcert.arrays.indexing import wrap
+from opcert.arrays import Call, Tensor, lowest, wrap
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (

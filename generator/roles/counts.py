@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import highest, lowest
+from opcert.arrays import Call, highest, lowest
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import PAST_A_TILE
 from opcert.roles.factors import (

@@ -4,10 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
-from opcert.arrays.calls import Call, Tensor, filled, with_layout
-from opcert.arrays.element_types import TYPE_SETS
-from opcert.arrays.indexing import extent_kinds, insert
-from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays import (
+    LAYOUTS,
+    TYPE_SETS,
+    Call,
+    Tensor,
+    extent_kinds,
+    filled,
+    insert,
+    with_layout,
+)
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.factors import (
     BuildContext,

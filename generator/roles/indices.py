@@ -4,10 +4,17 @@ from collections.abc import Iterator
 from math import prod
 from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, tensor, with_layout
-from opcert.arrays.element_types import fits
-from opcert.arrays.indexing import extent_kinds, replace
-from opcert.arrays.layouts import LAYOUTS, LONG_AXES_NEEDED
+from opcert.arrays import (
+    LAYOUTS,
+    LONG_AXES_NEEDED,
+    Call,
+    Tensor,
+    extent_kinds,
+    fits,
+    replace,
+    tensor,
+    with_layout,
+)
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.axis import AxisRole
 from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE, DataRole

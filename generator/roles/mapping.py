@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays import Call, Tensor
 from opcert.errors import did_you_mean
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole

@@ -7,9 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue, PrivateAttr
 
-from opcert.arrays.calls import Call, Tensor, vector, with_layout
-from opcert.arrays.element_types import INTEGERS
-from opcert.arrays.layouts import Layout
+from opcert.arrays import INTEGERS, Call, Layout, Tensor, vector, with_layout
 from opcert.roles.argument import Argument, BoundExpressions
 from opcert.roles.factors import (
     BuildContext,

@@ -5,8 +5,7 @@ from math import prod
 from random import Random
 from typing import Any, TypeAlias
 
-from opcert.arrays.element_types import fits, highest, lowest
-from opcert.arrays.indexing import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, python_slice
+from opcert.arrays import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, fits, highest, lowest, python_slice
 from opcert.errors import Inapplicable, did_you_mean
 
 # What draws come from: numbers from 0 to below 1.

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import fits
-from opcert.arrays.indexing import python_slice
+from opcert.arrays import Call, fits, python_slice
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole

@@ -15,8 +15,8 @@ from importlib.metadata import (
 
 from opcert.backends import BUILT_IN_BACKENDS, ENTRY_POINT_GROUP
 from opcert.backends.declared_support import DECLARED_SUPPORT
-from opcert.scope.support import declared_support
-from opcert.suite.suite import core_suite_folder, read_manifest
+from opcert.scope import declared_support
+from opcert.suite import core_suite_folder, read_manifest
 
 UNSUPPORTED = "unsupported"
 

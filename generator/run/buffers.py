@@ -1,7 +1,13 @@
 """The buffers of a call's inputs: filled again, and looked at when the call has returned."""
 
-from opcert.arrays.element_types import Array, InputArrays
-from opcert.arrays.layouts import Layout, array_properties, copy_in_layout, underlying_buffer
+from opcert.arrays import (
+    Array,
+    InputArrays,
+    Layout,
+    array_properties,
+    copy_in_layout,
+    underlying_buffer,
+)
 from opcert.run.comparison import Difference
 
 

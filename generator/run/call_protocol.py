@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from opcert.arrays.element_types import Array, InputArrays
-from opcert.arrays.layouts import copy_in_layout
+from opcert.arrays import Array, InputArrays, copy_in_layout
 from opcert.backends import Backend
 from opcert.run.buffers import mutated, refilled
 from opcert.run.comparison import Difference, compare_outputs, share_a_zero
 from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
 from opcert.run.records import CallRecord
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite import IndexedCase, OperatorSuite
 
 # How a failure begins that shows with other data than that of the case.
 INVERTED_PREFIX = "with every bit of the data inverted"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, bits_dtype, bits_of, type_name
+from opcert.arrays import Array, bits_dtype, bits_of, type_name
 from opcert.run.excerpts import Excerpt, excerpt, excerpt_rows
 
 # What can be wrong where a case fails.

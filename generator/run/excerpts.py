@@ -8,8 +8,8 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
-from opcert.suite.format import Extent, StrictModel, TypeName
+from opcert.arrays import ELEMENT_TYPES, Array, bits_of, type_name
+from opcert.suite import Extent, StrictModel, TypeName
 
 # How many elements are kept, and how many of them stand before the first that differs.
 KEPT, _BEFORE = 32, 8

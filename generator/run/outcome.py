@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from opcert.arrays.element_types import InputArrays
+from opcert.arrays import InputArrays
 from opcert.backends import Backend
 from opcert.errors import describe_error
 from opcert.run.freed_memory import dirty_freed_memory

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from opcert.arrays.element_types import Array, InputArrays
+from opcert.arrays import Array, InputArrays
 from opcert.run.buffers import mutated
 from opcert.run.comparison import compare_outputs
 

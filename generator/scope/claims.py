@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES
 from opcert.errors import SpecError, did_you_mean
 from opcert.scope.support import (
     CaseProperties,
@@ -15,9 +15,8 @@ from opcert.scope.support import (
     misspelt_operators,
     unknown_operators,
 )
-from opcert.suite.suite import Suite, core_suite_folder, read_manifest
-from opcert.yaml_files.source import YamlPath, YamlSource
-from opcert.yaml_files.validation import validated_content
+from opcert.suite import Suite, core_suite_folder, read_manifest
+from opcert.yaml_files import YamlPath, YamlSource, validated_content
 
 
 class ClaimContent(BaseModel):

@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 
 from opcert.scope.claims import ClaimContent
 from opcert.scope.support import Support
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite import IndexedCase, OperatorSuite
 
 # The statuses of what does not run.
 Excluded: TypeAlias = Literal["out-of-claim", "unsupported"]

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES
 from opcert.backends import as_backend_error
 from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
-from opcert.suite.suite import Suite, core_suite_folder, read_manifest
+from opcert.suite import Suite, core_suite_folder, read_manifest
 
 # How alike names are of which one is a slip of the pen: most of it is their family and version.
 _ALIKE = 0.9

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import INTEGERS
+from opcert.arrays import INTEGERS, Tensor
 from opcert.specification.expressions import (
     EXPRESSION_FUNCTIONS,
     Expression,

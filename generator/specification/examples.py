@@ -2,13 +2,13 @@
 
 from math import prod
 
-from opcert.arrays.element_types import INTEGERS, fits
+from opcert.arrays import INTEGERS, fits
 from opcert.specification.documented import DocumentedTensor
 from opcert.specification.expressions import EXPRESSION_FUNCTIONS
 from opcert.specification.model import Example, Spec
 from opcert.specification.names import attribute_mistakes, element_type_mistakes
 from opcert.specification.naming import Found, expression_mistakes, unknown_name
-from opcert.yaml_files.source import KEY_STEP, YamlPath
+from opcert.yaml_files import KEY_STEP, YamlPath
 
 _MOST_ELEMENTS = 10**6
 

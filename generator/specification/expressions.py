@@ -11,11 +11,15 @@ from math import prod
 from types import CodeType
 from typing import Any, TypeAlias
 
-from opcert.arrays.element_types import FLOATS, INTEGERS, fits, highest, lowest
-from opcert.arrays.indexing import (
+from opcert.arrays import (
+    FLOATS,
+    INTEGERS,
     broadcasts,
     extent_kinds,
+    fits,
+    highest,
     insert,
+    lowest,
     python_slice,
     replace,
     within,

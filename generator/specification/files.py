@@ -25,8 +25,7 @@ from opcert.specification.role_rules import (
     role_mistakes,
     rule_mistakes,
 )
-from opcert.yaml_files.source import YamlPath, YamlSource
-from opcert.yaml_files.validation import model_mistakes
+from opcert.yaml_files import YamlPath, YamlSource, model_mistakes
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from opcert.arrays.calls import TENSOR_BUILDERS
-from opcert.arrays.tensor_functions import LAW_FUNCTIONS
+from opcert.arrays import LAW_FUNCTIONS, TENSOR_BUILDERS
 from opcert.specification.expressions import EXPRESSION_FUNCTIONS
 from opcert.specification.model import LawCall, Spec
 from opcert.specification.naming import (
@@ -13,7 +12,7 @@ from opcert.specification.naming import (
     expression_mistakes,
     unknown_name,
 )
-from opcert.yaml_files.source import KEY_STEP, YamlPath
+from opcert.yaml_files import KEY_STEP, YamlPath
 
 
 def law_mistakes(spec: Spec) -> Found:

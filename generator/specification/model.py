@@ -6,17 +6,18 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
 
-from opcert.arrays.element_types import TYPE_SETS
-from opcert.roles import ROLES, role_classes
-from opcert.roles.argument import (
+from opcert.arrays import TYPE_SETS
+from opcert.roles import (
+    ROLES,
     Argument,
     Attribute,
     ExpressionText,
     Input,
     KebabCaseId,
+    Role,
     SpecModel,
+    role_classes,
 )
-from opcert.roles.role import Role
 from opcert.specification.documented import WrittenTensor
 from opcert.specification.expressions import EXPRESSION_CONSTANTS
 

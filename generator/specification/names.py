@@ -4,11 +4,9 @@ from collections import Counter
 
 from pydantic import JsonValue
 
-from opcert.arrays.calls import TENSOR_BUILDERS, TENSOR_CHANGES
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.errors import did_you_mean
-from opcert.roles.argument import Attribute
-from opcert.roles.role import Role
+from opcert.roles import Attribute, Role
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,
     EXPRESSION_FUNCTIONS,
@@ -24,7 +22,7 @@ from opcert.specification.naming import (
     unknown_name,
 )
 from opcert.specification.table_names import table_mistakes
-from opcert.yaml_files.source import KEY_STEP, YamlPath
+from opcert.yaml_files import KEY_STEP, YamlPath
 
 # Some arguments only change together: a number of things and the list of them, or lists whose
 # elements belong together.

@@ -11,7 +11,7 @@ from opcert.specification.expressions import (
     parse_expression,
 )
 from opcert.specification.model import Spec
-from opcert.yaml_files.source import YamlPath
+from opcert.yaml_files import YamlPath
 
 Found: TypeAlias = Iterator[tuple[YamlPath, str]]
 Known: TypeAlias = Mapping[str, tuple[str, ...]]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.errors import OpcertError, SpecError, describe_error
 from opcert.python_files import import_file
-from opcert.roles.role import Role
-from opcert.yaml_files.source import YamlPath, YamlSource
+from opcert.roles import Role
+from opcert.yaml_files import YamlPath, YamlSource
 
 Reference = Callable[..., list[Array]]
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 from opcert.errors import did_you_mean
-from opcert.roles.factors import DerivedAmbiguity, Requirement
-from opcert.roles.role import Role, Signature
+from opcert.roles import DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import Rule, Spec
 from opcert.specification.naming import Found, unknown_name
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays.calls import TENSOR_BUILDERS
+from opcert.arrays import TENSOR_BUILDERS
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles.samplers import DRAW_FUNCTIONS
+from opcert.roles import DRAW_FUNCTIONS
 from opcert.specification.expressions import (
     EXPRESSION_FUNCTIONS,
     abbreviate,
@@ -20,7 +20,7 @@ from opcert.specification.naming import (
     expression_mistakes,
     unknown_name,
 )
-from opcert.yaml_files.source import KEY_STEP, YamlPath
+from opcert.yaml_files import KEY_STEP, YamlPath
 
 
 def table_mistakes(spec: Spec) -> Found:

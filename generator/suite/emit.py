@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype, type_name
-from opcert.arrays.layouts import Layout
-from opcert.arrays.packs import PackWriter
-from opcert.arrays.patterns import MAX_STORED_BYTES, recipe_seed
-from opcert.cases.case import Case, short_digest
-from opcert.cases.vectors import Vector
-from opcert.specification.documented import DocumentedTensor
-from opcert.specification.files import SpecFile
-from opcert.specification.model import Spec
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    MAX_STORED_BYTES,
+    Array,
+    Layout,
+    PackWriter,
+    Tensor,
+    recipe_seed,
+    stored_dtype,
+    type_name,
+)
+from opcert.cases import Case, Vector, short_digest
+from opcert.specification import DocumentedTensor, Spec, SpecFile
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,

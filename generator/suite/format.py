@@ -14,9 +14,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from opcert.arrays.calls import MAX_DIMENSIONS, MAX_ELEMENTS
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.arrays.layouts import Layout
+from opcert.arrays import ELEMENT_TYPES, MAX_DIMENSIONS, MAX_ELEMENTS, Layout
 
 FORMAT = 4
 MANIFEST = "manifest.json"

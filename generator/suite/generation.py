@@ -6,10 +6,9 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from opcert.cases.generation import COVERING_STRENGTH, generate_cases
-from opcert.cases.vectors import iterate_vectors
+from opcert.cases import COVERING_STRENGTH, generate_cases, iterate_vectors
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.specification.files import SpecFile, read_spec, read_specs_in
+from opcert.specification import SpecFile, read_spec, read_specs_in
 from opcert.suite.emit import FileContents, operator_files, suite_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.writing import differences, write_suite

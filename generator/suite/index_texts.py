@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from opcert.cases.factors import levels_by_factor, role_factors
-from opcert.specification.model import Spec
+from opcert.cases import levels_by_factor, role_factors
+from opcert.specification import Spec
 from opcert.suite.format import AmbiguityText, DocumentText, ErratumText, RuleText
 
 

@@ -7,17 +7,17 @@ from hashlib import sha256
 from math import prod
 from pathlib import Path
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, invert_bits, stored_dtype
-from opcert.arrays.layouts import copy_in_layout
-from opcert.arrays.packs import read_elements
-from opcert.arrays.patterns import seeded_array
-from opcert.errors import OpcertError, SuiteError
-from opcert.specification.references import (
-    Reference,
-    RejectedError,
-    golden_outputs,
-    load_references,
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    Array,
+    copy_in_layout,
+    invert_bits,
+    read_elements,
+    seeded_array,
+    stored_dtype,
 )
+from opcert.errors import OpcertError, SuiteError
+from opcert.specification import Reference, RejectedError, golden_outputs, load_references
 from opcert.suite.format import (
     DigestedArray,
     GeneratedArray,

@@ -11,22 +11,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.calls import Call
-from opcert.cases.case import Case
-from opcert.cases.conditions import Conditions
-from opcert.cases.generation import generate_cases
-from opcert.cases.laws import check_laws
-from opcert.cases.vectors import Vector, make_vectors
+from opcert.arrays import Call
+from opcert.cases import Case, Conditions, Vector, check_laws, generate_cases, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.roles.argument import BoundExpressions
-from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
-from opcert.specification.files import SpecFile, read_specs
-from opcert.specification.references import load_references
+from opcert.roles import BoundExpressions
+from opcert.specification import (
+    SpecFile,
+    abbreviate,
+    evaluate_integer,
+    load_references,
+    parse_expression,
+    read_specs,
+)
 from opcert.suite.emit import operator_files
 from opcert.suite.format import Index
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_warnings import RuleCounts, warnings_of
-from opcert.yaml_files.source import YamlPath
+from opcert.yaml_files import YamlPath
 
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 

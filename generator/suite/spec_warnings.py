@@ -5,14 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import INTEGERS, TYPE_SETS, highest, lowest
-from opcert.cases.case import Case
-from opcert.cases.conditions import Conditions
+from opcert.arrays import INTEGERS, TYPE_SETS, Tensor, highest, lowest
+from opcert.cases import Case, Conditions
 from opcert.errors import ExpressionError, Inapplicable, Mistake
-from opcert.roles.argument import BoundExpressions
-from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
-from opcert.specification.files import SpecFile
+from opcert.roles import BoundExpressions
+from opcert.specification import SpecFile, abbreviate, evaluate_integer, parse_expression
 
 # How few valid calls that show a behaviour are few.
 _FEW = 3

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from opcert.errors import SuiteError
-from opcert.specification.files import SpecFile, read_specs_in
+from opcert.specification import SpecFile, read_specs_in
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,
@@ -23,7 +23,7 @@ from opcert.suite.format import (
 )
 from opcert.suite.operator_suite import OperatorSuite, contradiction
 from opcert.untrusted_files import read_limited
-from opcert.yaml_files.validation import describe_first_error
+from opcert.yaml_files import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
 CasesById = Mapping[str, tuple[OperatorSuite, IndexedCase]]

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from opcert.run.comparison import FailureKind
-from opcert.suite.format import IndexedCase
-from opcert.suite.suite import CasesById
+from opcert.run import FailureKind
+from opcert.suite import CasesById, IndexedCase
 from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
 
 # The gravest first; where bits alone differ, values are right.

@@ -7,17 +7,17 @@ from math import prod
 
 from opcert.backends import Backend
 from opcert.errors import OpcertError, did_you_mean
-from opcert.run.call_protocol import run_repeatedly, run_vector
-from opcert.run.comparison import FailureKind
-from opcert.run.excerpts import Excerpt
-from opcert.run.outcome import FATAL_OUTCOMES, Outcome
-from opcert.run.records import CallRecord
-from opcert.scope.claims import Claim
-from opcert.scope.scope import Scope, unsupported_types
-from opcert.scope.support import checked_support
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
+from opcert.run import (
+    FATAL_OUTCOMES,
+    CallRecord,
+    Excerpt,
+    FailureKind,
+    Outcome,
+    run_repeatedly,
+    run_vector,
+)
+from opcert.scope import Claim, Scope, checked_support, unsupported_types
+from opcert.suite import IndexedCase, OperatorSuite, Suite
 from opcert.verdicts.anonymous import anonymous
 from opcert.verdicts.contract import BACKEND_CONTRACT, cite_contract
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge

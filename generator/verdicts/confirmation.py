@@ -10,17 +10,12 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.arrays.layouts import Layout
+from opcert.arrays import ELEMENT_TYPES, Array, Layout, type_name
 from opcert.errors import BackendError
-from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.call_protocol import ECHO_PREFIX, repetition_plan, run_vector
-from opcert.run.comparison import FailureKind
-from opcert.run.session import Session, SessionStep
-from opcert.specification.files import SpecFile
-from opcert.suite.format import Extent, IndexedCase, StrictModel, TypeName
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import CasesById, Suite
+from opcert.isolation import SupervisedBackend
+from opcert.run import ECHO_PREFIX, FailureKind, Session, SessionStep, repetition_plan, run_vector
+from opcert.specification import SpecFile
+from opcert.suite import CasesById, Extent, IndexedCase, OperatorSuite, StrictModel, Suite, TypeName
 from opcert.verdicts.causes import Cause, causes, input_elements
 from opcert.verdicts.contract import cite_contract
 from opcert.verdicts.reduction import Candidate, Reduction, is_small

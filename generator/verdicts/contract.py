@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from opcert.run.comparison import FailureKind
+from opcert.run import FailureKind
 
 # A failure of one of these kinds breaks opcert's contract. It is no failure of a document's rule.
 BACKEND_CONTRACT: Mapping[FailureKind, str] = {

@@ -16,20 +16,11 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import (
-    INTEGERS,
-    Array,
-    invert_bits,
-    lowest,
-    type_name,
-)
-from opcert.arrays.layouts import Layout
-from opcert.cases.conditions import Conditions
+from opcert.arrays import INTEGERS, Array, Call, Layout, Tensor, invert_bits, lowest, type_name
+from opcert.cases import Conditions
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.run.session import SessionStep
-from opcert.specification.files import SpecFile
-from opcert.specification.references import golden_outputs
+from opcert.run import SessionStep
+from opcert.specification import SpecFile, golden_outputs
 
 # A call of so many elements, of such a rank, is read at a glance and left as it is.
 SMALL_SIZE, SMALL_RANK = 20, 4

@@ -6,9 +6,16 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
-from opcert.run.comparison import Difference, FailureKind, compare_outputs
-from opcert.run.outcome import FATAL_OUTCOMES, Observed, Outcome, Rejecter
-from opcert.suite.format import IndexedCase
+from opcert.run import (
+    FATAL_OUTCOMES,
+    Difference,
+    FailureKind,
+    Observed,
+    Outcome,
+    Rejecter,
+    compare_outputs,
+)
+from opcert.suite import IndexedCase
 from opcert.verdicts.contract import BACKEND_CONTRACT, DECISIVE_BREACHES, cite_contract
 
 Status = Literal[

@@ -13,11 +13,10 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from opcert.errors import Mistake, SpecError, did_you_mean
-from opcert.run.outcome import FATAL_OUTCOMES
-from opcert.suite.suite import Suite
+from opcert.run import FATAL_OUTCOMES
+from opcert.suite import Suite
 from opcert.verdicts.verdict import FAILURE_KINDS, FAILURE_STATUSES, Verdict
-from opcert.yaml_files.source import YamlSource
-from opcert.yaml_files.validation import validated_content
+from opcert.yaml_files import YamlSource, validated_content
 
 
 def _iso(text: str) -> str:

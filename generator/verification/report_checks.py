@@ -5,16 +5,15 @@ from hashlib import sha256
 from pathlib import Path
 
 from opcert import __version__
-from opcert.certificate.certificate import Certificate
-from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE
-from opcert.report.files import (
+from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, Certificate
+from opcert.report import (
     JUNIT_FILE,
     REPORT_FILE,
     operator_page_path,
     render_operator_pages,
     render_report,
 )
-from opcert.suite.suite import Suite
+from opcert.suite import Suite
 from opcert.verification.findings import Finding
 
 

@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from opcert.backends import Backend, close_backend, with_reference_specs
-from opcert.certificate.certificate import BackendEntry, Certificate
-from opcert.certificate.entries import backend_entry
-from opcert.certificate.file import json_differences
-from opcert.isolation.supervised import CALL_TIMEOUT, start_backend
-from opcert.scope.support import checked_support
-from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import Verdict
+from opcert.certificate import BackendEntry, Certificate, backend_entry, json_differences
+from opcert.isolation import CALL_TIMEOUT, start_backend
+from opcert.scope import checked_support
+from opcert.suite import Suite
+from opcert.verdicts import Certification, Verdict
 from opcert.verification.findings import Finding
 from opcert.verification.verdict_checks import Judged
 

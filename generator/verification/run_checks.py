@@ -4,13 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from opcert.certificate.certificate import Certificate
+from opcert.certificate import Certificate
 from opcert.errors import BackendError
-from opcert.scope.claims import claim_mistakes
-from opcert.scope.support import Support, checked_support
-from opcert.suite.suite import CasesById, Suite
-from opcert.verdicts.certification import is_repeatable
-from opcert.verdicts.verdict import FAILURE_STATUSES
+from opcert.scope import Support, checked_support, claim_mistakes
+from opcert.suite import CasesById, Suite
+from opcert.verdicts import FAILURE_STATUSES, is_repeatable
 from opcert.verification.findings import Finding
 from opcert.verification.verdict_checks import Judged
 

@@ -9,22 +9,24 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES
-from opcert.certificate.submission import (
+from opcert.certificate import (
+    CERTIFICATE_FILE,
     CLAIM_FILE,
+    MAX_CERTIFICATE_BYTES,
     MAX_FILES,
     SIGNATURE_FILE,
     WAIVERS_FILE,
+    Certificate,
+    ClaimEntry,
+    WaiversEntry,
     files_below,
 )
 from opcert.errors import OpcertError, SpecError
-from opcert.scope.claims import ClaimContent
+from opcert.scope import ClaimContent
 from opcert.untrusted_files import open_untrusted
-from opcert.verdicts.waivers import Waiver
+from opcert.verdicts import Waiver
 from opcert.verification.findings import Finding
-from opcert.yaml_files.source import YamlSource
-from opcert.yaml_files.validation import validated_content
+from opcert.yaml_files import YamlSource, validated_content
 
 # The most bytes that are read of a signature.
 LARGEST_SIGNATURE = 1 << 10

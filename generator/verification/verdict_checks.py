@@ -4,15 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from opcert.arrays.element_types import FLOATS
-from opcert.certificate.certificate import Certificate
-from opcert.run.outcome import FATAL_OUTCOMES, Observed
-from opcert.scope.scope import Scope, unsupported_types
-from opcert.scope.support import Support
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.contract import DECISIVE_BREACHES
-from opcert.verdicts.verdict import Verdict
+from opcert.arrays import FLOATS
+from opcert.certificate import Certificate
+from opcert.run import FATAL_OUTCOMES, Observed
+from opcert.scope import Scope, Support, unsupported_types
+from opcert.suite import IndexedCase, OperatorSuite
+from opcert.verdicts import DECISIVE_BREACHES, Verdict
 from opcert.verification.findings import Finding
 
 # What a verdict says: its status and its kind.

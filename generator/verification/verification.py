@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from opcert.certificate.certificate import Certificate, SuiteEntry
-from opcert.certificate.file import json_differences
-from opcert.specification.files import read_specs_in
-from opcert.suite.generation import generate_suite_files
-from opcert.suite.suite import Suite
-from opcert.suite.writing import write_suite
+from opcert.certificate import Certificate, SuiteEntry, json_differences
+from opcert.specification import read_specs_in
+from opcert.suite import Suite, generate_suite_files, write_suite
 from opcert.verification.findings import Finding
 from opcert.verification.run_checks import (
     date_flaws,

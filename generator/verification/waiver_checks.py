@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from opcert.certificate.certificate import Certificate
-from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import FAILURE_KINDS, FAILURE_STATUSES
-from opcert.verdicts.waivers import Waiver
+from opcert.certificate import Certificate
+from opcert.suite import Suite
+from opcert.verdicts import FAILURE_KINDS, FAILURE_STATUSES, Waiver
 from opcert.verification.findings import Finding
 from opcert.verification.verdict_checks import Judged
 

@@ -2,19 +2,18 @@
 
 import pytest
 
-from opcert.arrays.calls import (
+from opcert.arrays import (
     TENSOR_BUILDERS,
     TENSOR_CHANGES,
     Call,
     Tensor,
     filled,
-    scalar,
     tensor,
     vector,
     with_shape,
     with_type,
-    with_values,
 )
+from opcert.arrays.calls import scalar, with_values
 from opcert.errors import Inapplicable
 
 DATA = filled("f32", (2, 3))

@@ -7,10 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Tensor, filled
-from opcert.arrays.calls import with_layout as laid
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, bits_of
-from opcert.arrays.layouts import LAYOUTS, Layout, copy_in_layout
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    LAYOUTS,
+    Array,
+    Layout,
+    Tensor,
+    bit_width,
+    bits_of,
+    copy_in_layout,
+    filled,
+)
+from opcert.arrays import with_layout as laid
 from opcert.arrays.patterns import pattern_array
 
 MANY = settings(max_examples=250, deadline=None, derandomize=True)

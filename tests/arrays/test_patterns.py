@@ -10,22 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Tensor, vector
-from opcert.arrays.element_types import (
+from opcert.arrays import (
     ELEMENT_TYPES,
     FLOATS,
     INTEGERS,
     Array,
+    Tensor,
     bits_of,
-    type_name,
-)
-from opcert.arrays.patterns import (
     materialize,
-    pattern_array,
     recipe_seed,
-    special_bits,
+    type_name,
+    vector,
     with_special_values,
 )
+from opcert.arrays.patterns import pattern_array, special_bits
 from tests.faults.finding import core_suite
 
 MANY = settings(max_examples=200, deadline=None, derandomize=True)

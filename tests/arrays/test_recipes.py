@@ -11,19 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, bits_of
-from opcert.arrays.patterns import (
+from opcert.arrays import (
+    ELEMENT_TYPES,
     MAX_STORED_BYTES,
-    pattern_array,
+    Tensor,
+    bits_of,
     recipe_seed,
     seeded_array,
     with_special_values,
 )
+from opcert.arrays.patterns import pattern_array
 from opcert.errors import SuiteError
-from opcert.suite.format import GeneratedArray
-from opcert.suite.suite import Suite
-from opcert.suite.writing import write_suite
+from opcert.suite import GeneratedArray, Suite, write_suite
 from tests.faults.finding import core_suite
 from tests.small_suite import edit_index, files
 

@@ -3,17 +3,8 @@
 import numpy as np
 import pytest
 
-from opcert.arrays.calls import Tensor, vector
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.arrays.tensor_functions import (
-    LAW_FUNCTIONS,
-    concatenated,
-    elements_of,
-    part,
-    reshaped,
-    same,
-    tensor_of_array,
-)
+from opcert.arrays import ELEMENT_TYPES, LAW_FUNCTIONS, Tensor, elements_of, tensor_of_array, vector
+from opcert.arrays.tensor_functions import concatenated, part, reshaped, same
 
 
 def test_a_held_tensor_is_described_by_its_array() -> None:

@@ -4,9 +4,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
+from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype
 from opcert.backends import Backend
-from opcert.run.comparison import compare_outputs
+from opcert.run import compare_outputs
 
 Call: TypeAlias = tuple[str, dict[str, Array], dict[str, Any]]
 

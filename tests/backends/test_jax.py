@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.arrays.layouts import LAYOUTS, Layout
+from opcert.arrays import LAYOUTS, Layout
 from opcert.backends import declared_reuse, load
 from opcert.errors import BackendError
 from tests.backends.bits import moved, same

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array
+from opcert.arrays import ELEMENT_TYPES, INTEGERS, Array
 from opcert.backends import load
 from opcert.backends.plain_calls import DML_SPLIT, INDICES, types_taken
-from opcert.specification.files import read_specs_in
+from opcert.specification import read_specs_in
 
 REFERENCE = load("reference")
 

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from opcert import certify
-from opcert.report.files import REPORT_FILE, report_files
+from opcert.report import REPORT_FILE, report_files
 from tests.browser.chromium import launched, opened
 from tests.shown import suite
 from tests.wrong_backends import ThroughFloat16

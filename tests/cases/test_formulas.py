@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, vector
-from opcert.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.arrays.patterns import materialize
-from opcert.cases.case import Case
+from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, filled, materialize, vector
+from opcert.cases import Case
 from opcert.cases.formulas import MOST_COMPARED, Formulas
 from opcert.errors import SpecError
-from opcert.specification.files import SpecFile, read_spec
+from opcert.specification import SpecFile, read_spec
 from tests.small_spec import spec
 
 TEXT = "    text: The first rows.\n"

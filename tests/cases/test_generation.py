@@ -7,16 +7,12 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.calls import Call
-from opcert.cases.case import Case
-from opcert.cases.conditions import Conditions
-from opcert.cases.factors import levels_by_factor
-from opcert.cases.generation import generate_cases
+from opcert.arrays import Call
+from opcert.cases import Case, Conditions, generate_cases, levels_by_factor, mutations_of
 from opcert.cases.list_mutations import AT_A_BOUND
-from opcert.cases.mutations import mutations_of
 from opcert.cases.negative import OPEN, STRATUM
 from opcert.errors import SpecError
-from opcert.specification.files import SpecFile, read_spec
+from opcert.specification import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec, spec
 
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]

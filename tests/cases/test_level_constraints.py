@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opcert.cases import InputSpace
 from opcert.cases.factors import Factors
-from opcert.cases.input_space import InputSpace
 from opcert.cases.level_constraints import following, forbidding
-from opcert.combinatorics.tables import BoolArray, LevelColumns
+from opcert.combinatorics import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
-from opcert.specification.expressions import (
+from opcert.specification import (
     EXPRESSION_FUNCTIONS,
     evaluate,
     evaluate_condition,

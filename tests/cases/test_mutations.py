@@ -2,10 +2,9 @@
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, scalar, vector
-from opcert.arrays.element_types import FOUR_BIT_TYPES
-from opcert.cases.list_mutations import MutationContext
-from opcert.cases.mutations import mutations_of
+from opcert.arrays import FOUR_BIT_TYPES, Call, Tensor, filled, vector
+from opcert.arrays.calls import scalar
+from opcert.cases import MutationContext, mutations_of
 from tests.shipped import each_spec, spec
 
 GATHER = spec("Gather-8").spec

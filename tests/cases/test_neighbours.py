@@ -2,12 +2,19 @@
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, scalar, tensor, vector, with_layout
-from opcert.arrays.layouts import LAYOUTS
-from opcert.arrays.patterns import MAX_STORED_BYTES
+from opcert.arrays import (
+    LAYOUTS,
+    MAX_STORED_BYTES,
+    Call,
+    Tensor,
+    filled,
+    tensor,
+    vector,
+    with_layout,
+)
+from opcert.arrays.calls import scalar
 from opcert.cases.neighbours import ways_to_differ, with_other_data
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite
 from tests.shipped import spec
 

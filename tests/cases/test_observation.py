@@ -7,14 +7,12 @@ from typing import Any, Literal
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, vector, with_layout
-from opcert.arrays.element_types import Array, bits_of
-from opcert.cases.observation import Observation, Observer
+from opcert.arrays import Array, Call, Tensor, bits_of, filled, vector, with_layout
+from opcert.cases import Observer
+from opcert.cases.observation import Observation
 from opcert.errors import ExpressionError
-from opcert.specification.files import read_specs_in
-from opcert.specification.model import Spec
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.specification import Spec, read_specs_in
+from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()

@@ -11,12 +11,9 @@ import numpy as np
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays.element_types import Array
-from opcert.arrays.patterns import materialize_numbered
+from opcert.arrays import Array, materialize_numbered
+from opcert.cases import Conditions, MistakeLog, PositiveCases
 from opcert.cases.candidates import Candidates
-from opcert.cases.case import MistakeLog
-from opcert.cases.conditions import Conditions
-from opcert.cases.positive import PositiveCases
 from opcert.reference.variadic_split import parts_along
 from tests.faults.calls import ints
 from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right

@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
-from opcert.cases.case import Case
-from opcert.cases.generation import generate_cases
-from opcert.cases.vectors import make_vectors
+from opcert.arrays import Array
+from opcert.cases import Case, generate_cases, make_vectors
 from opcert.errors import SpecError
 from opcert.reference import RuleBroken
-from opcert.specification.files import SpecFile, read_spec
+from opcert.specification import SpecFile, read_spec
 from tests import shipped
 
 # Makes wrong outputs, of the right types and shapes, of the right ones and the arguments.

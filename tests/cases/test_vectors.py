@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array
+from opcert.arrays import ELEMENT_TYPES, FLOATS, Array
 from opcert.arrays.patterns import special_bits
-from opcert.cases.generation import generate_cases
-from opcert.cases.vectors import Vector, make_vectors
+from opcert.cases import Vector, generate_cases, make_vectors
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
+from opcert.specification import read_spec
 from tests.shipped import cases, each_spec, spec, vectors
 
 

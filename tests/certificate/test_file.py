@@ -14,19 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert import Certificate, certify
+from opcert.certificate import BackendEntry, ClaimEntry, WaiversEntry, json_schema, read_certificate
 from opcert.certificate import file as certificate_file
-from opcert.certificate.certificate import BackendEntry, ClaimEntry, Run, WaiversEntry
-from opcert.certificate.file import (
-    certificate_path,
-    json_schema,
-    read_certificate,
-)
+from opcert.certificate.certificate import Run
+from opcert.certificate.file import certificate_path
 from opcert.errors import OpcertError
-from opcert.scope.claims import ClaimContent
-from opcert.scope.support import OperatorScope, OperatorSupport
-from opcert.suite.suite import core_suite_folder
-from opcert.verdicts.verdict import Verdict
-from opcert.verdicts.waivers import Waiver
+from opcert.scope import ClaimContent, OperatorSupport
+from opcert.scope.support import OperatorScope
+from opcert.suite import core_suite_folder
+from opcert.verdicts import Verdict, Waiver
 from tests import made_certificate
 from tests import wrong_backends as wrong
 from tests.command_line import opcert_program

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays.element_types import Array
-from opcert.certificate.certify_suite import CertificationInterrupted, OnVerdict
+from opcert.arrays import Array
+from opcert.certificate import CertificationInterrupted, OnVerdict
 from opcert.errors import OpcertError
-from opcert.verdicts.verdict import Verdict
+from opcert.verdicts import Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite

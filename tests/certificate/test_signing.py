@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from opcert.certificate.signing import PASSPHRASE, load_public_key, load_signer, signature_error
+from opcert.certificate import load_public_key, load_signer, signature_error
+from opcert.certificate.signing import PASSPHRASE
 from tests import wrong_backends as wrong
 from tests.command_line import opcert
 

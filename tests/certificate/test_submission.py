@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from opcert import read_certificate
-from opcert.certificate import submission
+from opcert.certificate import submission, submission_path, write_submission
 from opcert.certificate.entries import current_platform
-from opcert.certificate.submission import submission_path, write_submission
 from opcert.errors import OpcertError
 from opcert.verification import submission_checks
 from tests import handed_in

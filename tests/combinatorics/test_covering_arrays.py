@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.combinatorics.covering_arrays import covering_array
-from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
-from opcert.combinatorics.tables import LevelConstraint, Row
+from opcert.combinatorics import (
+    FeasibleRows,
+    LevelConstraint,
+    Row,
+    covering_array,
+    solve_constraints,
+)
 from tests.asked_constraints import constraint
 
 Tuple = tuple[tuple[int, int], ...]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.pages.site import page_name
-from opcert.suite.suite import core_suite_folder
+from opcert.pages import page_name
+from opcert.suite import core_suite_folder
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 

@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 
 from opcert import Certificate
-from opcert.isolation.supervised import SupervisedBackend
+from opcert.isolation import SupervisedBackend
 from opcert.report.cause_section import failure_program
-from opcert.verdicts.causes import causes
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.confirmation import Confirmation, Reproduction, representative_verdict
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
+from opcert.verdicts import (
+    FAILURE_STATUSES,
+    Certification,
+    Confirmation,
+    Reproduction,
+    Verdict,
+    causes,
+    representative_verdict,
+)
 from tests.faults import made
 from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.finding import core_suite

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.backends import Backend
 from tests.faults.fault import Call, Fault, right
 

@@ -12,7 +12,7 @@ import pytest
 
 from opcert import backends, configurations
 from opcert.backends import load
-from opcert.certificate.file import read_certificate
+from opcert.certificate import read_certificate
 from opcert.errors import BackendError
 from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
 from tests.isolation.configured import Several

@@ -13,13 +13,12 @@ import psutil
 import pytest
 
 from opcert import certify
-from opcert.certificate.certificate import Certificate
+from opcert.certificate import Certificate
 from opcert.errors import BackendError, OpcertError
-from opcert.isolation import process, supervised, worker_process
+from opcert.isolation import SupervisedBackend, process, supervised, worker_process
 from opcert.isolation.messages import Area
-from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.freed_memory import FILL
-from opcert.verdicts.verdict import Verdict
+from opcert.verdicts import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.faults.finding import core_suite

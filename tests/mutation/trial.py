@@ -7,12 +7,10 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Literal
 
-from opcert.arrays.element_types import Array
-from opcert.specification.files import read_specs_in
-from opcert.suite.format import IndexedCase
-from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import Verdict
+from opcert.arrays import Array
+from opcert.specification import read_specs_in
+from opcert.suite import IndexedCase, Suite
+from opcert.verdicts import Certification, Verdict
 from tests.mutation.mutants import MODULES, Mutant, source_of
 
 # A module that cannot be imported is no mutant that a case could kill. What is told apart gives

@@ -10,10 +10,11 @@ from typing import ClassVar
 import pytest
 
 from opcert.errors import OpcertError
+from opcert.pages import page_name, render_pages, write_pages
 from opcert.pages.operator_page import factor_id, operator_page
-from opcert.pages.site import MARK, page_name, render_pages, write_pages
-from opcert.specification.files import read_specs_in
-from opcert.suite.suite import Suite
+from opcert.pages.site import MARK
+from opcert.specification import read_specs_in
+from opcert.suite import Suite
 from tests.parsed_pages import parsed
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs

@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
-from opcert.arrays.layouts import LAYOUTS, copy_in_layout
+from opcert.arrays import LAYOUTS, Array, copy_in_layout
 from opcert.panel.argument_members import argument_members, requirement_members
 from opcert.panel.data_members import data_members, layout_of
 from opcert.panel.integer_members import integer_members
 from opcert.panel.member import ArrayCall, Member, Outputs, Signature
 from opcert.panel.output_members import output_members
 from opcert.reference.rules import require
-from opcert.specification.model import Spec
+from opcert.specification import Spec
 
 MOVE = Spec.model_validate(
     {

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.cases.conditions import Conditions
+from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, type_name
+from opcert.cases import Conditions
 from opcert.reference import RuleBroken
-from opcert.specification.files import SpecFile, read_specs_in
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.specification import SpecFile, read_specs_in
+from opcert.suite import OperatorSuite
 from tests.faults.finding import core_suite
 
 OPERATORS = [each.spec.operator for each in read_specs_in(None)]

@@ -8,15 +8,10 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.report.files import (
-    JUNIT_FILE,
-    REPORT_FILE,
-    SIDE_BY_SIDE_FILE,
-    report_files,
-    write_report,
-)
-from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import Verdict
+from opcert.report import JUNIT_FILE, REPORT_FILE, report_files, write_report
+from opcert.report.files import SIDE_BY_SIDE_FILE
+from opcert.suite import Suite
+from opcert.verdicts import Verdict
 from tests import shown, small_suite
 from tests.made_certificate import DIGEST
 from tests.small_suite import contents

@@ -11,11 +11,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from opcert.certificate.certificate import Certificate
-from opcert.report.files import REPORT_FILE, report_files
+from opcert.certificate import Certificate
+from opcert.report import REPORT_FILE, report_files
 from opcert.report.tallies import STATUS_MARKS, count_statuses
-from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict, causes
 from tests import shown
 from tests.parsed_pages import Page, parsed
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.certificate.certificate import Certificate
-from opcert.report.files import SIDE_BY_SIDE_FILE, render_side_by_side
+from opcert.certificate import Certificate
+from opcert.report import render_side_by_side
+from opcert.report.files import SIDE_BY_SIDE_FILE
 from opcert.report.side_by_side import SideBySide
-from opcert.run.comparison import FailureKind
-from opcert.verdicts.verdict import Status, Verdict
+from opcert.run import FailureKind
+from opcert.verdicts import Status, Verdict
 from tests import shown
 from tests.made_certificate import DIGEST, OPERATOR, certificate
 from tests.parsed_pages import parsed

@@ -9,15 +9,9 @@ from rich.console import Console
 from rich.progress import ProgressSample, Task, TaskID
 
 from opcert import Certificate, certify
-from opcert.report.terminal import (
-    SHOWN,
-    Rate,
-    conclusion_line,
-    print_certificate,
-    print_side_by_side,
-    progress,
-)
-from opcert.verdicts.verdict import Verdict
+from opcert.report import conclusion_line, print_certificate, print_side_by_side, progress
+from opcert.report.terminal import SHOWN, Rate
+from opcert.verdicts import Verdict
 from tests import wrong_backends
 from tests.faults.finding import core_suite
 

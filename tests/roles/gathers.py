@@ -6,14 +6,12 @@ from random import Random
 
 import pytest
 
-from opcert.arrays.calls import Call
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
+from opcert.arrays import Call
+from opcert.cases import InputSpace, Observer
 from opcert.cases.positive import MAX_DRAWS
-from opcert.combinatorics.row_sampler import RowSampler
+from opcert.combinatorics import RowSampler
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
-from opcert.specification.model import Spec
+from opcert.specification import Spec, read_spec
 
 FOLDER = Path(__file__).parent / "made_up_gathers"
 NAMES = ("pick", "take_at", "pick_in_batches")

@@ -3,11 +3,9 @@
 from pathlib import Path
 from random import Random
 
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
-from opcert.combinatorics.row_sampler import RowSampler
-from opcert.specification.files import SpecFile, read_spec
-from opcert.specification.model import Rule
+from opcert.cases import InputSpace, Observer
+from opcert.combinatorics import RowSampler
+from opcert.specification import Rule, SpecFile, read_spec
 
 ROWS = 150
 # Extents are drawn, and not every draw has the kind that is sought.

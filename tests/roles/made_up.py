@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from opcert import certify, generate
-from opcert.arrays.calls import Call
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
+from opcert.arrays import Call
+from opcert.cases import InputSpace, Observer
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
-from opcert.specification.model import Spec
+from opcert.specification import Spec, read_spec
 from tests.command_line import opcert
 
 HEAD = """\

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.factors import levels_by_factor
-from opcert.cases.input_space import InputSpace
+from opcert.cases import InputSpace, levels_by_factor
 from tests.roles.made_up import assert_certified, assert_fails, assert_observed, mistakes, read
 
 SPEC = """\

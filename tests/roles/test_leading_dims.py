@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.arrays.calls import Call, filled, tensor
-from opcert.cases.conditions import Conditions
-from opcert.specification.files import read_spec
+from opcert.arrays import Call, filled, tensor
+from opcert.cases import Conditions
+from opcert.specification import read_spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.gathers import FOLDER, drawn, mistakes, unobserved, written
 

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
+from opcert.cases import InputSpace, Observer
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
-from opcert.specification.model import Spec
+from opcert.specification import Spec, read_spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.made_expand.specs import written
 

@@ -7,8 +7,8 @@ from importlib.metadata import EntryPoint, PackageNotFoundError
 import pytest
 
 from opcert import backends
-from opcert.run import backend_list
-from opcert.run.backend_list import available_backends, core_operators, extra
+from opcert.run import available_backends, backend_list, core_operators
+from opcert.run.backend_list import extra
 
 
 def test_every_built_in_backend_is_listed() -> None:

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array, bits_of
+from opcert.arrays import Array, bits_of
+from opcert.run import Outcome, run_vector
 from opcert.run import outcome as outcome_module
-from opcert.run.call_protocol import run_vector
-from opcert.run.outcome import Outcome
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 

@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcert.run.comparison import compare_outputs, share_a_zero
+from opcert.run import compare_outputs
+from opcert.run.comparison import share_a_zero
 
 
 @pytest.mark.parametrize(

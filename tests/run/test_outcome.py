@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays.element_types import Array
-from opcert.run.outcome import call_backend
+from opcert.arrays import Array
+from opcert.run import call_backend
 from tests.wrong_backends import Right
 
 

@@ -6,19 +6,21 @@ from itertools import product
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.errors import ExpressionError
-from opcert.specification.elementwise import (
+from opcert.specification import (
+    EXPRESSION_FUNCTIONS,
     FORMULA_FUNCTIONS,
     OUTSIDE_SOURCE,
     ZERO_SOURCE,
     ElementwiseValues,
     IndexedInput,
-    SourceElements,
+    evaluate,
     parse_elementwise,
+    parse_expression,
     source_positions,
 )
-from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, parse_expression
+from opcert.specification.elementwise import SourceElements
 
 FAR = (2**64 - 1, 2**63 - 1, 7, 0)
 NUMBERS = (

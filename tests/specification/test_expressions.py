@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.indexing import (
+from opcert.arrays import (
     HUGE_EXTENT,
     LONG_EXTENT,
     WIDE_EXTENT,
+    Tensor,
     broadcasts,
     extent_kinds,
     insert,
@@ -20,9 +20,8 @@ from opcert.arrays.indexing import (
     wrap,
 )
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.expressions import (
+from opcert.specification import (
     EXPRESSION_FUNCTIONS,
-    TENSOR_ATTRIBUTES,
     evaluate,
     evaluate_condition,
     evaluate_in,
@@ -31,6 +30,7 @@ from opcert.specification.expressions import (
     parse_expression,
     subexpression,
 )
+from opcert.specification.expressions import TENSOR_ATTRIBUTES
 
 DATA = Tensor("i8", (2, 3), (0, 1, 2, 3, 4, 5))
 NAMES = {"data": DATA, "axis": -1, "mode": None}

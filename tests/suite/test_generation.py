@@ -11,12 +11,8 @@ from typing import Any
 import pytest
 
 from opcert.errors import OpcertError, SpecError
-from opcert.specification.files import read_specs_in
-from opcert.specification.references import find_spec_files
-from opcert.suite.emit import FileContents
-from opcert.suite.generation import generate, generate_suite_files
-from opcert.suite.suite import Suite
-from opcert.suite.writing import write_suite
+from opcert.specification import find_spec_files, read_specs_in
+from opcert.suite import FileContents, Suite, generate, generate_suite_files, write_suite
 from tests.small_suite import GLOB, contents, files, other_files
 
 SPEC = next(path for path in find_spec_files(None) if path.parent.name == "directml")

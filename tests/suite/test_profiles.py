@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from opcert import certify, generate
-from opcert.arrays.calls import MAX_ELEMENTS
-from opcert.cases.conditions import Conditions
-from opcert.cases.generation import generate_cases
-from opcert.specification.files import read_spec, read_specs_in
+from opcert.arrays import MAX_ELEMENTS
+from opcert.cases import Conditions, generate_cases
+from opcert.specification import read_spec, read_specs_in
 from tests.command_line import opcert
 
 pytestmark = pytest.mark.slow

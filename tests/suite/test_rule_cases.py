@@ -2,7 +2,7 @@
 
 import pytest
 
-from opcert.suite.rule_cases import cases_by_rule, valid_calls
+from opcert.suite import cases_by_rule, valid_calls
 from tests.faults.finding import core_suite
 from tests.shipped import cases, each_spec, spec
 

@@ -4,8 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from math import prod
 
-from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
+from opcert.verdicts import FAILURE_STATUSES, Verdict, causes
 from tests import shown
 from tests.made_certificate import OPERATOR
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.errors import BackendError, OpcertError
-from opcert.report.terminal import conclusion_line
+from opcert.report import conclusion_line
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from opcert.cases.conditions import Conditions
-from opcert.run.session import Session, SessionStep
-from opcert.verdicts.confirmation import ReproducedCall, step_of_call
-from opcert.verdicts.reduction import Candidate, Reduction, is_small
+from opcert.cases import Conditions
+from opcert.run import Session, SessionStep
+from opcert.verdicts import Candidate, Reduction, ReproducedCall
+from opcert.verdicts.confirmation import step_of_call
+from opcert.verdicts.reduction import is_small
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
 

@@ -4,11 +4,16 @@ from typing import Any
 
 import pytest
 
-from opcert.run.comparison import Difference, FailureKind
-from opcert.run.outcome import Observed, Outcome
-from opcert.suite.format import IndexedCase
-from opcert.verdicts.contract import BACKEND_CONTRACT, DECISIVE_BREACHES
-from opcert.verdicts.verdict import Status, Verdict, judge, unverified_reasons
+from opcert.run import Difference, FailureKind, Observed, Outcome
+from opcert.suite import IndexedCase
+from opcert.verdicts import (
+    BACKEND_CONTRACT,
+    DECISIVE_BREACHES,
+    Status,
+    Verdict,
+    judge,
+    unverified_reasons,
+)
 
 VALID: dict[str, Any] = {
     "id": "example-1/valid",

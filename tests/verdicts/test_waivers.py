@@ -12,10 +12,9 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.errors import SpecError
-from opcert.report.terminal import conclusion_line
-from opcert.run.comparison import FailureKind
-from opcert.verdicts.verdict import FAILURE_KINDS, Status, Verdict
-from opcert.verdicts.waivers import Waivers, read_waivers
+from opcert.report import conclusion_line
+from opcert.run import FailureKind
+from opcert.verdicts import FAILURE_KINDS, Status, Verdict, Waivers, read_waivers
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.verification.verification import verify_certificate
+from opcert.verification import verify_certificate
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite

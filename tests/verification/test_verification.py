@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.certificate.certify_suite import CertificationInterrupted
-from opcert.verdicts.verdict import Verdict
-from opcert.verification.findings import Finding
-from opcert.verification.verification import regenerate_suite, verify_certificate
+from opcert.certificate import CertificationInterrupted
+from opcert.verdicts import Verdict
+from opcert.verification import Finding, regenerate_suite, verify_certificate
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING
