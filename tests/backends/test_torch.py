@@ -57,5 +57,5 @@ def test_the_runtime_checks_what_it_is_given() -> None:
 
 def test_a_device_that_is_not_there_is_told() -> None:
     assert load("torch", device="cpu").version == load("torch").version
-    with pytest.raises(BackendError, match="backend 'torch' cannot be made"):
+    with pytest.raises(BackendError, match="backend 'torch' cannot be constructed"):
         load("torch", device="no-such-device")

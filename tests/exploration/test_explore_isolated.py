@@ -184,5 +184,5 @@ def test_a_driver_needs_a_process_of_its_own() -> None:
 
 
 def test_an_object_cannot_be_isolated() -> None:
-    with pytest.raises(OpcertError, match="an object runs in this process"):
+    with pytest.raises(OpcertError, match="a backend object runs in this process"):
         list(explore(Right(), isolated=True))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from opcert import backends, configurations
-from opcert.backends import load
+from opcert import configurations
+from opcert.backends import ENTRY_POINT_GROUP, load, lookup
 from opcert.certificate import read_certificate
 from opcert.errors import BackendError
 from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
@@ -51,9 +51,9 @@ def test_a_factory_may_have_configurations() -> None:
 
 
 def test_an_entry_point_may_have_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("theirs", "tests.isolation.configured:Several", backends.ENTRY_POINT_GROUP)
+    point = EntryPoint("theirs", "tests.isolation.configured:Several", ENTRY_POINT_GROUP)
     point_of = SimpleNamespace(name="theirs", load=lambda: Several, value=point.value)
-    monkeypatch.setattr(backends, "entry_points", lambda **_: [point_of])
+    monkeypatch.setattr(lookup, "entry_points", lambda **_: [point_of])
     assert len(configurations("theirs", {"device": "all"}, isolated=False)) == 3
 
 
@@ -68,10 +68,10 @@ def test_a_backend_that_is_not_found_is_told_by_its_run() -> None:
     ("name", "told"),
     [
         ("NoMapping", "expected a mapping of options to lists of values; found list"),
-        ("NoList", "those of 'device' are not so"),
-        ("NoValues", "those of 'device' are not so"),
-        ("Alike", "those of 'device' are not so"),
-        ("AllAgain", "those of 'device' are not so"),
+        ("NoList", "distinct, printable values for option 'device'"),
+        ("NoValues", "distinct, printable values for option 'device'"),
+        ("Alike", "distinct, printable values for option 'device'"),
+        ("AllAgain", "distinct, printable values for option 'device'"),
     ],
 )
 def test_configurations_of_another_form_are_told(name: str, told: str) -> None:
@@ -94,7 +94,7 @@ def test_claim_and_explore_ask_to_choose_one(command: str, tmp_path: Path) -> No
     out = ("--out", tmp_path / "claim.yaml") if command == "claim" else ()
     result = opcert(command, *backend, *out)
     assert result.exit_code == 2
-    text = "device=all is several configurations; choose one: device=CPU, device=GPU.0, device=a/b"
+    text = "device=all stands for several configurations; choose one: device=CPU, device=GPU.0, device=a/b"
     assert text in result.stderr
 
 

@@ -188,9 +188,9 @@ def test_a_command_that_cannot_be_started_is_told(command: str, told: str) -> No
 
 
 def test_a_driver_runs_in_no_process_but_its_own() -> None:
-    with pytest.raises(BackendError, match="a driver is a process"):
+    with pytest.raises(BackendError, match="a driver runs in a process of its own"):
         start_backend("driver:cat", {}, False)
-    with pytest.raises(BackendError, match="a driver is a process"):
+    with pytest.raises(BackendError, match="a driver runs in a process of its own"):
         load("driver:cat")
 
 

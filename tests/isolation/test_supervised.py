@@ -220,7 +220,7 @@ def test_a_run_that_is_at_fault_leaves_no_process() -> None:
 
 
 def test_an_object_cannot_be_isolated() -> None:
-    with pytest.raises(OpcertError, match="an object runs in this process"):
+    with pytest.raises(OpcertError, match="a backend object runs in this process"):
         certify(wrong_backends.Right(), isolated=True)
 
 

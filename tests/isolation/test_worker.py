@@ -18,8 +18,8 @@ TOLD = {
     odd.RankIsLong: "support: cannot be written as JSON",
     odd.HowIsHalf: "support: cannot be written as JSON",
     odd.OperatorIsLong: "found a value of the type int",
-    odd.ValueIsHalf: "those of 'device' are not so",
-    odd.ValueIsLong: "those of 'device' are not so",
+    odd.ValueIsHalf: "distinct, printable values for option 'device'",
+    odd.ValueIsLong: "distinct, printable values for option 'device'",
     odd.ConfigurationsRaise: "configurations: RuntimeError: no list",
 }
 
