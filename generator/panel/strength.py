@@ -244,10 +244,10 @@ class Panel:
                 return True
             held += [each for outcome in outcomes for each in outcome.records]
             if len(held) > _HELD:
-                if any(each.changed for each in held):
+                if any(each.outputs_changed for each in held):
                     return True
                 held.clear()
-        return any(each.changed for each in held)
+        return any(each.outputs_changed for each in held)
 
     def _touches(self, member: Member, case: IndexedCase) -> bool:
         call = ArrayCall(self._operator.inputs(case), case.attributes)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opcert.exploration import explore
-from opcert.isolation.messages import line_of, packed
+from opcert.isolation.messages import encode_message, pack_inputs
 from tests.command_line import opcert
 
 SOURCE = Path(__file__).parents[1] / "driver" / "driver.cpp"
@@ -76,8 +76,8 @@ def test_the_readmes_conversation_is_what_is_said(driver: Path) -> None:
         "axis": np.array(0),
         "split_lengths": np.array([1, -1], np.int32),
     }
-    described, contents = packed(inputs)
-    assert json.loads(line_of({"inputs": described}))["inputs"] == asked[1]["inputs"]
+    described, contents = pack_inputs(inputs)
+    assert json.loads(encode_message({"inputs": described}))["inputs"] == asked[1]["inputs"]
     assert b"".join(contents) in written(">")
 
 

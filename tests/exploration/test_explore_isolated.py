@@ -97,7 +97,7 @@ def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
     [
         ("abort", "crash", "ended by SIGABRT"),
         ("exit", "crash", "exited with 0"),
-        ("garbage", "protocol", "is no line of JSON"),
+        ("garbage", "protocol", "is not a line of JSON"),
         ("behind", "protocol", "stdout is for answers alone"),
     ],
 )

@@ -30,23 +30,26 @@ def test_a_driver_that_speaks_well_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("greets", "WRONG  handshake: expected a line with a JSON object; b'Welcome!' is no line"),
+        (
+            "greets",
+            "WRONG  handshake: expected a line with a JSON object; b'Welcome!' is",
+        ),
         ("exits-at-once", "handshake: expected a line with a JSON object; the process exited with"),
         ("version-2", "WRONG  protocol: found 2; expected 1"),
         ("no-name", "WRONG  name: found 7; expected printable text"),
         ("long-name", "xxx; expected printable text, 1000 characters at most"),
         ("list-of-support", "WRONG  support: found []; expected an object by operator, or null"),
         ("support-of-a-type", "WRONG  support: unknown type of vendor/Any-1 'float'"),
-        ("more-to-say", "WRONG  author: is no part of an introduction"),
-        ("refuses", "WRONG  error: it refuses: no device 7"),
-        ("writes-behind-its-introduction", "expected no more than the line; b'ready\\n'"),
+        ("more-to-say", "WRONG  author: unknown key; expected"),
+        ("refuses", "WRONG  error: the driver refuses to run: no device 7"),
+        ("writes-behind-its-introduction", "expected nothing but the line; found b'ready\\n'"),
     ],
 )
 def test_a_wrong_handshake_is_told_and_no_call_is_made(how: str, told: str) -> None:
     code, (wrong, *_, calls, last) = checked(how)
     assert code == 1
     assert told in wrong
-    assert calls == "WRONG  calls: not tried before the handshake is right"
+    assert calls == "WRONG  calls: not tried: the handshake is wrong"
     assert last.endswith("steps are wrong")
 
 
@@ -57,10 +60,10 @@ def test_what_a_driver_printed_is_shown_with_what_is_wrong() -> None:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("no-json", "expected outputs or rejected or unsupported; protocol: b'done' is no line"),
-        ("wrong-id", "an answer of another form: it is of call "),
-        ("too-many-bytes", "more than the answer and its outputs: b'\\x00\\x00"),
-        ("unknown-type", "output 0: type 'float32'"),
+        ("no-json", "expected outputs or rejected or unsupported; protocol: b'done' is not a line"),
+        ("wrong-id", "malformed answer: id "),
+        ("too-many-bytes", "unexpected output after the answer and its outputs: b'\\x00\\x00"),
+        ("unknown-type", "output 0: unknown type 'float32'"),
         ("abort", "crash: the process was ended by SIGABRT"),
     ],
 )
@@ -76,7 +79,7 @@ def test_a_wrong_answer_is_told_and_the_other_calls_are_made(how: str, told: str
 def test_a_driver_that_stays_when_its_input_ends_is_told() -> None:
     code, (wrong, _) = checked("stays")
     assert code == 1
-    assert wrong == "WRONG  end of input: expected it to exit; it still runs 0.5 s later"
+    assert wrong == "WRONG  end of input: expected the driver to exit; it still runs after 0.5 s"
 
 
 def test_a_hang_is_told_after_the_time_for_a_call() -> None:

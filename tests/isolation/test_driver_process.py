@@ -79,19 +79,19 @@ def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("garbage", "PNG.* is no line of JSON"),
-        ("no-json", "b'done' is no line of JSON"),
-        ("no-object", r"b'\[1, 2\]' is no JSON object"),
-        ("no-utf-8", "is no line of JSON"),
-        ("deep", "is no line of JSON"),
-        ("endless-line", "without a newline"),
-        ("in-front", r"b'\[info\] rank 3' is no line of JSON"),
+        ("garbage", "PNG.* is not a line of JSON"),
+        ("no-json", "b'done' is not a line of JSON"),
+        ("no-object", r"b'\[1, 2\]' is not a JSON object"),
+        ("no-utf-8", "is not a line of JSON"),
+        ("deep", "is not a line of JSON"),
+        ("endless-line", "no newline within"),
+        ("in-front", r"b'\[info\] rank 3' is not a line of JSON"),
         (
             "behind",
-            r"more than the answer and its outputs: b'done\\n'; stdout is for answers",
+            r"unexpected output after the answer and its outputs: b'done\\n'; stdout",
         ),
-        ("too-many-bytes", "more than the answer and its outputs"),
-        ("wrong-id", r"it is of call \d+; expected \d+"),
+        ("too-many-bytes", "unexpected output after the answer and its outputs"),
+        ("wrong-id", r"malformed answer: id \d+; expected \d+"),
         ("text-id", "id: Input should be a valid integer, found '"),
         ("no-outputs", "observed 'outputs' needs 'outputs'"),
         ("rejected-with-outputs", "observed 'rejected' has no 'outputs'"),
@@ -99,16 +99,16 @@ def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
         ("unknown-key", "time: Extra inputs are not permitted"),
         ("missing-key", "observed: Field required"),
         ("null-reason", "reason: Input should be a valid string, found None"),
-        ("unknown-type", "output 0: type 'float32'"),
+        ("unknown-type", "output 0: unknown type 'float32'"),
         ("negative-shape", r"output 0: shape \[-1, 2\]; expected"),
         ("huge-shape", "at most 4294967296 are read"),
         ("long-shape", "output 0: "),
         ("deep-shape", "expected at most 64 extents"),
         ("fraction", "outputs.0.shape.0: "),
         ("no-list", "outputs.0.shape: Input should be a valid list, found 3"),
-        ("wrong-bytes", r"output 0: 3 bytes; f32\[.*\] takes \d+"),
+        ("wrong-bytes", r"output 0: 3 bytes; f32\[.*\] has \d+"),
         ("much", r"\d+ bytes of outputs; at most"),
-        ("closes-stdout", "it closed its end of the conversation"),
+        ("closes-stdout", "the process closed its output without exiting"),
     ],
 )
 def test_what_cannot_be_understood_is_of_the_kind_protocol(how: str, told: str) -> None:
@@ -122,7 +122,7 @@ def test_what_cannot_be_understood_is_of_the_kind_protocol(how: str, told: str) 
 def test_what_is_no_matter_of_the_call_changes_no_verdict(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "_PRINTED", 1 << 20)  # of the 3 MB that "says-much" prints
+    monkeypatch.setattr(process, "_LOG_FILE_BYTES", 1 << 20)  # of the 3 MB that "says-much" prints
     assert {each.status for each in of_rank_3(certified(how))} == {"pass"}
 
 
@@ -134,18 +134,18 @@ def test_a_bool_is_a_zero_or_a_one() -> None:
 
 def test_a_driver_that_never_reads_hangs_also_where_a_call_is_large() -> None:
     backend = SupervisedBackend(driver("never-reads"), timeout=0.5)
-    outcome = backend.outcome("vendor/Any-1", {"data": np.zeros(1 << 22)}, {})
+    outcome = backend.call("vendor/Any-1", {"data": np.zeros(1 << 22)}, {})
     backend.close()
     assert (outcome.observed, outcome.reason) == ("hang", "no answer within 0.5 s")
 
 
 def test_what_it_writes_between_calls_is_told() -> None:
     found = Driver(driver("right").removeprefix("driver:"), {}, 0, 60.0)
-    found.process._rest += b"late\n"
-    told = r"it wrote between calls: b'late\\n'; stdout is for answers alone"
+    found.process._unread += b"late\n"
+    told = r"unexpected output between calls: b'late\\n'; stdout is for answers alone"
     with pytest.raises(WorkerFailure, match=told):
         found.call("vendor/Any-1", {}, {}, 2)
-    found.end()
+    found.kill()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_it_writes_between_calls_is_told() -> None:
     [
         ("exits-at-once", "the process exited with 3"),
         ("says-and-exits", "the process exited with 4; it printed: no licence"),
-        ("greets", "b'Welcome!' is no line of JSON"),
+        ("greets", "b'Welcome!' is not a line of JSON"),
         ("version-2", "protocol: found 2; expected 1"),
         ("no-version", "protocol: found None; expected 1"),
         ("no-name", "name: found 7; expected printable text"),
@@ -161,9 +161,9 @@ def test_what_it_writes_between_calls_is_told() -> None:
         ("list-of-support", r"support: found \[\]; expected an object by operator"),
         ("support-without-how", r"support: vendor/Any-1\.how: found {}; Field required"),
         ("support-of-a-type", "support: unknown type of vendor/Any-1 'float'"),
-        ("more-to-say", "author: is no part of an introduction"),
-        ("refuses", "refuses: no device 7"),
-        ("writes-behind-its-introduction", r"more than its introduction: b'ready\\n'"),
+        ("more-to-say", "author: unknown key; expected"),
+        ("refuses", "refuses to run: no device 7"),
+        ("writes-behind-its-introduction", r"unexpected output after the handshake: b'ready\\n'"),
     ],
 )
 def test_an_introduction_that_is_wrong_is_told(how: str, told: str) -> None:

@@ -16,7 +16,7 @@ from opcert import certify
 from opcert.certificate import Certificate
 from opcert.errors import BackendError, OpcertError
 from opcert.isolation import SupervisedBackend, process, supervised, worker_process
-from opcert.isolation.messages import Area
+from opcert.isolation.messages import SharedArea
 from opcert.run.freed_memory import FILL
 from opcert.verdicts import Verdict
 from tests import wrong_backends
@@ -134,15 +134,15 @@ def test_what_cannot_be_made_again_crashes_in_every_case_that_is_left(tmp_path: 
     assert statuses == sorted(statuses, key=["pass", "crash"].index)
     assert {"pass", "crash"} == set(statuses)
     last = found.verdicts[-1].detail
-    assert "the device is lost" in last or "it was refused 3 times" in last
+    assert "the device is lost" in last or "3 starts have failed" in last
     assert not found.reproductions
 
 
 def test_a_process_that_the_system_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused() -> Area:
+    def refused() -> SharedArea:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(worker_process, "Area", refused)
+    monkeypatch.setattr(worker_process, "SharedArea", refused)
     with pytest.raises(BackendError, match="a worker cannot be started: Too many open files"):
         SupervisedBackend(f"{WRONG}:Right")
 
@@ -150,7 +150,7 @@ def test_a_process_that_the_system_refuses_is_told(monkeypatch: pytest.MonkeyPat
 def test_what_is_printed_takes_little_room_and_shows_with_its_own_case(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "_PRINTED", 10)
+    monkeypatch.setattr(process, "_LOG_FILE_BYTES", 10)
     found = certify(f"{MISBEHAVING}:Prints", SUITE, case=CASES)
     for verdict in of_rank_3(found):
         printed = {each for each in verdict.detail.splitlines() if "printed: " in each}
@@ -158,7 +158,7 @@ def test_what_is_printed_takes_little_room_and_shows_with_its_own_case(
 
 
 def test_a_backend_that_cannot_be_made_is_told_with_what_it_printed() -> None:
-    with pytest.raises(BackendError, match=r"cannot be made: .*SIGABRT; it printed: no device"):
+    with pytest.raises(BackendError, match=r"cannot be started: .*SIGABRT; it printed: no device"):
         certify(f"{MISBEHAVING}:CannotBeMade", SUITE, case=CASES)
 
 
@@ -208,7 +208,7 @@ def test_what_is_declared_is_asked_for_once_however_often_it_is_made(tmp_path: P
 def test_memory_is_dirtied_where_the_backend_runs() -> None:
     backend = SupervisedBackend(f"{MISBEHAVING}:NeverWrites")
     try:
-        (dirtied,) = backend.outcome(DML, {}, {}, [100]).outputs
+        (dirtied,) = backend.call(DML, {}, {}, [100]).outputs
         assert set(dirtied.tolist()) == {FILL}
     finally:
         backend.close()
@@ -250,5 +250,5 @@ def test_a_start_has_its_own_time_or_that_of_a_call_where_it_is_more(
     monkeypatch: pytest.MonkeyPatch, timeout: float, seconds: float
 ) -> None:
     monkeypatch.setattr(supervised, "START_TIMEOUT", 0.5)
-    with pytest.raises(BackendError, match=f"cannot be made: no answer within {seconds} s"):
+    with pytest.raises(BackendError, match=f"cannot be started: no answer within {seconds} s"):
         SupervisedBackend("driver:sleep 600", timeout=timeout)

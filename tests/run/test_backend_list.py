@@ -8,7 +8,7 @@ import pytest
 
 from opcert import backends
 from opcert.run import available_backends, backend_list, core_operators
-from opcert.run.backend_list import extra
+from opcert.run.backend_list import packages_of_extra
 
 
 def test_every_built_in_backend_is_listed() -> None:
@@ -18,9 +18,9 @@ def test_every_built_in_backend_is_listed() -> None:
 
 
 def test_an_extra_has_the_name_of_its_backend() -> None:
-    assert extra("torch") == ["torch"]
-    assert extra("array-api") == ["array-api-compat", "array-api-strict"]
-    assert extra("reference") == []
+    assert packages_of_extra("torch") == ["torch"]
+    assert packages_of_extra("array-api") == ["array-api-compat", "array-api-strict"]
+    assert packages_of_extra("reference") == []
 
 
 def test_operators_are_native_composed_or_unsupported() -> None:
@@ -72,7 +72,7 @@ def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatc
 
 def test_no_runtime_is_started() -> None:
     program = (
-        "import sys; from opcert.run.backend_list import available_backends; list(available_backends()); "
+        "import sys; from opcert.run import available_backends; list(available_backends()); "
         "print([m for m in ('torch', 'jax', 'array_api_compat') if m in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -204,7 +204,7 @@ def test_an_output_that_is_never_written_to_shows_where_it_has_to_be_zero(
     gather = core_suite().operators["openvino/Gather-8"]
     case = next(case for case in gather.index.cases if all_zero(gather, case))
     if not dirtied:
-        monkeypatch.setattr(outcome_module, "dirty", lambda _: None)
+        monkeypatch.setattr(outcome_module, "dirty_freed_memory", lambda _: None)
     outcome = run_vector(NeverWrites(gather.outputs(case)[0]), gather, case)
     assert kind(outcome) == told
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from opcert.arrays import ELEMENT_TYPES, Array, bits_of, invert_bits
 from opcert.run import Excerpt, excerpt_rows
-from opcert.run.excerpts import excerpt
+from opcert.run.excerpts import excerpt_around
 
 SHAPES = [(), (1,), (31,), (32,), (33,), (100,), (3, 5), (2, 3, 4, 5), (1, 64, 1), (7, 1, 9)]
 
@@ -34,7 +34,7 @@ def test_it_holds_the_first_difference_and_decodes_to_the_elements(
     actual = expected.copy()
     flat = actual.reshape(-1)
     flat[first] = invert_bits(flat[first : first + 1])[0]
-    found = excerpt(0, expected, actual, first)
+    found = excerpt_around(0, expected, actual, first)
     rows = list(excerpt_rows(found))
     assert len(rows) == min(expected.size, 32)
     for number, row in enumerate(rows, found.start):
@@ -53,13 +53,13 @@ def test_it_holds_the_first_difference_and_decodes_to_the_elements(
 )
 def test_it_says_whether_it_is_the_whole_output(size: int, summary: str) -> None:
     zeros = np.zeros(size, np.float32)
-    assert excerpt(1, zeros, zeros + 1, 0).summary == f"Output 1, {summary}"
+    assert excerpt_around(1, zeros, zeros + 1, 0).summary == f"Output 1, {summary}"
 
 
 def test_nan_that_differ_in_bits_differ() -> None:
     one = np.array([0x7FC00000], np.uint32).view(np.float32)
     other = np.array([0x7FC00001], np.uint32).view(np.float32)
-    (row,) = excerpt_rows(excerpt(0, one, other, 0))
+    (row,) = excerpt_rows(excerpt_around(0, one, other, 0))
     assert (row.expected, row.actual, row.differs) == ("nan", "nan", True)
     assert (row.expected_bits, row.actual_bits) == ("0x7fc00000", "0x7fc00001")
 

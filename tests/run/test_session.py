@@ -91,7 +91,7 @@ class Answers(Right, IsolatedBackend):
         super().__init__()
         self.answer = answer
 
-    def outcome(self, *_: object) -> Outcome:
+    def call(self, *_: object) -> Outcome:
         return self.answer
 
 
