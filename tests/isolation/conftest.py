@@ -15,7 +15,7 @@ from tests.misbehaving import SLEEPS
 def _soon_and_for_good(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(supervised, "EXIT_TIMEOUT", 0.5)
     monkeypatch.setattr(driver_check, "EXIT_TIMEOUT", 0.5)
-    monkeypatch.setattr(process, "_EXIT_SECONDS", 0.1)
+    monkeypatch.setattr(process, "_EXIT_SECONDS", 0.3)
     before = set(psutil.Process().children(recursive=True))
     yield
     assert set(psutil.Process().children(recursive=True)) <= before
