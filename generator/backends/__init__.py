@@ -21,6 +21,7 @@ from opcert.backends.lookup import (
     load_code,
     option_choices,
     parse_backend_options,
+    registered_backends,
     setup_code,
     with_reference_specs,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "load_code",
     "option_choices",
     "parse_backend_options",
+    "registered_backends",
     "setup_code",
     "with_reference_specs",
 ]

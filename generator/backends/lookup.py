@@ -2,13 +2,15 @@
 
 import importlib
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opcert.backends.contract import Backend, as_backend_error, check_backend, has_backend_parts
 from opcert.errors import BackendError, did_you_mean, safe_repr
 from opcert.python_files import import_file
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINT_GROUP = "opcert.backends"
 # As the value of an option: each of its `configurations`.
@@ -84,8 +86,16 @@ def _find(name: str) -> Any:
     return getattr(module, attribute)
 
 
+def registered_backends() -> "Mapping[str, EntryPoint]":
+    """Return the entry points of vendors' backends by name."""
+    # Most workers need no entry point, and this import takes a tenth of their start.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
 def _find_entry_point(name: str) -> Any:
-    points = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+    points = registered_backends()
     if name not in points:
         hint = did_you_mean(name, [*BUILT_IN_BACKENDS, *points])
         raise BackendError(
@@ -195,8 +205,8 @@ def setup_code(name: str, options: Mapping[str, Any]) -> str:
     """
     if name.startswith(DRIVER_PREFIX) or name in BUILT_IN_BACKENDS:
         return load_code(name, options)
-    points = entry_points(group=ENTRY_POINT_GROUP) if ":" not in name else []
-    target_name = next((point.value for point in points if point.name == name), name)
+    point = registered_backends().get(name) if ":" not in name else None
+    target_name = name if point is None else point.value
     module_name, _, attribute = target_name.rpartition(":")
     arguments = ", ".join(f"{key}={value!r}" for key, value in options.items())
     call = f"({arguments})" if _is_constructor(_find(name)) else ""

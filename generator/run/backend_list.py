@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from importlib.metadata import (
     EntryPoint,
     PackageNotFoundError,
-    entry_points,
     packages_distributions,
     requires,
     version,
 )
 
-from opcert.backends import BUILT_IN_BACKENDS, ENTRY_POINT_GROUP
+from opcert.backends import BUILT_IN_BACKENDS, registered_backends
 from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.scope import declared_support
 from opcert.suite import core_suite_folder, read_manifest
@@ -39,7 +38,7 @@ def available_backends() -> Iterator[AvailableBackend]:
     """Yield every backend that `load` knows by name."""
     for name in BUILT_IN_BACKENDS:
         yield _built_in(name)
-    for point in entry_points(group=ENTRY_POINT_GROUP):
+    for point in registered_backends().values():
         yield _entry_point(point)
 
 

@@ -54,7 +54,7 @@ def test_the_message_on_an_unknown_attribute_suggests_backends(tmp_path: Path) -
 
 def test_an_entry_point_loads(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("vendor", "tests.wrong_backends:Right", ENTRY_POINT_GROUP)
-    monkeypatch.setattr(lookup, "entry_points", lambda **_: [point])
+    monkeypatch.setattr(lookup, "registered_backends", lambda: {"vendor": point})
     assert load("vendor").name == "right"
 
 
@@ -62,7 +62,7 @@ def test_an_entry_point_that_cannot_be_imported_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     point = EntryPoint("vendor", "no_such_module:Backend", ENTRY_POINT_GROUP)
-    monkeypatch.setattr(lookup, "entry_points", lambda **_: [point])
+    monkeypatch.setattr(lookup, "registered_backends", lambda: {"vendor": point})
     with pytest.raises(BackendError, match="cannot be imported"):
         load("vendor")
 

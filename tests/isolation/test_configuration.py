@@ -53,7 +53,7 @@ def test_a_factory_may_have_configurations() -> None:
 def test_an_entry_point_may_have_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("theirs", "tests.isolation.configured:Several", ENTRY_POINT_GROUP)
     point_of = SimpleNamespace(name="theirs", load=lambda: Several, value=point.value)
-    monkeypatch.setattr(lookup, "entry_points", lambda **_: [point_of])
+    monkeypatch.setattr(lookup, "registered_backends", lambda: {"theirs": point_of})
     assert len(configurations("theirs", {"device": "all"}, isolated=False)) == 3
 
 

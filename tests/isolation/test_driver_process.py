@@ -126,9 +126,8 @@ def test_a_malformed_answer_is_of_the_kind_protocol(how: str, message: str) -> N
 def test_side_effects_beyond_the_call_change_no_verdict(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        process, "_LOG_FILE_BYTES", 1 << 20
-    )  # less than the 3 MB that "says-much" prints
+    # Less than the 3 MB that "says-much" prints.
+    monkeypatch.setattr(process, "_LOG_FILE_BYTES", 1 << 20)
     assert {verdict.status for verdict in of_rank_3(certified(how))} == {"pass"}
 
 

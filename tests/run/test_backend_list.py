@@ -65,7 +65,7 @@ def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("vendor", "no_such_module:Backend", backends.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(backend_list, "entry_points", lambda **_: [point])
+    monkeypatch.setattr(backend_list, "registered_backends", lambda: {"vendor": point})
     last = list(available_backends())[-1]
     assert (last.name, last.installed, last.packages) == ("vendor", True, "no_such_module:Backend")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -25,6 +25,7 @@ def random(name: str, shape: tuple[int, ...], seed: int) -> Array:
     return np.ascontiguousarray(masked).view(dtype).reshape(shape)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(list(ELEMENT_TYPES)), st.sampled_from(SHAPES), st.data())
 def test_an_excerpt_has_the_first_difference_and_decodes_to_the_elements(
     name: str, shape: tuple[int, ...], data: st.DataObject
