@@ -81,7 +81,7 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
     excerpt = certificate.excerpts.get(case.id)
     lines = verdict.detail.splitlines()
     printed = [line.strip() for line in lines if line.startswith("    printed: ")]
-    called = f"    in {of.call(case)}"
+    called = f"    in {of.describe_call(case)}"
     said = [line for line in lines if line != called and not line.startswith("    printed: ")]
     contract = "" if cause.kind is None else BACKEND_CONTRACT.get(cause.kind, "")
     rules = (
@@ -94,7 +94,7 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
         title=f"{cause.rule or cause.operator}: {cause.kind or cause.status}",
         number=f"{len(cause.verdicts)} case{'s' * (len(cause.verdicts) > 1)}",
         case=case.id,
-        call=of.call(case),
+        call=of.describe_call(case),
         expected=_expected(of, case),
         rules=[]
         if contract
