@@ -23,15 +23,15 @@ FILES = {REPORT_FILE: REPORT, "operators/a.html": PAGES}
 
 
 def test_a_report_has_a_page_junit_xml_and_a_page_for_each_operator() -> None:
-    found = report_files(samples.right(), samples.suite())
-    assert set(found) == {REPORT_FILE, JUNIT_FILE, "operators/directml-DML_OPERATOR_SPLIT.html"}
+    files = report_files(samples.right(), samples.suite())
+    assert set(files) == {REPORT_FILE, JUNIT_FILE, "operators/directml-DML_OPERATOR_SPLIT.html"}
 
 
 def test_without_the_specs_of_the_suite_there_are_no_operator_pages(tmp_path: Path) -> None:
     write_specs(tmp_path)
-    found = report_files(samples.right(), samples.suite(), tmp_path)
-    assert set(found) == {REPORT_FILE, JUNIT_FILE}
-    assert b"operators/" not in found[REPORT_FILE]
+    files = report_files(samples.right(), samples.suite(), tmp_path)
+    assert set(files) == {REPORT_FILE, JUNIT_FILE}
+    assert b"operators/" not in files[REPORT_FILE]
 
 
 def test_another_suite_is_refused_with_both_digests() -> None:

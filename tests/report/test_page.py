@@ -66,9 +66,9 @@ def normal(text: str) -> str:
 
 @each_page
 def test_the_page_is_well_formed_with_unique_ids_and_headings_in_order(of: MakeCertificate) -> None:
-    found = parsed(html(of))
-    assert len(set(found.ids)) == len(found.ids)
-    levels = [int(tag[1]) for tag, _ in found.tags if re.fullmatch(r"h\d", tag)]
+    parsed_page = parsed(html(of))
+    assert len(set(parsed_page.ids)) == len(parsed_page.ids)
+    levels = [int(tag[1]) for tag, _ in parsed_page.tags if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -76,32 +76,34 @@ def test_the_page_is_well_formed_with_unique_ids_and_headings_in_order(of: MakeC
 
 @each_page
 def test_the_page_loads_no_other_file(of: MakeCertificate) -> None:
-    found = parsed(html(of))
-    assert not {"img", "link", "iframe", "object"} & {tag for tag, _ in found.tags}
-    assert not [attributes for _, attributes in found.tags if "src" in attributes]
+    parsed_page = parsed(html(of))
+    assert not {"img", "link", "iframe", "object"} & {tag for tag, _ in parsed_page.tags}
+    assert not [attributes for _, attributes in parsed_page.tags if "src" in attributes]
     assert "url(" not in html(of)
     assert "@import" not in html(of)
-    policy = next(g for _, g in found.tags if g.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        g for _, g in parsed_page.tags if g.get("http-equiv") == "Content-Security-Policy"
+    )
     assert str(policy["content"]).startswith("default-src 'none';")
 
 
 @each_page
 def test_every_link_has_a_target(of: MakeCertificate) -> None:
-    found, cases = page(of), {each.case for each in of().verdicts}
-    for link in found.links:
+    cases = {verdict.case for verdict in of().verdicts}
+    for link in page(of).links:
         place, _, fragment = link.partition("#")
         if place:
             assert fragment in parsed(files(of)[place].decode()).ids
         elif fragment.startswith("case="):
             assert unquote(fragment.removeprefix("case=")) in cases
         elif not fragment.startswith("filter?"):
-            assert fragment in found.ids
+            assert fragment in page(of).ids
 
 
 @each_page
 def test_a_link_to_a_filter_names_options_of_the_form(of: MakeCertificate) -> None:
     options = html(of)
-    links = [each for each in page(of).links if each.startswith("#filter?")]
+    links = [link for link in page(of).links if link.startswith("#filter?")]
     assert links
     for link in links:
         for pair in link.removeprefix("#filter?").split("&"):
@@ -124,7 +126,7 @@ def test_the_conclusion_comes_first_with_the_facts_of_the_run(of: MakeCertificat
 
 @each_page
 def test_the_counts_of_the_matrix_add_up_to_those_of_the_certificate(of: MakeCertificate) -> None:
-    cells = [str(given["title"]) for _, given in page(of).tags if given.get("title")]
+    cells = [str(attrs["title"]) for _, attrs in page(of).tags if attrs.get("title")]
     total: Counter[str] = sum((parse_counts(cell) for cell in cells), Counter())
     assert total == Counter({s: n for s, n in of().counts.items() if n})
 
@@ -132,21 +134,21 @@ def test_the_counts_of_the_matrix_add_up_to_those_of_the_certificate(of: MakeCer
 @each_page
 def test_every_status_has_a_mark_and_a_name(of: MakeCertificate) -> None:
     text = page(of).text
-    for status in {each.status for each in of().verdicts}:
+    for status in {verdict.status for verdict in of().verdicts}:
         assert f"{STATUS_MARKS[status]} {status}" in text
 
 
 def test_the_certificate_of_the_test_has_every_status() -> None:
-    assert {each.status for each in samples.faulty().verdicts} == set(STATUSES)
+    assert {verdict.status for verdict in samples.faulty().verdicts} == set(STATUSES)
 
 
 @each_page
 def test_every_rule_with_cases_has_its_row_with_its_counts(of: MakeCertificate) -> None:
     texts = samples.suite().operators[of().verdicts[0].operator].index.rules
     of_rule: dict[str, list[Verdict]] = {}
-    for each in of().verdicts:
-        for rule in each.rules if each.counts_for_rules else ():
-            of_rule.setdefault(rule, []).append(each)
+    for verdict in of().verdicts:
+        for rule in verdict.rules if verdict.counts_for_rules else ():
+            of_rule.setdefault(rule, []).append(verdict)
     text = normal(page(of).text)
     assert of_rule
     for rule, verdicts in of_rule.items():
@@ -157,10 +159,10 @@ def test_every_rule_with_cases_has_its_row_with_its_counts(of: MakeCertificate) 
 
 def test_every_cause_has_its_smallest_case_with_expected_and_actual_elements() -> None:
     certificate, text = samples.faulty(), normal(page(samples.faulty).text)
-    found = causes(certificate.verdicts)
+    failure_causes = causes(certificate.verdicts)
     parts = text.split(" Operator directml/")[1:]
-    assert len(parts) == len(found) > 5
-    for cause, part in zip(found, parts, strict=True):
+    assert len(parts) == len(failure_causes) > 5
+    for cause, part in zip(failure_causes, parts, strict=True):
         smallest = cause.smallest(samples.suite().cases)
         assert smallest.case in part
         assert normal(smallest.detail.partition("\n")[0]) in part
@@ -171,8 +173,8 @@ def test_every_cause_has_its_smallest_case_with_expected_and_actual_elements() -
 
 
 def test_differing_elements_are_marked() -> None:
-    rows = [given for tag, given in page(samples.faulty).tags if tag == "tr"]
-    assert [each for each in rows if each.get("class") == "differs"]
+    rows = [attributes for tag, attributes in page(samples.faulty).tags if tag == "tr"]
+    assert [row for row in rows if row.get("class") == "differs"]
     # A NaN of f16, bf16 or f64 whose bits are lost.
     text = page(samples.faulty).text
     assert any(bits in text for bits in ("0x7e00", "0x7fc0", "0x7ff8000000000000"))
@@ -185,11 +187,11 @@ def test_a_report_without_failures_says_so() -> None:
 
 
 def test_texts_of_a_backend_are_escaped_and_complete() -> None:
-    found = parsed(html(samples.faulty))
-    assert [tag for tag, _ in found.tags].count("script") == 2
+    parsed_page = parsed(html(samples.faulty))
+    assert [tag for tag, _ in parsed_page.tags].count("script") == 2
     assert html(samples.faulty).count("</script>") == 2
     assert page(samples.faulty).text.count(samples.HOSTILE_TEXT) >= 4
-    assert [each for each in data(samples.faulty)["cases"] if samples.HOSTILE_TEXT in each[6]]
+    assert [row for row in data(samples.faulty)["cases"] if samples.HOSTILE_TEXT in row[6]]
 
 
 def test_printed_text_is_separate_from_the_observation() -> None:
@@ -205,29 +207,29 @@ def test_waivers_have_their_reason_owner_and_expiry() -> None:
 
 @each_page
 def test_the_list_of_cases_has_every_verdict(of: MakeCertificate) -> None:
-    found = data(of)
+    names = data(of)
     rows = [
-        (case, found["operators"][operator], found["statuses"][status]["name"])
-        for case, operator, _, status, *_ in found["cases"]
+        (case, names["operators"][operator], names["statuses"][status]["name"])
+        for case, operator, _, status, *_ in names["cases"]
     ]
-    assert rows == [(each.case, each.operator, each.status) for each in of().verdicts]
-    failures = [each["name"] for each in found["statuses"] if each["failure"]]
+    assert rows == [(v.case, v.operator, v.status) for v in of().verdicts]
+    failures = [status["name"] for status in names["statuses"] if status["failure"]]
     assert sorted(failures) == sorted(FAILURE_STATUSES)
-    for row, verdict in zip(found["cases"], of().verdicts, strict=True):
-        assert [found["rules"][each] for each in row[5]] == list(verdict.rules)
-        assert (None if row[4] is None else found["kinds"][row[4]]) == verdict.kind
+    for row, verdict in zip(names["cases"], of().verdicts, strict=True):
+        assert [names["rules"][number] for number in row[5]] == list(verdict.rules)
+        assert (None if row[4] is None else names["kinds"][row[4]]) == verdict.kind
 
 
 def test_feature_levels_count_their_cases() -> None:
     operator = samples.suite().operators["directml/DML_OPERATOR_SPLIT"]
     text = normal(page(samples.faulty).text)
-    verdicts = {each.case: each for each in samples.faulty().verdicts}
+    verdicts = {verdict.case: verdict for verdict in samples.faulty().verdicts}
     assert operator.index.feature_levels
     for level in operator.index.feature_levels:
         inside = [
-            verdicts[each.id]
-            for each in operator.index.cases
-            if level in operator.cases[each.baseline or each.id].feature_levels
+            verdicts[case.id]
+            for case in operator.index.cases
+            if level in operator.cases[case.baseline or case.id].feature_levels
         ]
         row = f"DML_OPERATOR_SPLIT {level} {len(inside)} {by_status(inside)}"
         assert row in text

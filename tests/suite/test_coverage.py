@@ -66,10 +66,10 @@ def missing(coverage: Coverage) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("operator", ["directml/DML_OPERATOR_SPLIT", "openvino/VariadicSplit-1"])
 def test_the_core_suite_misses_nothing(operator: str) -> None:
-    (found,) = measure_coverage(core_suite(), {operator: SHIPPED[operator]})
-    assert missing(found) == {}
-    assert found.share == 1
-    assert [dimension.dimension for dimension in found.dimensions] == [
+    (coverage,) = measure_coverage(core_suite(), {operator: SHIPPED[operator]})
+    assert missing(coverage) == {}
+    assert coverage.share == 1
+    assert [dimension.dimension for dimension in coverage.dimensions] == [
         "levels",
         "pairs of levels",
         "full combinations",
@@ -80,14 +80,14 @@ def test_the_core_suite_misses_nothing(operator: str) -> None:
 
 
 def test_a_complete_suite_misses_nothing(complete: Path, specs: Path) -> None:
-    found = measured(complete, specs)
-    assert missing(found) == {}
-    present = {d.dimension: d.present for d in found.dimensions}
+    coverage = measured(complete, specs)
+    assert missing(coverage) == {}
+    present = {d.dimension: d.present for d in coverage.dimensions}
     assert present["levels"] == sum(map(len, LEVELS.values()))
     assert present["full combinations"] == 2 * 2 * 3 * 2
     assert present["rules"] == 3
-    assert found.types == {key: found.types[key] for key in product(["i8", "f32"], [1, 2])}
-    assert found.observed_factors == tuple(LEVELS)
+    assert coverage.types == {key: coverage.types[key] for key in product(["i8", "f32"], [1, 2])}
+    assert coverage.observed_factors == tuple(LEVELS)
 
 
 def test_ranks_may_be_expressions(complete: Path, specs: Path, tmp_path: Path) -> None:
@@ -119,18 +119,18 @@ def test_a_missing_pair_is_named_alone(suite: Path, specs: Path) -> None:
 
 def test_a_rule_that_no_call_violates_is_named(suite: Path, specs: Path) -> None:
     remove_cases(suite, lambda case: case["expects"] == "rejection")
-    found = measured(suite, specs)
-    assert missing(found) == {"rules": {"count-range"}}
-    positive, negative = found.rules["count-range"]
+    coverage = measured(suite, specs)
+    assert missing(coverage) == {"rules": {"count-range"}}
+    positive, negative = coverage.rules["count-range"]
     assert positive > 0
     assert negative == 0
 
 
 def test_a_behaviour_that_no_call_exhibits_is_named(suite: Path, specs: Path) -> None:
     remove_cases(suite, valid(count=0))
-    found = measured(suite, specs)
-    assert missing(found)["rules"] == {"nothing"}
-    assert found.rules["nothing"] == (0, 0)
+    coverage = measured(suite, specs)
+    assert missing(coverage)["rules"] == {"nothing"}
+    assert coverage.rules["nothing"] == (0, 0)
 
 
 def test_observed_levels_count_whatever_the_index_claims(suite: Path, specs: Path) -> None:
@@ -143,10 +143,10 @@ def test_observed_levels_count_whatever_the_index_claims(suite: Path, specs: Pat
         return cases
 
     edit_cases(suite, claim)
-    found = measured(suite, specs)
-    assert missing(found)["levels"] == {"n=one"}
-    assert found.levels["n"]["one"] == 0
-    assert found.levels["n"]["three"] > 0
+    coverage = measured(suite, specs)
+    assert missing(coverage)["levels"] == {"n=one"}
+    assert coverage.levels["n"]["one"] == 0
+    assert coverage.levels["n"]["three"] > 0
 
 
 def test_a_pair_counts_only_in_a_discriminating_call_where_there_can_be_one(
@@ -154,10 +154,10 @@ def test_a_pair_counts_only_in_a_discriminating_call_where_there_can_be_one(
 ) -> None:
     predicate = valid(type="i8", rank=1)
     remove_cases(suite, lambda case: predicate(case) and is_discriminating(case))
-    found = measured(suite, specs)
-    assert found.types["i8", 1] > 0
+    coverage = measured(suite, specs)
+    assert coverage.types["i8", 1] > 0
     # With one element, with 'n=zero' or with 'count=none' no call discriminates: those count.
-    assert missing(found) == {
+    assert missing(coverage) == {
         "pairs of levels": {"type=i8 rank=one"},
         "full combinations": {"type=i8 rank=one n=three count=all"},
     }
@@ -171,9 +171,9 @@ def test_a_factor_that_is_not_observed_counts_as_planned(
     unobserved = Path(shutil.copytree(specs, tmp_path / "unobserved"))
     (unobserved / "take.yaml").write_text(text.replace(observed, ""))
     remove_cases(suite, lambda case: "f32" in case.get("levels", []))
-    found = measured(suite, unobserved)
-    assert found.observed_factors == ("rank", "n", "count")
-    assert missing(found)["levels"] == {"type=f32"}
+    coverage = measured(suite, unobserved)
+    assert coverage.observed_factors == ("rank", "n", "count")
+    assert missing(coverage)["levels"] == {"type=f32"}
     result = opcert("coverage", "--suite", suite, "--specs", unobserved)
     assert "    type (as drawn: the spec does not say how it shows): i8 " in result.stdout
     assert "    rank: one " in result.stdout
@@ -190,9 +190,9 @@ def test_each_profile_has_its_dimensions(
     suite: Path, specs: Path, profile: str, dimensions: set[str]
 ) -> None:
     edit(suite, MANIFEST, lambda manifest: manifest.update(profile=profile))
-    found = measured(suite, specs)
-    assert missing(found) == {}
-    assert {d.dimension for d in found.dimensions if d.present} == {
+    coverage = measured(suite, specs)
+    assert missing(coverage) == {}
+    assert {d.dimension for d in coverage.dimensions if d.present} == {
         *dimensions,
         "full combinations",
     }
@@ -201,17 +201,17 @@ def test_each_profile_has_its_dimensions(
 def test_a_missing_triple_is_named_alone(suite: Path, specs: Path) -> None:
     edit(suite, MANIFEST, lambda manifest: manifest.update(profile="full"))
     remove_cases(suite, valid(type="f32", rank=2, n=3))
-    found = missing(measured(suite, specs))
-    assert found["triples of levels"] == {"type=f32 rank=two n=three"}
-    assert "pairs of levels" not in found
+    coverage = missing(measured(suite, specs))
+    assert coverage["triples of levels"] == {"type=f32 rank=two n=three"}
+    assert "pairs of levels" not in coverage
 
 
 def test_the_share_of_an_operator_is_that_of_its_weakest_dimension(
     suite: Path, specs: Path
 ) -> None:
     remove_cases(suite, lambda case: case["expects"] == "rejection")
-    found = measured(suite, specs)
-    assert found.share == 2 / 3
+    coverage = measured(suite, specs)
+    assert coverage.share == 2 / 3
     assert DimensionCoverage("empty", 0, ()).share == 1
 
 

@@ -194,21 +194,21 @@ def test_a_stored_output_is_read_from_the_pack_even_if_others_are_recomputed(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
     cases = json.loads(files()[INDEX])["cases"]
-    number, at = next(
+    number, position = next(
         (n, i)
         for n, case in enumerate(cases)
-        for i, each in enumerate(case.get("outputs", ()))
-        if "array" in each and any("array" not in other for other in case["outputs"])
+        for i, output in enumerate(case.get("outputs", ()))
+        if "array" in output and any("array" not in other for other in case["outputs"])
     )
 
-    def moved(index: Any) -> None:
-        index["cases"][number]["outputs"][at]["offset"] += 1
+    def shift_offset(index: Any) -> None:
+        index["cases"][number]["outputs"][position]["offset"] += 1
 
-    edit_index(tmp_path, moved)
+    edit_index(tmp_path, shift_offset)
     operator = Suite(tmp_path).operators[SPLIT]
     case = operator.index.cases[number]
-    stored = case.outputs[at]
+    stored = case.outputs[position]
     assert isinstance(stored, StoredArray)
     start = stored.offset
-    wanted = operator.pack[start : start + operator.outputs(case)[at].nbytes]
-    assert operator.outputs(case)[at].tobytes() == wanted
+    expected = operator.pack[start : start + operator.outputs(case)[position].nbytes]
+    assert operator.outputs(case)[position].tobytes() == expected
