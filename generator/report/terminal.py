@@ -24,7 +24,7 @@ from opcert.report.tallies import describe_rejections
 from opcert.verdicts import STATUSES, Verdict, causes
 
 # How many causes of failures, and how many regressed cases, a terminal shows.
-SHOWN = 10
+MAX_LISTED = 10
 _PLAIN_WIDTH = 120
 
 
@@ -82,7 +82,7 @@ class Rate(ProgressColumn):
 def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print one failure of each cause, the counts by operator and status, and the conclusion."""
     failure_causes = causes(certificate.verdicts)
-    for cause in failure_causes[:SHOWN]:
+    for cause in failure_causes[:MAX_LISTED]:
         confirmed = [v for v in cause.verdicts if v.case in certificate.reproductions]
         verdict = (confirmed or cause.verdicts)[0]
         line = f"{verdict.status}{f' ({verdict.kind})' if verdict.kind else ''} {verdict.case}"
@@ -92,7 +92,7 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
             line += f", and {uncredited} rejections that do not count because of them"
         print_line(console, line)
         print_line(console, f"    {verdict.detail.strip()}")
-    hidden = sum(len(cause.verdicts) for cause in failure_causes[SHOWN:])
+    hidden = sum(len(cause.verdicts) for cause in failure_causes[MAX_LISTED:])
     if hidden:
         console.print(f"... and {hidden} more; use --out for all of them", highlight=False)
     console.print(_counts_table(certificate))
@@ -150,7 +150,7 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
             f"{changes.column.name} compared with 1: {len(regressed)} regressed, "
             f"{len(changes.fixed)} fixed, {len(changes.other)} changed otherwise",
         )
-        for case in regressed[:SHOWN]:
+        for case in regressed[:MAX_LISTED]:
             print_line(console, f"    regressed: {case}")
-        if hidden := len(regressed[SHOWN:]):
+        if hidden := len(regressed[MAX_LISTED:]):
             console.print(f"    ... and {hidden} more; use --out for all of them", highlight=False)

@@ -1,9 +1,11 @@
 """Writes folders whole or not at all, and compares folders with what would be written."""
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 from opcert.errors import OpcertError, SuiteError
@@ -26,11 +28,7 @@ def write_suite(folder: Path, files: FileContents) -> None:
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.
     """
-    try:
-        own_files = {MANIFEST, *read_manifest(folder).files}
-    except SuiteError:
-        # No suite, or one of a format whose files this version does not know.
-        own_files = set()
+    own_files = _files_of_suite(folder)
     guide = folder / _GUIDE
     try:
         has_guide = guide.is_file() and not guide.is_symlink()
@@ -40,6 +38,23 @@ def write_suite(folder: Path, files: FileContents) -> None:
     own_files.update(kept)
     refuse_foreign_files(folder, _files_in(folder.resolve()), own_files.__contains__, "a suite")
     _replace_folder(folder, {**files, **kept})
+
+
+def _files_of_suite(folder: Path) -> set[str]:
+    """Return the names of the files of a suite in `folder`; none if there is no suite."""
+    try:
+        return {MANIFEST, *read_manifest(folder).files}
+    except SuiteError:
+        pass
+    # Every format has had `files`. Only an intact suite of another format is sure to be one.
+    try:
+        files = json.loads(read_limited(folder / MANIFEST, MAX_FILE_BYTES))["files"]
+        for name, digest in files.items():
+            if sha256(read_limited(folder / name, MAX_FILE_BYTES)).hexdigest() != digest:
+                return set()
+    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return set()
+    return {MANIFEST, *files} if files else set()
 
 
 def replace_marked_folder(

@@ -10,7 +10,7 @@ from rich.progress import ProgressSample, Task, TaskID
 
 from opcert import Certificate, certify
 from opcert.report import conclusion_line, print_certificate, print_side_by_side, progress
-from opcert.report.terminal import SHOWN, Rate
+from opcert.report.terminal import MAX_LISTED, Rate
 from opcert.verdicts import Verdict
 from tests import wrong_backends
 from tests.faults.finding import core_suite
@@ -65,9 +65,9 @@ def test_side_by_side_names_the_regressed_cases(wrong: Certificate) -> None:
     prefix = "right 1 compared with 1: "
     changes = next(line for line in text(screen).splitlines() if line.startswith(prefix))
     regressed = int(changes.removeprefix(prefix).partition(" ")[0])
-    assert regressed > SHOWN
-    assert text(screen).count("    regressed: ") == SHOWN
-    assert f"... and {regressed - SHOWN} more" in text(screen)
+    assert regressed > MAX_LISTED
+    assert text(screen).count("    regressed: ") == MAX_LISTED
+    assert f"... and {regressed - MAX_LISTED} more" in text(screen)
     assert "2. NOT CONFORMANT: right 1" in text(screen)
 
 
@@ -75,7 +75,7 @@ def test_one_failure_of_each_cause_is_printed_the_most_frequent_first(wrong: Cer
     screen = console()
     print_certificate(wrong, screen)
     heads = [line for line in text(screen).splitlines() if line.startswith("fail (")]
-    assert len(heads) == SHOWN
+    assert len(heads) == MAX_LISTED
     similar = [int(line.rpartition(", and ")[2].partition(" ")[0]) for line in heads]
     assert similar == sorted(similar, reverse=True)
     assert "use --out for all of them" in text(screen)

@@ -10,7 +10,7 @@ import pytest
 from opcert.errors import OpcertError
 from opcert.suite import write_suite
 from opcert.suite.writing import folder_differences
-from tests.small_suite import contents, files, other_files
+from tests.small_suite import MANIFEST, contents, edit, files, other_files
 
 
 @pytest.fixture
@@ -51,6 +51,19 @@ def test_a_damaged_suite_can_be_generated_again(suite: Path) -> None:
     (suite / "directml" / "dml-split.npz").unlink()
     write_suite(suite, files())
     assert contents(suite) == dict(files())
+
+
+def test_an_intact_suite_of_another_format_is_replaced(suite: Path) -> None:
+    edit(suite, MANIFEST, lambda manifest: manifest.update(format=1, unknown=1))
+    write_suite(suite, files())
+    assert contents(suite) == dict(files())
+
+
+def test_a_damaged_suite_of_another_format_is_refused(suite: Path) -> None:
+    edit(suite, MANIFEST, lambda manifest: manifest.update(format=1))
+    (suite / "conftest.py").write_text("changed by hand")
+    with pytest.raises(OpcertError, match="not part of a suite"):
+        write_suite(suite, files())
 
 
 FAILURES = (OSError(28, "No space left on device"), KeyboardInterrupt())
