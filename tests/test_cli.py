@@ -57,7 +57,7 @@ def test_failures_of_one_sort_are_shown_once(small_suite: Path) -> None:
     backend = f"{WRONG}:WrongShape"
     result = opcert("certify", "--suite", small_suite, "--backend", backend)
     assert result.stdout.count("fail (shape)") == 1
-    assert "alike" in result.stdout
+    assert "similar" in result.stdout
 
 
 def test_nothing_verified_exits_1(small_suite: Path) -> None:

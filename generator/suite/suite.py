@@ -32,12 +32,12 @@ class SuiteCase(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id, such as "gather-8/example-1"."""
+        """The id, which begins with the slug of the operator."""
         return self.record.id
 
     @property
     def operator(self) -> str:
-        """The id of the operator, such as "openvino/Gather-8"."""
+        """The id of the operator, FAMILY/NAME."""
         return self.operator_suite.index.operator
 
     @property
@@ -94,13 +94,15 @@ CasesById = Mapping[str, SuiteCase]
 def load(folder: str | Path | None = None, specs: str | Path | None = None) -> "Suite":
     """Read a suite, by default the core suite that comes with opcert.
 
-    A suite gives its cases with their golden data, in the order in which a certification runs them:
+    A suite yields its cases with their golden data, in the order in which a certification runs
+    them:
 
-        suite = opcert.load()
-        for case in suite:
+        for case in opcert.load():
             if case.expects == "outputs" and case.ambiguity is None:
-                actual = run(case.operator, case.inputs, case.attributes)
-                assert [a.tobytes() for a in actual] == [e.tobytes() for e in case.outputs]
+                outputs = run(case.operator, case.inputs, case.attributes)
+                for actual, expected in zip(outputs, case.outputs, strict=True):
+                    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+                    assert actual.tobytes() == expected.tobytes()
 
     `suite.cases[id]` is the case with an id. A case has `id`, `operator`, `expects` ("outputs" or
     "rejection"), `inputs` (arrays by name), `attributes`, `outputs` (a list of arrays), and where
