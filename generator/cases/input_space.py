@@ -51,7 +51,7 @@ class InputSpace:
         for admitted in masks:
             # Whatever else it admits, the rows that tell have already.
             others = [mask for mask in masks if mask is not admitted]
-            alone = choices.restricted_to(others, breaking=admitted)
+            alone = choices.restricted_to(others, violating=admitted)
             rows = covering_array(alone, t, rows, together)
         return covering_array(choices, t, rows, together)
 
@@ -76,7 +76,7 @@ class InputSpace:
             *(following(factors, *each) for each in table.derived.items()),
         ]
         try:
-            choices = solve_constraints(self._factors.sizes, possible, ties=self._masks)
+            choices = solve_constraints(self._factors.sizes, possible, restrictions=self._masks)
         except ValueError as error:
             raise ExpressionError(str(error), ("cases", "constraints")) from None
         return choices, choices.restricted_to(self._masks)

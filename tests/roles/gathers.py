@@ -43,7 +43,7 @@ def unobserved(spec: Spec, profile: str) -> list[str]:
     """Return which levels of random choices do not show in what is built for them."""
     space, observer, random = InputSpace(spec, profile), Observer(spec, profile), Random(0)
     rows = RowSampler(space.choices()[0])
-    chosen = [rows.read(random.randrange) for _ in range(_ROWS)]
+    chosen = [rows.sample(random.randrange) for _ in range(_ROWS)]
     found = []
     for row in chosen:
         levels = space.level_names(row)
@@ -58,4 +58,4 @@ def drawn(spec: Spec, count: int = 300) -> list[Call]:
     """Return calls of random choices."""
     space, random = InputSpace(spec), Random(0)
     rows = RowSampler(space.choices()[0])
-    return [space.call(rows.read(random.randrange), "") for _ in range(count)]
+    return [space.call(rows.sample(random.randrange), "") for _ in range(count)]

@@ -32,7 +32,7 @@ def hidden_levels(file: SpecFile, profile: str) -> list[list[str]]:
     rows, random = RowSampler(space.choices()[0]), Random(profile)
     hidden = []
     for _ in range(ROWS):
-        row = rows.read(random.randrange)
+        row = rows.sample(random.randrange)
         levels = space.level_names(row)
         draws = (space.call(row, f"{row}|{draw}") for draw in range(DRAWS))
         unobserved = min((observer.unobserved(call, levels) for call in draws), key=len)
