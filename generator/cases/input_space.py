@@ -68,7 +68,7 @@ class InputSpace:
         """
         table, factors, roles = self._spec.cases, self._factors, self._spec.bound_roles
         forbidden = (each for role in roles for each in role.constraints())
-        derived = (each for role in roles for each in role.derived())
+        derived = (each for role in roles for each in role.derived_factors())
         possible = [
             *(forbidding_of_role(factors, each) for each in forbidden),
             *(following_of_role(factors, each) for each in derived),

@@ -61,14 +61,14 @@ class AxesRole(Role):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield that no list says how many the first axes are."""
-        if self.omitted == "first" and not self.named_by("along"):
+        if self.omitted == "first" and not self.referrers("along"):
             text = f"nothing says how many; expected an argument with 'along: {self.name}'"
             yield "omitted", text
 
     @cached_property
     def data(self) -> DataRole:
         """The data whose axes they are."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield which axes are listed, from which end they count, and the layout in memory."""
@@ -80,12 +80,12 @@ class AxesRole(Role):
         if self.negative:
             yield Factor(self.factor("sign"), {each: each for each in _SIGNS}, words=_SIGNS)
         if not self.is_attribute:
-            yield self.list_layout()
+            yield self.layout_factor()
 
     def constraints(self) -> Iterator[Constraint]:
         """Yield which axes data of a rank lists, and which of them can be negative."""
         listing, sign = self.factor("listing"), self.factor("sign")
-        yield from self.omission(listing, "omitted")
+        yield from self.omission_constraints(listing, "omitted")
         # Of no axes nothing says that they are none.
         least = {each: rank for each, (rank, _) in _LISTINGS.items()}
         least["omitted"] = int(self.omitted == "first")
@@ -110,12 +110,12 @@ class AxesRole(Role):
             *(self.factor("layout"), listing),
         )
 
-    def listed(self, scene: BuildContext) -> tuple[int, ...]:
+    def listed(self, context: BuildContext) -> tuple[int, ...]:
         """Return the axes for a choice, in order and from the front, with that in focus."""
-        return scene.draw(self.factor("listed"), lambda sampler: self._drawn(scene, sampler))
+        return context.draw(self.factor("listed"), lambda sampler: self._drawn(context, sampler))
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice = scene.choice
+    def _drawn(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        choice = context.choice
         axis, axes = choice[self.data.factor("axis")], range(choice[self.data.factor("rank")])
         listing = choice.level(self.factor("listing"))
         if listing == "omitted":
@@ -127,28 +127,28 @@ class AxesRole(Role):
         chosen = sampler.subset_with(axes, axis, 2) if listing.startswith("some") else tuple(axes)
         return sampler.disordered(chosen) if listing.endswith("disordered") else chosen
 
-    def build(self, scene: BuildContext) -> Any:
+    def build(self, context: BuildContext) -> Any:
         """Return the axes, all, none or every other one of them from the end."""
-        choice = scene.choice
+        choice = context.choice
         if choice.level(self.factor("listing")) == "omitted":
             return None
         sign, rank = choice.level(self.factor("sign")), choice[self.data.factor("rank")]
         values = [
             axis - rank if sign == "negative" or (sign == "mixed" and k % 2 == 0) else axis
-            for k, axis in enumerate(self.listed(scene))
+            for k, axis in enumerate(self.listed(context))
         ]
         if self.is_attribute:
             return values
-        return self.integers(scene, values, choice[self.factor("layout")])
+        return self.integer_tensor(context, values, choice[self.factor("layout")])
 
     def listed_in(self, call: Call) -> Sequence[int]:
         """Return the axes of a call, in order and from the front."""
         rank = call.inputs[self.of].rank
-        if self.is_in(call):
+        if self.is_given_in(call):
             return [wrap(axis, rank) for axis in self.values_in(call)]
         if self.omitted == "all":
             return range(rank)
-        return range(len(self.named_by("along")[0].values_in(call)))
+        return range(len(self.referrers("along")[0].values_in(call)))
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return each of the axes, with its place in the list."""
@@ -158,7 +158,7 @@ class AxesRole(Role):
         """Return the levels of all factors."""
         values, listed = self.values_in(call), tuple(self.listed_in(call))
         rank, count = call.inputs[self.of].rank, len(listed)
-        is_given = self.is_in(call)
+        is_given = self.is_given_in(call)
         is_ascending, is_descending = (
             listed == tuple(sorted(listed)),
             listed == tuple(sorted(listed, reverse=True)),
@@ -194,13 +194,13 @@ class AxesRole(Role):
         if not self.is_attribute:
             form = (f"{name}.type", f"{name}.rank")
             text = f"{name} is one-dimensional."
-            yield Requirement(form[1], text, f"{name}.rank == 1", self.is_given)
+            yield Requirement(form[1], text, f"{name}.rank == 1", self.given_expr)
         least = f"-{rank}" if self.negative else "0"
         yield Requirement(
             f"{name}.range",
             f"Each of {name} is an axis that {self.of} has.",
-            f"all({least} <= axis < {rank} for axis in {self.numbers})",
-            self.is_given,
+            f"all({least} <= axis < {rank} for axis in {self.values_expr})",
+            self.given_expr,
             form,
         )
         if self.unique:
@@ -208,7 +208,7 @@ class AxesRole(Role):
             yield Requirement(
                 f"{name}.unique",
                 "No axis is listed twice.",
-                f"len(set({wrapped} for axis in {self.numbers})) == {self.length}",
-                self.is_given,
+                f"len(set({wrapped} for axis in {self.values_expr})) == {self.length_expr}",
+                self.given_expr,
                 (*form, f"{name}.range"),
             )

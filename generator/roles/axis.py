@@ -48,12 +48,12 @@ class AxisRole(Role):
     @property
     def data(self) -> DataRole:
         """The data whose axis it is."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @property
-    def wrapped(self) -> str:
+    def wrapped_expr(self) -> str:
         """The expression of the axis, counted from the front."""
-        return f"wrap({self.number}, {self.of}.rank)" if self.negative else self.number
+        return f"wrap({self.value_expr}, {self.of}.rank)" if self.negative else self.value_expr
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield the sign and the form, where there is more than one."""
@@ -73,9 +73,9 @@ class AxisRole(Role):
                 *(LevelName(self.factor("sign")), self.type_factor),
             )
 
-    def build(self, scene: BuildContext) -> Any:
+    def build(self, context: BuildContext) -> Any:
         """Return the axis in focus, from the front or from the end."""
-        choice, data = scene.choice, self.data
+        choice, data = context.choice, self.data
         axis = choice[data.factor("axis")]
         if self.negative and choice.level(self.factor("sign")) == "negative":
             axis -= choice[data.factor("rank")]
@@ -122,6 +122,6 @@ class AxisRole(Role):
         yield Requirement(
             f"{name}.range",
             f"{name} is an axis that {self.of} has.",
-            f"{least} <= {self.number} < {rank}",
-            given=(f"{name}.type", f"{name}.shape"),
+            f"{least} <= {self.value_expr} < {rank}",
+            prerequisites=(f"{name}.type", f"{name}.shape"),
         )

@@ -25,9 +25,9 @@ class CountRole(Role):
         """Return one tensor up to all that are described."""
         return ("1", f"len({self.of})")
 
-    def build(self, scene: BuildContext) -> int:
+    def build(self, context: BuildContext) -> int:
         """Return how many tensors the list describes."""
-        count: int = scene.choice[f"{self.of}_count"]
+        count: int = context.choice[f"{self.of}_count"]
         return count
 
     def requirements(self) -> Iterator[Requirement]:
@@ -41,5 +41,5 @@ class CountRole(Role):
             f"{name}.described",
             f"{of} describes {number} {name} says.",
             f"len({of}) {matches} {name}",
-            given=(f"{name}.least",),
+            prerequisites=(f"{name}.least",),
         )

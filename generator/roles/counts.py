@@ -95,12 +95,14 @@ class CountsRole(PerAxis):
         if self.zero == "empties":
             yield forbid(lambda count: count == 0, self.factor("count"))
 
-    def build(self, scene: BuildContext) -> Any:
+    def build(self, context: BuildContext) -> Any:
         """Return the counts."""
-        return self.built(scene, scene.draw(self.name, lambda sampler: self._drawn(scene, sampler)))
+        return self.built(
+            context, context.draw(self.name, lambda sampler: self._drawn(context, sampler))
+        )
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> Sequence[int]:
-        choice = scene.choice
+    def _drawn(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:
+        choice = context.choice
         axis, rank = choice[self.data.factor("axis")], choice[self.data.factor("rank")]
         numbers = [self.neutral] * rank
         if choice[self.factor("others")] == "varied":
@@ -132,7 +134,7 @@ class CountsRole(PerAxis):
             yield Requirement(
                 f"{name}.least",
                 f"None of {name} is below {self.least}.",
-                f"all(count >= {self.least} for count in {self.numbers})",
-                self.is_given,
+                f"all(count >= {self.least} for count in {self.values_expr})",
+                self.given_expr,
                 self.form,
             )

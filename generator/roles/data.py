@@ -173,26 +173,26 @@ class DataRole(Role):
         """Whether no other role decides its shape."""
         return not any(self.name in role.shapes for role in self._signature.roles)
 
-    def shape(self, scene: BuildContext) -> tuple[int, ...]:
+    def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape for a choice."""
         for role in self._signature.roles:
             if self.name in role.shapes:
-                return role.shape_for(self, scene)
-        return scene.draw(self.factor("shape"), lambda sampler: self.extents(scene, sampler))
+                return role.shape_for(self, context)
+        return context.draw(self.factor("shape"), lambda sampler: self.extents(context, sampler))
 
-    def extents(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+    def extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         """Draw extents with the axis in focus among them."""
-        choice = scene.choice
+        choice = context.choice
         rank, length = choice[self.factor("rank")], choice[self.factor("length")]
         if rank == 0:
             return ()
         others = sampler.dims(rank - 1, choice[self.factor("others")], length)
         return insert(others, choice[self.factor("axis")], length)
 
-    def build(self, scene: BuildContext) -> Tensor:
+    def build(self, context: BuildContext) -> Tensor:
         """Return a tensor for a data pattern to fill."""
-        choice = scene.choice
-        tensor = filled(choice[self.factor("type")], self.shape(scene))
+        choice = context.choice
+        tensor = filled(choice[self.factor("type")], self.shape(context))
         tensor = replace(tensor, uniform=choice[self.factor("elements")])
         return with_layout(tensor, choice[self.factor("layout")])
 

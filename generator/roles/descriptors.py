@@ -67,17 +67,17 @@ class DescriptorsRole(Role):
     @property
     def data(self) -> DataRole:
         """The data that is divided."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @property
     def axis(self) -> AxisRole:
         """The axis that is divided."""
-        return self.partner(self.along, AxisRole)
+        return self.related(self.along, AxisRole)
 
     @property
     def counter(self) -> CountRole | None:
         """The argument that says how many of the records count, where there is one."""
-        return next((role for role in self.named_by("of") if isinstance(role, CountRole)), None)
+        return next((role for role in self.referrers("of") if isinstance(role, CountRole)), None)
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield how many outputs there are, and what their sizes on the axis look like."""
@@ -96,14 +96,16 @@ class DescriptorsRole(Role):
             lambda lengths, n, count: not can_be(lengths, n, count, _MOST), lengths, n, count
         )
 
-    def build(self, scene: BuildContext) -> list[dict[str, Any]]:
+    def build(self, context: BuildContext) -> list[dict[str, Any]]:
         """Return a record for each output."""
-        choice, data = scene.choice, self.data
+        choice, data = context.choice, self.data
         axis, n = choice[data.factor("axis")], choice[data.factor("length")]
         count, kind = choice[self.factor("count")], choice[self.factor("lengths")]
-        lengths = scene.draw(self.name, lambda sampler: lengths_of(kind, n, count, _MOST, sampler))
+        lengths = context.draw(
+            self.name, lambda sampler: lengths_of(kind, n, count, _MOST, sampler)
+        )
         name = self._signature.constants[self.type_names][choice[data.type_factor]]
-        shape = data.shape(scene)
+        shape = data.shape(context)
         return [
             {self.sizes: [*replace(shape, axis, length)], self.element_type: name}
             for length in lengths
@@ -122,7 +124,7 @@ class DescriptorsRole(Role):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield that the records have the rank, the type and the sizes that data asks for."""
-        name, of, axis, counter = self.name, self.of, self.axis.wrapped, self.counter
+        name, of, axis, counter = self.name, self.of, self.axis.wrapped_expr, self.counter
         records = name if counter is None else f"{name}[:{counter.name}]"
         described = () if counter is None else (f"{counter.name}.described",)
         sizes = f"record['{self.sizes}']"
@@ -130,14 +132,14 @@ class DescriptorsRole(Role):
             f"{name}.rank",
             f"Every tensor that {name} describes has as many dimensions as {of}.",
             f"all(len({sizes}) == {of}.rank for record in {records})",
-            given=described,
+            prerequisites=described,
         )
         yield Requirement(
             f"{name}.element-type",
             f"Every tensor that {name} describes has the element type of {of}.",
             f"all(record['{self.element_type}'] == {self.type_names}[{of}.type] "
             f"for record in {records})",
-            given=described,
+            prerequisites=described,
         )
         # A record of another rank has no size on some axis.
         fitting = (f"{self.along}.range", f"{name}.rank")
@@ -146,11 +148,11 @@ class DescriptorsRole(Role):
             f"Off the axis, every tensor that {name} describes has the sizes of {of}.",
             f"all({sizes}[d] == {of}.shape[d] "
             f"for record in {records} for d in range({of}.rank) if d != {axis})",
-            given=fitting,
+            prerequisites=fitting,
         )
         yield Requirement(
             f"{name}.sum",
             f"On the axis, the sizes that {name} describes sum to exactly that of {of}.",
             f"sum({sizes}[{axis}] for record in {records}) == {of}.shape[{axis}]",
-            given=fitting,
+            prerequisites=fitting,
         )

@@ -47,7 +47,7 @@ class FillRole(Role):
     @property
     def data(self) -> DataRole:
         """The data whose type it has."""
-        return self.partner(self.like, DataRole)
+        return self.related(self.like, DataRole)
 
     def factors(self, _: str) -> Iterator[Factor]:
         """Yield the element, and the form where there is more than one."""
@@ -59,9 +59,9 @@ class FillRole(Role):
             forms = {form: f"{self.name} of shape {[*shape]}" for form, shape in _FORMS.items()}
             yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
 
-    def build(self, scene: BuildContext) -> Tensor | None:
+    def build(self, context: BuildContext) -> Tensor | None:
         """Return one element for a data pattern to fill, or a zero."""
-        choice = scene.choice
+        choice = context.choice
         element = choice[self.factor("element")]
         if element == OMITTED:
             return None
@@ -91,12 +91,12 @@ class FillRole(Role):
             f"{name}.type",
             f"{name} has the type of {self.like}.",
             f"{name}.type == {self.like}.type",
-            self.is_given,
+            self.given_expr,
         )
         shapes = [_FORMS[form] for form in self.form]
         yield Requirement(
             f"{name}.shape",
             f"{name} is one element, given as {' or '.join(self.form).replace('_', ' ')}.",
             f"{name}.shape in {shapes}",
-            self.is_given,
+            self.given_expr,
         )

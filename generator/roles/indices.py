@@ -88,11 +88,11 @@ class IndicesRole(Role):
     @property
     def data(self) -> DataRole:
         """The data that it points into."""
-        return self.partner(self.into, DataRole)
+        return self.related(self.into, DataRole)
 
     @property
     def _size(self) -> str:
-        axis = "0" if self.along is None else self.partner(self.along, AxisRole).wrapped
+        axis = "0" if self.along is None else self.related(self.along, AxisRole).wrapped_expr
         return f"{self.into}.shape[{axis}]"
 
     @property
@@ -154,7 +154,7 @@ class IndicesRole(Role):
         laid = {level: LAYOUT_WORDS[level].format(name) for level in layouts}
         yield Factor(self.factor("layout"), {each: each for each in layouts}, words=laid)
 
-    def derived(self) -> Iterator[DerivedFactor]:
+    def derived_factors(self) -> Iterator[DerivedFactor]:
         """Yield whether the index is in range, which conditions ask for in the place of values."""
         if self.may_be_outside:
             value, n = self.factor("value"), self.data.factor("length")
@@ -287,16 +287,16 @@ class IndicesRole(Role):
         rest = self.factor("rest")
         yield forbid(lambda reach, rest: reach == rest == "outside", reach, rest)
 
-    def shape(self, scene: BuildContext) -> tuple[int, ...]:
+    def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape for a choice: the extents that are shared, then its own."""
-        return scene.draw(self.factor("shape"), lambda sampler: self._extents(scene, sampler))
+        return context.draw(self.factor("shape"), lambda sampler: self._extents(context, sampler))
 
-    def _extents(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice, shape = scene.choice, self.data.shape(scene)
+    def _extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        choice, shape = context.choice, self.data.shape(context)
         rank, kind = choice[self.factor("rank")], choice[self.factor("extents")]
         if kind == "alike":
             return (*shape, *(1,) * rank)[:rank]
-        shared = () if self._leading is None else self._leading.extents(scene)
+        shared = () if self._leading is None else self._leading.extents(context)
         axis = choice[self.data.factor("axis")]
         beside = prod(extent for d, extent in enumerate(shape) if d != axis)
         own = sampler.dims(rank - len(shared), kind, beside)
@@ -314,16 +314,18 @@ class IndicesRole(Role):
             )
         return (*shared, *own)
 
-    def build(self, scene: BuildContext) -> Tensor:
+    def build(self, context: BuildContext) -> Tensor:
         """Return the indices."""
-        choice, shape = scene.choice, self.shape(scene)
-        values = scene.draw(self.name, lambda sampler: self._values(scene, prod(shape), sampler))
+        choice, shape = context.choice, self.shape(context)
+        values = context.draw(
+            self.name, lambda sampler: self._values(context, prod(shape), sampler)
+        )
         indices = tensor(choice[self.type_factor], shape, values)
         return with_layout(indices, choice[self.factor("layout")])
 
-    def _values(self, scene: BuildContext, count: int, sampler: Sampler) -> tuple[int, ...]:
+    def _values(self, context: BuildContext, count: int, sampler: Sampler) -> tuple[int, ...]:
         """Draw the indices, with that in focus at its place."""
-        choice = scene.choice
+        choice = context.choice
         n, value = choice[self.data.factor("length")], choice[self.factor("value")]
         order = choice[self.factor("order")]
         if order == "alike":
@@ -391,14 +393,14 @@ class IndicesRole(Role):
                 f"{name}.range",
                 f"Each of {name} is an index of {self.into} along the axis.",
                 self._all_inside,
-                given=(f"{name}.type", f"{name}.rank", *axis),
+                prerequisites=(f"{name}.type", f"{name}.rank", *axis),
             )
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield what an index outside gives, where the document does not say."""
         if self.outside == "undefined":
             axis = (
-                [] if self.along is None else [*self.partner(self.along, AxisRole).requirements()]
+                [] if self.along is None else [*self.related(self.along, AxisRole).requirements()]
             )
             prerequisites = [each.holds for each in (*super().requirements(), *axis)]
             yield DerivedAmbiguity(

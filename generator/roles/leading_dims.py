@@ -63,7 +63,7 @@ class LeadingDimsRole(Role):
     @property
     def data(self) -> DataRole:
         """The tensor whose leading extents the other one has, too."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @property
     def count_factor(self) -> str:
@@ -71,7 +71,7 @@ class LeadingDimsRole(Role):
         return self.factor("count")
 
     @property
-    def wrapped(self) -> str:
+    def wrapped_expr(self) -> str:
         """The expression of how many dimensions are shared."""
         if self.negative_from is None:
             return self.name
@@ -130,18 +130,18 @@ class LeadingDimsRole(Role):
     def _rank_added(self) -> str:
         return f"{self.negative_from or self.shared_with}_rank"
 
-    def build(self, scene: BuildContext) -> int | None:
+    def build(self, context: BuildContext) -> int | None:
         """Return the number, or None where it is omitted."""
-        choice = scene.choice
+        choice = context.choice
         given = choice[self.factor("given")]
         if given == OMITTED:
             return None
         count: int = choice[self.count_factor]
         return count - choice[self._rank_added] if given == "negative" else count
 
-    def extents(self, scene: BuildContext) -> tuple[int, ...]:
+    def extents(self, context: BuildContext) -> tuple[int, ...]:
         """Return the extents that both tensors begin with."""
-        return self.data.shape(scene)[: scene.choice[self.count_factor]]
+        return self.data.shape(context)[: context.choice[self.count_factor]]
 
     def count(self, call: Call) -> int:
         """Return how many dimensions a call shares."""
@@ -173,17 +173,17 @@ class LeadingDimsRole(Role):
             f"{least} <= {name} <= {smaller}",
         )
         if self.at_most is not None:
-            axis = self.partner(self.at_most, AxisRole)
+            axis = self.related(self.at_most, AxisRole)
             given, last = (f"{self.at_most}.range", last), f"{name}.at-most-axis"
             yield Requirement(
                 last,
                 f"The dimensions that {name} counts lie before {self.at_most}.",
-                f"{self.wrapped} <= {axis.wrapped}",
-                given=given,
+                f"{self.wrapped_expr} <= {axis.wrapped_expr}",
+                prerequisites=given,
             )
         yield Requirement(
             f"{name}.extents",
             f"The dimensions that {name} counts have the same sizes in {of} and {other}.",
-            f"{of}.shape[:{self.wrapped}] == {other}.shape[:{self.wrapped}]",
-            given=(last,),
+            f"{of}.shape[:{self.wrapped_expr}] == {other}.shape[:{self.wrapped_expr}]",
+            prerequisites=(last,),
         )

@@ -70,17 +70,17 @@ class MappingRole(Role):
     @property
     def data(self) -> DataRole:
         """The data whose axes it maps."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @property
     def target(self) -> Role:
         """The target shape whose axes it lists."""
-        return self.partner(self.into, Role)
+        return self.related(self.into, Role)
 
     @property
     def selected_by(self) -> ModeRole | None:
         """The mode that decides whether it is given."""
-        return None if self.mode is None else self.partner(self.mode, ModeRole)
+        return None if self.mode is None else self.related(self.mode, ModeRole)
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield the axes that it lists."""
@@ -100,7 +100,7 @@ class MappingRole(Role):
                 lambda places, word: (places == ALIGNED) == (word == self.mode_is),
                 *(places, mode.factor("word")),
             )
-        yield from self.omission(places, ALIGNED)
+        yield from self.omission_constraints(places, ALIGNED)
         yield forbid(
             lambda places, added: places not in (ALIGNED, "trailing") and added == 0, places, added
         )
@@ -117,12 +117,12 @@ class MappingRole(Role):
         words = [word for word in mode.one_of if word != self.mode_is]
         return mode.is_one_of(words), f"In mode {' or '.join(words)}, ", (mode.known,)
 
-    def places(self, scene: BuildContext) -> tuple[int, ...]:
+    def places(self, context: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
-        return scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
+        return context.draw(self.name, lambda sampler: self._drawn(context, sampler))
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice = scene.choice
+    def _drawn(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        choice = context.choice
         rank, added = choice[self.data.factor("rank")], choice[self.target.factor("added")]
         places, size = choice.level(self.factor("places")), rank + added
         if places == "leading":
@@ -135,17 +135,19 @@ class MappingRole(Role):
             return sampler.subset_with(range(size), 0, rank)[:rank]
         return tuple(range(added, size))
 
-    def build(self, scene: BuildContext) -> Tensor | None:
+    def build(self, context: BuildContext) -> Tensor | None:
         """Return the axes, laid out in memory as the target is."""
-        if scene.choice[self.factor("places")] == ALIGNED:
+        if context.choice[self.factor("places")] == ALIGNED:
             return None
-        return self.integers(scene, self.places(scene), scene.choice[self.target.factor("layout")])
+        return self.integer_tensor(
+            context, self.places(context), context.choice[self.target.factor("layout")]
+        )
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return which axes it lists."""
         places = self.values_in(call)
         rank, size = len(places), call.inputs[self.into].size
-        is_given, several = self.is_in(call), rank > 1
+        is_given, several = self.is_given_in(call), rank > 1
         levels = {
             ALIGNED: not is_given,
             "trailing": is_given and places == tuple(range(size - rank, size)),
@@ -164,7 +166,7 @@ class MappingRole(Role):
         mode, values, target = self.selected_by, f"{self.name}.values", f"{into}.values"
         form = (f"{into}.type", f"{into}.rank")
         selected: tuple[str, ...] = ()
-        when, begin = self.is_given, ""
+        when, begin = self.given_expr, ""
         if mode is not None:
             selected = (mode.known,)
             is_selected, begin = mode.is_one_of([str(self.mode_is)]), f"In mode {self.mode_is}, "
@@ -177,7 +179,7 @@ class MappingRole(Role):
             )
             when = f"{is_selected} and {when}"
         for requirement in super().requirements():
-            yield replace(requirement, when=when, given=selected)
+            yield replace(requirement, when=when, prerequisites=selected)
         yield Requirement(
             f"{name}.rank", f"{name} is one-dimensional.", f"{name}.rank == 1", when, selected
         )

@@ -36,9 +36,9 @@ class ModeRole(Role):
             words[OMITTED] = f"{self.name} omitted"
         yield Factor(self.factor("word"), {level: level for level in levels}, words=words)
 
-    def build(self, scene: BuildContext) -> Any:
+    def build(self, context: BuildContext) -> Any:
         """Return the word, or None where it is omitted."""
-        word = scene.choice[self.factor("word")]
+        word = context.choice[self.factor("word")]
         return None if word == OMITTED else word
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:

@@ -61,11 +61,11 @@ class PartitionRole(Role):
     @property
     def axis(self) -> AxisRole:
         """The axis that it divides."""
-        return self.partner(self.along, AxisRole)
+        return self.related(self.along, AxisRole)
 
     @property
     def _size(self) -> str:
-        return f"{self.of}.shape[{self.axis.wrapped}]"
+        return f"{self.of}.shape[{self.axis.wrapped_expr}]"
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield how many lengths there are, what they look like, and which one is special."""
@@ -85,7 +85,7 @@ class PartitionRole(Role):
         places: dict[str, Any] = {"first": 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
         yield Factor(self.factor("place"), places, (self.factor("count"),), "at the {} length")
         yield Factor(self.factor("lengths"), {each: each for each in LENGTHS}, words="{} lengths")
-        yield self.list_layout()
+        yield self.layout_factor()
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
         """Yield each axis with each special length at each place."""
@@ -138,13 +138,13 @@ class PartitionRole(Role):
             *(lengths, n, count, types, special),
         )
 
-    def build(self, scene: BuildContext) -> Tensor:
+    def build(self, context: BuildContext) -> Tensor:
         """Return the lengths."""
-        values = scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
-        return self.integers(scene, values, scene.choice[self.factor("layout")])
+        values = context.draw(self.name, lambda sampler: self._drawn(context, sampler))
+        return self.integer_tensor(context, values, context.choice[self.factor("layout")])
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> Sequence[int]:
-        choice = scene.choice
+    def _drawn(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:
+        choice = context.choice
         n = choice[self.axis.data.factor("length")]
         count, place = choice[self.factor("count")], choice[self.factor("place")]
         most = highest(choice[self.type_factor])
@@ -201,19 +201,19 @@ class PartitionRole(Role):
             f"{name}.least",
             f"No length is below {least}.",
             f"all(length >= {least} for length in {values})",
-            given=form,
+            prerequisites=form,
         )
         prerequisites: tuple[str, ...] = (f"{self.along}.range", f"{name}.least")
         total, summed = f"sum({values})", f"{name}.sum"
         if not self.remainder:
             text = f"The lengths sum to the size of the axis of {self.of}."
-            yield Requirement(summed, text, f"{total} == {self._size}", given=prerequisites)
+            yield Requirement(summed, text, f"{total} == {self._size}", prerequisites=prerequisites)
             return
         yield Requirement(
             f"{name}.one-remainder",
             "At most one length is -1.",
             f"len([length for length in {values} if length == -1]) <= 1",
-            given=form,
+            prerequisites=form,
         )
         prerequisites = (*prerequisites, f"{name}.one-remainder")
         yield Requirement(

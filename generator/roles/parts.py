@@ -43,11 +43,11 @@ class PartsRole(Role):
     @property
     def data(self) -> DataRole:
         """The data that is divided."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @property
     def _size(self) -> str:
-        return f"{self.of}.shape[{self.partner(self.along, AxisRole).wrapped}]"
+        return f"{self.of}.shape[{self.related(self.along, AxisRole).wrapped_expr}]"
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield how many parts there are."""
@@ -60,9 +60,9 @@ class PartsRole(Role):
         n, count = self.data.factor("length"), self.factor("count")
         yield forbid(lambda n, count: n % count != 0, n, count)
 
-    def build(self, scene: BuildContext) -> int:
+    def build(self, context: BuildContext) -> int:
         """Return the number of parts."""
-        count: int = scene.choice[self.factor("count")]
+        count: int = context.choice[self.factor("count")]
         return count
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
@@ -77,5 +77,5 @@ class PartsRole(Role):
             f"{name}.divides",
             f"{name} divides the size of the axis of {self.of}.",
             f"{self._size} % {name} == 0",
-            given=(f"{self.along}.range", f"{name}.least"),
+            prerequisites=(f"{self.along}.range", f"{name}.least"),
         )

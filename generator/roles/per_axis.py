@@ -36,12 +36,12 @@ class PerAxis(Role):
     @property
     def data(self) -> DataRole:
         """The data for whose axes there are numbers."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     def layout_factors(self) -> Iterator[Factor]:
         """Yield its layout in memory, of a tensor."""
         if not self.is_attribute:
-            yield self.list_layout()
+            yield self.layout_factor()
 
     def constraints(self) -> Iterator[Constraint]:
         """Yield that one number has no layout."""
@@ -51,17 +51,17 @@ class PerAxis(Role):
                 *(self.factor("layout"), self.data.factor("rank")),
             )
 
-    def built(self, scene: BuildContext, numbers: Sequence[int]) -> Any:
+    def built(self, context: BuildContext, numbers: Sequence[int]) -> Any:
         """Return the attribute or the tensor of `numbers`."""
         if self.is_attribute:
             return [*numbers]
-        return self.integers(scene, numbers, scene.choice[self.factor("layout")])
+        return self.integer_tensor(context, numbers, context.choice[self.factor("layout")])
 
     def observed_form(self, call: Call) -> dict[str, Any]:
         """Return the element type and the layout of a tensor."""
         if self.is_attribute:
             return {}
-        layout = call.inputs[self.name].layout if self.is_in(call) else "c"
+        layout = call.inputs[self.name].layout if self.is_given_in(call) else "c"
         return {**self.observed_type(call), self.factor("layout"): layout}
 
     @property
@@ -76,11 +76,11 @@ class PerAxis(Role):
         name, form = self.name, self.form
         if not self.is_attribute:
             text = f"{name} is one-dimensional."
-            yield Requirement(f"{name}.rank", text, f"{name}.rank == 1", self.is_given)
+            yield Requirement(f"{name}.rank", text, f"{name}.rank == 1", self.given_expr)
         yield Requirement(
             f"{name}.length",
             f"{name} has one number for each axis of {self.of}.",
-            f"{self.length} == {self.of}.rank",
-            self.is_given,
+            f"{self.length_expr} == {self.of}.rank",
+            self.given_expr,
             form[:-1],
         )

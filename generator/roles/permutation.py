@@ -52,7 +52,7 @@ class PermutationRole(PerAxis):
         """Yield which orders the axes of a rank have."""
         yield from super().constraints()
         order = self.factor("order")
-        yield from self.omission(order, OMITTED)
+        yield from self.omission_constraints(order, OMITTED)
         yield forbid(
             lambda order, rank: rank < _ORDERS.get(order, 0), order, self.data.factor("rank")
         )
@@ -60,20 +60,20 @@ class PermutationRole(PerAxis):
             layout = self.factor("layout")
             yield forbid(lambda order, layout: order == OMITTED and layout != "c", *(order, layout))
 
-    def build(self, scene: BuildContext) -> Any:
+    def build(self, context: BuildContext) -> Any:
         """Return the order of the axes."""
-        order, rank = scene.choice[self.factor("order")], scene.choice[self.data.factor("rank")]
+        order, rank = context.choice[self.factor("order")], context.choice[self.data.factor("rank")]
         if order == OMITTED:
             return None
         axes = _named(rank).get(order)
         if axes is None:
-            axes = scene.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
-        return self.built(scene, axes)
+            axes = context.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
+        return self.built(context, axes)
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return the order and the form."""
         order = tuple(self.values_in(call))
-        is_given, rank = self.is_in(call), call.inputs[self.of].rank
+        is_given, rank = self.is_given_in(call), call.inputs[self.of].rank
         named = {
             level: is_given and order == tuple(axes) and rank >= _ORDERS[level]
             for level, axes in _named(rank).items()
@@ -89,15 +89,15 @@ class PermutationRole(PerAxis):
         yield Requirement(
             f"{name}.range",
             f"Each of {name} is an axis that {self.of} has.",
-            f"all(0 <= axis < {self.of}.rank for axis in {self.numbers})",
-            self.is_given,
+            f"all(0 <= axis < {self.of}.rank for axis in {self.values_expr})",
+            self.given_expr,
             self.form,
         )
         yield Requirement(
             f"{name}.unique",
             "No axis is listed twice.",
-            f"len(set({self.numbers})) == {self.length}",
-            self.is_given,
+            f"len(set({self.values_expr})) == {self.length_expr}",
+            self.given_expr,
             self.form,
         )
 

@@ -79,7 +79,7 @@ class ShapeRole(Role):
     @property
     def data(self) -> DataRole:
         """The data that broadcasts to it."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @property
     def mapping(self) -> MappingRole | None:
@@ -131,7 +131,7 @@ class ShapeRole(Role):
         if self.data.empty and profile != "stress":
             new["zero"] = "a new axis of 0"
         yield Factor(self.factor("new"), {each: each for each in new}, words=new)
-        yield self.list_layout()
+        yield self.layout_factor()
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
         """Yield each axis, kept and stretched, with each choice of others that stretch."""
@@ -305,30 +305,32 @@ class ShapeRole(Role):
             *(relation, rank, self.data.factor("axis"), stretched),
         )
 
-    def build(self, scene: BuildContext) -> Tensor:
+    def build(self, context: BuildContext) -> Tensor:
         """Return the target."""
-        return self.integers(scene, self._extents(scene)[1], scene.choice[self.factor("layout")])
+        return self.integer_tensor(
+            context, self._extents(context)[1], context.choice[self.factor("layout")]
+        )
 
-    def shape_for(self, argument: Role, scene: BuildContext) -> tuple[int, ...]:  # noqa: ARG002
+    def shape_for(self, argument: Role, context: BuildContext) -> tuple[int, ...]:  # noqa: ARG002
         """Return the shape of data."""
-        return self._extents(scene)[0]
+        return self._extents(context)[0]
 
-    def _extents(self, scene: BuildContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _extents(self, context: BuildContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the shapes of data and of the target."""
-        return scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
+        return context.draw(self.name, lambda sampler: self._drawn(context, sampler))
 
-    def _places(self, scene: BuildContext) -> tuple[int, ...]:
+    def _places(self, context: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
         mapping = self.mapping
-        if mapping is not None and scene.choice[mapping.factor("places")] != ALIGNED:
-            return mapping.places(scene)
-        rank, added = scene.choice[self.data.factor("rank")], scene.choice[self.factor("added")]
+        if mapping is not None and context.choice[mapping.factor("places")] != ALIGNED:
+            return mapping.places(context)
+        rank, added = context.choice[self.data.factor("rank")], context.choice[self.factor("added")]
         return tuple(range(added, rank + added))
 
     def _drawn(
-        self, scene: BuildContext, sampler: Sampler
+        self, context: BuildContext, sampler: Sampler
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        choice, data, places = scene.choice, self.data, self._places(scene)
+        choice, data, places = context.choice, self.data, self._places(context)
         rank, length = choice[data.factor("rank")], choice[data.factor("length")]
         size = rank + choice[self.factor("added")]
         others = choice[data.factor("others")]
@@ -352,7 +354,7 @@ class ShapeRole(Role):
         data, axis = call.inputs[self.of], focus.get("axis", 0)
         tensor, mapping, target = call.inputs[self.name], self.mapping, self.values_in(call)
         places = tuple(range(len(target) - data.rank, len(target)))
-        if mapping is not None and mapping.is_in(call):
+        if mapping is not None and mapping.is_given_in(call):
             places = mapping.values_in(call)
         size = target[places[axis]] if data.rank else 1
         beside = [extent for d, extent in enumerate(target) if not data.rank or d != places[axis]]
@@ -388,7 +390,7 @@ class ShapeRole(Role):
             f"{name}.least",
             f"{name} lists sizes, none of them negative.",
             f"all(size >= 0 for size in {values})",
-            given=form,
+            prerequisites=form,
         )
         mapping, when, begin = self.mapping, "True", ""
         known: tuple[str, ...] = ()

@@ -83,12 +83,12 @@ class SpansRole(Role):
     @cached_property
     def data(self) -> DataRole:
         """The data that is sliced."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @cached_property
     def axes(self) -> AxesRole | None:
         """The axes that are sliced; without them all are."""
-        return None if self.along is None else self.partner(self.along, AxesRole)
+        return None if self.along is None else self.related(self.along, AxesRole)
 
     @cached_property
     def _group(self) -> list["SpansRole"]:
@@ -173,7 +173,7 @@ class SpansRole(Role):
             yield forbid(lambda value, t: not fits(_known(t), value), main, self.type_factor)
         if not self.required:
             given = self.factor("given")
-            yield from self.omission(given, "no")
+            yield from self.omission_constraints(given, "no")
             counts_as = WHEN_OMITTED[self.part]
             yield forbid(
                 lambda given, value, by: given == "no" and value != counts_as[by < 0],
@@ -209,7 +209,7 @@ class SpansRole(Role):
                 lambda layout, *given: layout != "c" and "yes" not in given, layouts, *optional
             )
 
-    def derived(self) -> Iterator[DerivedFactor]:
+    def derived_factors(self) -> Iterator[DerivedFactor]:
         """Yield how much of the axis is selected."""
         if self.part == "start":
             start, stop, step = self._parts
@@ -229,13 +229,13 @@ class SpansRole(Role):
             data = self.data
             yield data.factor("length"), data.factor("others"), self.factor("selects")
 
-    def build(self, scene: BuildContext) -> Any:
+    def build(self, context: BuildContext) -> Any:
         """Return the values for all sliced axes, that in focus among them."""
-        choice = scene.choice
+        choice = context.choice
         if choice.level(self.factor("given")) == "no":
             return None
         start = self._parts[0]
-        spans = scene.draw(start.factor("spans"), lambda sampler: self._drawn(scene, sampler))
+        spans = context.draw(start.factor("spans"), lambda sampler: self._drawn(context, sampler))
         values = [span[PARTS.index(self.part)] for span in spans]
         if self.is_attribute:
             return values
@@ -243,16 +243,16 @@ class SpansRole(Role):
         if layout == "mixed":
             position = self._tensors.index(self)
             layout = ("reversed", "c", "gapped")[position]
-        return self.integers(scene, values, layout)
+        return self.integer_tensor(context, values, layout)
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> Sequence[Span]:
-        choice, data = scene.choice, self.data
+    def _drawn(self, context: BuildContext, sampler: Sampler) -> Sequence[Span]:
+        choice, data = context.choice, self.data
         rank, axis = choice[data.factor("rank")], choice[data.factor("axis")]
-        shape, axes = data.shape(scene), self.axes
+        shape, axes = data.shape(context), self.axes
         start, stop, step = self._parts
         by = choice[step._main] * choice[self._direction]
         focus = (choice[start._main], choice[stop._main], by)
-        listed = range(rank) if axes is None else axes.listed(scene)
+        listed = range(rank) if axes is None else axes.listed(context)
         return [focus if d == axis else self._span(choice, shape[d], sampler) for d in listed]
 
     def _span(self, choice: Choice, n: int, sampler: Sampler) -> Span:
@@ -287,7 +287,7 @@ class SpansRole(Role):
         seen: dict[str, Any] = self.observed_type(call)
         levels: dict[str, frozenset[str]] = {}
         if not self.required:
-            levels[self.factor("given")] = frozenset(["yes" if self.is_in(call) else "no"])
+            levels[self.factor("given")] = frozenset(["yes" if self.is_given_in(call) else "no"])
         start, stop, step = self._parts
         if "element" not in focus:
             own = [self._main, *([self._direction] if self.part == "step" else [])]
@@ -326,7 +326,7 @@ class SpansRole(Role):
         name = self.name
         if not self.is_attribute:
             text = f"{name} is one-dimensional."
-            yield Requirement(f"{name}.rank", text, f"{name}.rank == 1", self.is_given)
+            yield Requirement(f"{name}.rank", text, f"{name}.rank == 1", self.given_expr)
         if self.part == "start":
             yield from self._types()
             yield from self._lengths()
@@ -334,8 +334,8 @@ class SpansRole(Role):
             yield Requirement(
                 f"{name}.nonzero",
                 "No step is 0.",
-                f"all(value != 0 for value in {self.numbers})",
-                self.is_given,
+                f"all(value != 0 for value in {self.values_expr})",
+                self.given_expr,
             )
 
     def _types(self) -> Iterator[Requirement]:
@@ -363,25 +363,27 @@ class SpansRole(Role):
         # What one is compared with has to be there.
         first = next((each for each in lists if each.required), start)
         conditions = [
-            f"{each.length} == {first.length}"
+            f"{each.length_expr} == {first.length_expr}"
             if each.required
-            else f"({each.name} is None or {each.length} == {first.length})"
+            else f"({each.name} is None or {each.length_expr} == {first.length_expr})"
             for each in lists
             if each is not first
         ]
         names = [each.name if each.required else f"where given {each.name}" for each in lists]
         text = f"{_series(names)} have equally many elements"
         if axes is None:
-            conditions.append(f"{first.length} == {rank}")
+            conditions.append(f"{first.length_expr} == {rank}")
             text += f", one for each dimension of {self.of}"
-        yield Requirement(f"{self.name}.length", f"{text}.", " and ".join(conditions), given=ranks)
+        yield Requirement(
+            f"{self.name}.length", f"{text}.", " and ".join(conditions), prerequisites=ranks
+        )
         if axes is not None and not axes.required:
             is_first = axes.omitted == "first"
             yield Requirement(
                 f"{self.name}.fit",
                 f"Without {axes.name}, there are {'no more' if is_first else 'as many'} slices "
                 f"{'than' if is_first else 'as'} {self.of} has dimensions.",
-                f"{first.length} {'<=' if is_first else '=='} {rank}",
+                f"{first.length_expr} {'<=' if is_first else '=='} {rank}",
                 f"{axes.name} is None",
                 (f"{self.name}.length",),
             )

@@ -30,9 +30,9 @@ class Rows(Role):
     def factors(self, profile):
         yield Factor(self.factor("share"), {"half": 2, "all": 1})
 
-    def build(self, scene):
-        shape = self.partner(self.of, DataRole).shape(scene)
-        return shape[0] // scene.choice[self.factor("share")]
+    def build(self, context):
+        shape = self.related(self.of, DataRole).shape(context)
+        return shape[0] // context.choice[self.factor("share")]
 
     def observe(self, call, focus):
         rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]

@@ -140,7 +140,7 @@ def test_its_requirements_follow(specs: Path) -> None:
         "sizes.extents": "broadcasts(data.shape, sizes.values)",
     }
     assert all(each.when == "True" for each in requirements.values())
-    assert requirements["sizes.extents"].given == ("sizes.ranks",)
+    assert requirements["sizes.extents"].prerequisites == ("sizes.ranks",)
 
 
 @pytest.mark.parametrize(

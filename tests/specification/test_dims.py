@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcert.arrays import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, extent_kinds
-from opcert.roles.samplers import MAX_ELEMENTS
+from opcert.roles.samplers import MAX_DRAWN_ELEMENTS
 from tests.seeds import MANY, SEEDS, seeded
 
 # What a kind takes to be of it, whatever is left.
@@ -23,7 +23,7 @@ def test_dims_stay_within_the_elements_that_are_left(
 ) -> None:
     extents = seeded(seed).dims(count, kind, taken)
     assert len(extents) == count
-    assert not count or prod(extents) <= max(LEAST[kind], MAX_ELEMENTS // max(1, taken))
+    assert not count or prod(extents) <= max(LEAST[kind], MAX_DRAWN_ELEMENTS // max(1, taken))
 
 
 @MANY
