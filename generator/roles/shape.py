@@ -41,22 +41,22 @@ from opcert.roles.stretching import (
     stretched_shapes,
 )
 
-# How many axes the target has that data lacks.
+# The number of axes that the target has in addition to those of data.
 _ADDED = {"one": 1, "none": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _ADDED |= {"seven": 7, "eight": 8}
 _EMPTY = "empty"
-# Of equal extents with the length of the axis there are not to be more elements than this.
-_MOST_SAME = 700
-_LONG_AXIS = 1_000_000
-# An axis that is stretched beside extents past a tile is no longer than this.
-_MOST_PAST_A_TILE = 127
+# With all extents equal to the length of the axis, a target has at most so many elements.
+_MAX_SAME_ELEMENTS = 700
+_MILLION = 1_000_000
+# An axis that is stretched among extents past a tile is at most so long.
+_MAX_STRETCHED_PAST_A_TILE = 127
 
 
 class ShapeRole(Role):
-    """The shape to which data broadcasts, in this direction alone.
+    """The shape to which data broadcasts, in this direction only.
 
-    Data aligns with its end, and a size of 1 stretches; where a `mapping` is given, each axis of
-    data becomes the axis of the target that this lists. A target has up to `most` elements; unless
+    Data aligns at the end, and a size of 1 stretches. With a `mapping`, each axis of data becomes
+    the axis of the target that the mapping lists. A target has up to `most` elements, and unless
     `empty` is false, it may have none.
     """
 
@@ -68,7 +68,7 @@ class ShapeRole(Role):
     empty: bool = True
 
     def rank_bounds(self) -> BoundExpressions:
-        """Return that it is a list."""
+        """Return rank 1."""
         return ("1", "1")
 
     @property
@@ -83,10 +83,9 @@ class ShapeRole(Role):
 
     @property
     def mapping(self) -> MappingRole | None:
-        """What maps axes of data onto its own, if the operator has it."""
-        roles = self._signature.roles
-        mappings = (role for role in roles if isinstance(role, MappingRole))
-        return next((role for role in mappings if role.into == self.name), None)
+        """The mapping of axes of data onto its own, if the operator has one."""
+        mappings = (role for role in self.referrers("into") if isinstance(role, MappingRole))
+        return next(mappings, None)
 
     @property
     def _may_stretch(self) -> bool:
@@ -95,7 +94,7 @@ class ShapeRole(Role):
 
     @property
     def _plain_types(self) -> tuple[str, str]:
-        """The element types of data and of the target where one pair of them is enough."""
+        """The element types of data and of the target where one pair is enough."""
         types = self._signature.types
         of_data, own = types[self.data.type], types[self.type]
         return (
@@ -109,7 +108,7 @@ class ShapeRole(Role):
         return least <= 2 <= min(most, self.most) and fits(self._plain_types[1], FAR)
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield its type, how many axes it adds, which ones it stretches, and its layout."""
+        """Yield type, number of added axes, stretched axes, added axes of 0, and layout."""
         yield from self.type_factors(profile)
         least_rank = int(self.data.rank[0])
         most = 2 if profile == "stress" else self.most - least_rank
@@ -124,25 +123,25 @@ class ShapeRole(Role):
             relations, stretched = {"same": "kept"}, {"none": ""}
         elif profile == "stress" or not self._may_be_far:
             stretched.pop("far")
-        yield Factor(self.factor("relation"), {each: each for each in relations}, words=relations)
-        yield Factor(self.factor("stretched"), {each: each for each in stretched}, words=stretched)
-        # A new axis without elements, while data has some.
+        yield Factor.of_names(self.factor("relation"), relations)
+        yield Factor.of_names(self.factor("stretched"), stretched)
+        # An added axis of size 0 makes the output empty, although data is not.
         new = {"drawn": ""}
         if self.data.empty and profile != "stress":
             new["zero"] = "a new axis of 0"
-        yield Factor(self.factor("new"), {each: each for each in new}, words=new)
+        yield Factor.of_names(self.factor("new"), new)
         yield self.layout_factor()
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield each axis, kept and stretched, with each choice of others that stretch."""
+        """Yield each axis, kept and stretched, with each kind of others that stretch."""
         yield self.factor("relation"), self.data.factor("axis"), self.factor("stretched")
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield what a target and data can have together."""
+        """Forbid what a target and data cannot have together."""
         data = self.data
         rank, length, others = map(data.factor, ("rank", "length", "others"))
         added, types = self.factor("added"), self.type_factor
-        # Its size, and what fits its type.
+        # The number of elements, and their type.
         yield forbid(lambda rank, added: rank + added > self.most, rank, added)
         yield forbid(
             lambda rank, added: (added == "none" and rank == 0) or (added == _EMPTY and rank > 0),
@@ -156,31 +155,31 @@ class ShapeRole(Role):
             ),
             *(others, types),
         )
-        # The extents beside the axis in focus.
+        # The extents of the other axes.
         yield forbid(
             lambda others, n, rank, added: (
                 (others != "varied" and rank + added < 2)
-                or (others == "same" and (n < 2 or n ** (rank + added) > _MOST_SAME))
-                or (others == "varied" and n > _LONG_AXIS and rank + added > 1)
+                or (others == "same" and (n < 2 or n ** (rank + added) > _MAX_SAME_ELEMENTS))
+                or (others == "varied" and n > _MILLION and rank + added > 1)
             ),
             *(others, length, rank, added),
         )
-        yield from self._constraints_of_stretching()
-        yield from self._constraints_of_layouts()
-        yield from self._constraints_of_single_levels()
+        yield from self._stretching_constraints()
+        yield from self._layout_constraints()
+        yield from self._single_choice_constraints()
 
-    def _constraints_of_stretching(self) -> Iterator[Constraint]:
-        """Yield which axes can be stretched."""
+    def _stretching_constraints(self) -> Iterator[Constraint]:
+        """Forbid to stretch axes without effect, or to outputs that are too large."""
         rank, length, others = map(self.data.factor, ("rank", "length", "others"))
         relation, stretched = self.factor("relation"), self.factor("stretched")
         yield forbid(
             lambda relation, n, others: (
                 relation == "stretched"
-                and (n == 1 or (n > _MOST_PAST_A_TILE and others in ("wide", "tall")))
+                and (n == 1 or (n > _MAX_STRETCHED_PAST_A_TILE and others in ("wide", "tall")))
             ),
             *(relation, length, others),
         )
-        # Stretched alone, an inner axis is to lie between kept ones.
+        # If only an inner axis is stretched, the axes on both sides are longer than 1.
         yield forbid(
             lambda relation, stretched, rank, others: (
                 relation == "stretched"
@@ -205,8 +204,8 @@ class ShapeRole(Role):
             *(stretched, others),
         )
 
-    def _constraints_of_layouts(self) -> Iterator[Constraint]:
-        """Yield which layouts show: most of them change two axes longer than 1."""
+    def _layout_constraints(self) -> Iterator[Constraint]:
+        """Forbid layouts without effect: most of them take two axes longer than 1."""
         data = self.data
         rank, others, layout = map(data.factor, ("rank", "others", "layout"))
         relation, stretched, added = map(self.factor, ("relation", "stretched", "added"))
@@ -222,8 +221,8 @@ class ShapeRole(Role):
         places: list[str] = []
         if mapping is not None and mapping.ones != "stretched":
             places = [mapping.factor("places")]
-        # What is laid out or mapped is not stretched: asked at once, so that a row is planned with
-        # all of them in view. It takes fewer rows.
+        # Data with a layout or a mapping is not stretched. As one constraint the factors share a
+        # table of the covering array, which takes fewer rows.
         yield forbid(
             lambda layout, relation, stretched, places=ALIGNED: (
                 (relation == "stretched" and (layout != "c" or places != ALIGNED))
@@ -240,8 +239,8 @@ class ShapeRole(Role):
             *(self.factor("layout"), rank, added),
         )
 
-    def _constraints_of_single_levels(self) -> Iterator[Constraint]:
-        """Yield where levels stand that one choice of the other factors is enough for."""
+    def _single_choice_constraints(self) -> Iterator[Constraint]:
+        """Restrict levels to one choice of the other factors, where one is enough."""
         data = self.data
         data_type, own_type = self._plain_types
         small = min(
@@ -253,7 +252,7 @@ class ShapeRole(Role):
             self.factor("layout"): "c",
             self.type_factor: own_type,
         }
-        new_of_0 = {
+        new_axis = {
             data.factor("others"): "zero",
             data.factor("length"): 6,
             data.type_factor: data_type,
@@ -270,24 +269,24 @@ class ShapeRole(Role):
             self.factor("new"): "drawn",
         }
         for factor, level, needed in (
-            (self.factor("new"), "zero", {**plain, **new_of_0}),
+            (self.factor("new"), "zero", {**plain, **new_axis}),
             (self.factor("stretched"), "far", {**plain, **far}),
         ):
             for other, value in needed.items():
                 yield forbid(
-                    lambda own, found, level=level, value=value: own == level and found != value,
+                    lambda own, chosen, level=level, value=value: own == level and chosen != value,
                     *(factor, other),
                 )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield where data has one element, and where the target has none."""
+        """Yield data of one element, and targets without elements."""
         rank, length, others = map(self.data.factor, ("rank", "length", "others"))
         relation, stretched = self.factor("relation"), self.factor("stretched")
         yield forbid(lambda new: new == "zero", self.factor("new"))
         yield forbid(
             lambda relation, others: relation == "stretched" and others == "ones", relation, others
         )
-        # Every axis that might be longer is stretched.
+        # All axes of data that could be longer than 1 are stretched.
         yield forbid(
             lambda relation, n, rank, stretched: (
                 (relation == "stretched" and rank < 2)
@@ -317,7 +316,7 @@ class ShapeRole(Role):
 
     def _extents(self, context: BuildContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the shapes of data and of the target."""
-        return context.draw(self.name, lambda sampler: self._drawn(context, sampler))
+        return context.draw(self.name, lambda sampler: self._draw(context, sampler))
 
     def _places(self, context: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
@@ -327,7 +326,7 @@ class ShapeRole(Role):
         rank, added = context.choice[self.data.factor("rank")], context.choice[self.factor("added")]
         return tuple(range(added, rank + added))
 
-    def _drawn(
+    def _draw(
         self, context: BuildContext, sampler: Sampler
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         choice, data, places = context.choice, self.data, self._places(context)
@@ -336,28 +335,28 @@ class ShapeRole(Role):
         others = choice[data.factor("others")]
         if not rank:
             return (), sampler.dims(size, others, length)
-        focus = choice[data.factor("axis")]
-        target = [*insert(sampler.dims(size - 1, others, length), places[focus], length)]
+        tested_axis = choice[data.factor("axis")]
+        target = [*insert(sampler.dims(size - 1, others, length), places[tested_axis], length)]
         if choice[self.factor("new")] == "zero":
             target = [(extent or 2) if d in places else 0 for d, extent in enumerate(target)]
         is_stretched = choice[self.factor("relation")] == "stretched"
-        # Without another axis, data would have a single element, or no layout but the plain one.
+        # Otherwise data would have a single element, or its layout would not differ from C.
         keeps_another = (
             is_stretched or length == 1 or LONG_AXES_NEEDED[choice[data.factor("layout")]] > 1
         )
         kind = choice[self.factor("stretched")]
-        stretch = Stretch(focus, is_stretched, kind, others, keeps_another)
+        stretch = Stretch(tested_axis, is_stretched, kind, others, keeps_another)
         return stretched_shapes(target, places, stretch, sampler)
 
-    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
-        """Return the levels of its factors, and of those of data that its shape decides."""
-        data, axis = call.inputs[self.of], focus.get("axis", 0)
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe its factors, and those factors of data that the target determines."""
+        data, axis = call.inputs[self.of], point.get("axis", 0)
         tensor, mapping, target = call.inputs[self.name], self.mapping, self.values_in(call)
         places = tuple(range(len(target) - data.rank, len(target)))
         if mapping is not None and mapping.is_given_in(call):
             places = mapping.values_in(call)
         size = target[places[axis]] if data.rank else 1
-        beside = [extent for d, extent in enumerate(target) if not data.rank or d != places[axis]]
+        others = [extent for d, extent in enumerate(target) if not data.rank or d != places[axis]]
         own = data.shape[axis] if data.rank else 1
         new = [extent for d, extent in enumerate(target) if d not in places]
         return ObservedLevels(
@@ -365,7 +364,7 @@ class ShapeRole(Role):
                 **self.observed_type(call),
                 self.data.factor("axis"): axis,
                 self.data.factor("length"): size,
-                self.data.factor("others"): extent_kinds(beside, size),
+                self.data.factor("others"): extent_kinds(others, size),
                 self.factor("layout"): tensor.layout,
                 self.factor("added"): len(target) - data.rank,
             },
@@ -381,7 +380,7 @@ class ShapeRole(Role):
         )
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield its type and form, and that data broadcasts to it where no mapping is given."""
+        """Yield its form, and that data broadcasts to it unless a mapping is given."""
         yield from super().requirements()
         name, of, values = self.name, self.of, f"{self.name}.values"
         form = (f"{name}.type", f"{name}.rank")
@@ -393,17 +392,17 @@ class ShapeRole(Role):
             prerequisites=form,
         )
         mapping, when, begin = self.mapping, "True", ""
-        known: tuple[str, ...] = ()
+        prerequisites: tuple[str, ...] = ()
         if mapping is not None:
             if mapping.required:
                 return
-            when, begin, known = mapping.aligned
+            when, begin, prerequisites = mapping.aligned
         yield Requirement(
             f"{name}.ranks",
             f"{begin}{of} has no more dimensions than {name} has elements.",
             f"{of}.rank <= {name}.size",
             when,
-            (*known, *form, f"{name}.least"),
+            (*prerequisites, *form, f"{name}.least"),
         )
         yield Requirement(
             f"{name}.extents",

@@ -8,7 +8,7 @@ import pytest
 
 from opcert.certificate import certify
 from opcert.errors import SpecError
-from opcert.roles.span_levels import selected
+from opcert.roles.span_levels import selection_levels
 from opcert.specification import read_spec
 from opcert.suite import generate
 from tests.roles.levels_shown import hidden_levels, rules, written
@@ -229,7 +229,7 @@ def test_what_is_selected_is_what_python_selects() -> None:
     ends = [*range(-8, 9), -(1 << 62), 1 << 62]
     sizes = [1, 2, 3, 7, 1 << 62]
     columns = [*zip(*product(range(7), ends, ends, sizes, [1, -1]), strict=True)]
-    found = selected(*map(np.array, columns))
+    found = selection_levels(*map(np.array, columns))
     for level, (n, start, stop, size, direction) in zip(
         found, zip(*columns, strict=True), strict=True
     ):
