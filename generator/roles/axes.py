@@ -62,7 +62,7 @@ class AxesRole(Role):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield that no list has one element for each of the first axes."""
         if self.omitted == "first" and not self.referrers("along"):
-            text = f"nothing says how many; expected an argument with 'along: {self.name}'"
+            text = f"unknown number of first axes; expected an argument with 'along: {self.name}'"
             yield "omitted", text
 
     @cached_property

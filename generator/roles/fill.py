@@ -42,7 +42,8 @@ class FillRole(Role):
         """Yield that its type symbol is not that of data."""
         symbol = self.data.type
         if self.type != symbol:
-            yield "type", f"'{self.type}' is not that of '{self.like}'; expected '{symbol}'"
+            text = f"type symbol '{self.type}' differs from that of '{self.like}'"
+            yield "type", f"{text}; expected '{symbol}'"
 
     @property
     def data(self) -> DataRole:

@@ -50,13 +50,15 @@ class MappingRole(Role):
         mode = self.selected_by
         if mode is None:
             if self.mode_is is not None:
-                yield "mode_is", "expected the key 'mode' beside it"
+                yield "mode_is", "missing key 'mode'; expected it together with 'mode_is'"
+        elif self.mode_is is None:
+            yield "mode", f"missing key 'mode_is'; expected {' or '.join(mode.one_of)}"
         elif self.mode_is not in mode.one_of:
-            near = did_you_mean(str(self.mode_is), [*mode.one_of])
-            key = "mode" if self.mode_is is None else "mode_is"
-            yield key, f"expected one of the words of '{mode.name}' as the key 'mode_is'{near}"
+            near = did_you_mean(self.mode_is, [*mode.one_of])
+            yield "mode_is", f"unknown word '{self.mode_is}' of '{mode.name}'{near}"
         elif self.required:
-            yield "mode", "expected 'required: false', since it is given in one mode alone"
+            text = f"required in every mode, but given only if '{mode.name}' is {self.mode_is}"
+            yield "mode", f"{text}; expected 'required: false'"
 
     def rank_bounds(self) -> BoundExpressions:
         """Return rank 1."""

@@ -24,8 +24,11 @@ class ModeRole(Role):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield that an optional mode has no default among its words."""
         if not self.required and self.default not in self.one_of:
-            words = " or ".join(f"'{word}'" for word in self.one_of)
-            yield "required", f"expected a default for a mode that may be omitted: {words}"
+            words = " or ".join(self.one_of)
+            default = (
+                "missing default" if self.default is None else f"unknown word '{self.default}'"
+            )
+            yield "required", f"{default} of a mode that may be omitted; expected {words}"
 
     def factors(self, _: str) -> Iterator[Factor]:
         """Yield its words, the default first, and its omission."""

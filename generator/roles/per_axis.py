@@ -24,7 +24,7 @@ class PerAxis(Role):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield that its type is not that of a list."""
         if self.is_attribute and self.type != "list":
-            text = f"the role '{self.role}' has a number for each axis"
+            text = f"an attribute of type '{self.type}' has no number for each axis"
             yield "type", f"{text}; expected the type 'list', or a tensor"
 
     @property

@@ -72,13 +72,14 @@ class SpansRole(Role):
         for part in PARTS:
             names = [role.name for role in group if role.part == part]
             if len(names) > 1 and self.name in names[1:]:
-                yield "part", f"'{names[0]}' is the {part} of '{self.of}' already"
+                yield "part", f"duplicate {part} of '{self.of}'; the first is '{names[0]}'"
             if not names and self is group[0]:
-                text = f"no argument is the {part} of '{self.of}'; expected one with"
-                yield "part", f"{text} 'role: spans' and 'part: {part}'"
-        if self.along != group[0].along:
-            text = f"'{group[0].name}', which it belongs to, has {group[0].along or 'none'}"
-            yield "along", f"found {self.along or 'none'}, but {text}"
+                expected = f"an argument with 'role: spans' and 'part: {part}'"
+                yield "part", f"missing {part} of '{self.of}'; expected {expected}"
+        first = group[0]
+        if self.along != first.along:
+            text = f"along {self.along or 'all axes'}, but '{first.name}' is along"
+            yield "along", f"{text} {first.along or 'all axes'}; expected the same axes"
 
     @cached_property
     def data(self) -> DataRole:
