@@ -37,6 +37,7 @@ from opcert.roles.factors import (
 from opcert.roles.fill import FillRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.leading_dims import LeadingDimsRole
+from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import MappingRole
 from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
@@ -74,6 +75,7 @@ __all__ = [
     "KebabCaseId",
     "LeadingDimsRole",
     "LevelName",
+    "ListRole",
     "MappingRole",
     "ModeRole",
     "ObservationPoint",

@@ -1,7 +1,7 @@
 """The role `axes`: a list of axes of data."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import Call, lowest, wrap
@@ -17,7 +17,8 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.roles.role import OMITTED, Role
+from opcert.roles.list_role import ListRole
+from opcert.roles.role import OMITTED
 from opcert.roles.samplers import Sampler
 
 # The least rank of data at which axes can be listed in this way, and the words for it.
@@ -33,7 +34,7 @@ _LISTINGS = {
 _SIGNS = {"positive": "", "negative": "axes from the end", "mixed": "some axes from the end"}
 
 
-class AxesRole(Role):
+class AxesRole(ListRole):
     """A list of axes of data in any order: a tensor, or an attribute.
 
     An omitted list stands for all axes, or with `omitted: first` for the first ones, as many as the
@@ -48,10 +49,6 @@ class AxesRole(Role):
     omitted: Literal["all", "first"] = "all"
     negative: bool = True
     unique: bool = True
-
-    def rank_bounds(self) -> BoundExpressions:
-        """Return rank 1."""
-        return ("1", "1")
 
     def bounds(self) -> BoundExpressions | None:
         """Return the first and the last axis of data."""
@@ -112,7 +109,7 @@ class AxesRole(Role):
 
     def listed(self, context: BuildContext) -> tuple[int, ...]:
         """Return the listed axes in order, counted from the front, the tested one included."""
-        return context.draw(self.factor("listed"), lambda sampler: self._draw(context, sampler))
+        return context.draw(self.factor("listed"), partial(self._draw, context))
 
     def _draw(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         choice = context.choice
@@ -192,8 +189,7 @@ class AxesRole(Role):
         form: tuple[str, ...] = ()
         if not self.is_attribute:
             form = (f"{name}.type", f"{name}.rank")
-            text = f"{name} is one-dimensional."
-            yield Requirement(form[1], text, f"{name}.rank == 1", self.given_expr)
+            yield self.rank_requirement()
         least = f"-{rank}" if self.negative else "0"
         yield Requirement(
             f"{name}.range",

@@ -51,6 +51,11 @@ class AxisRole(Role):
         return self.related(self.of, DataRole)
 
     @property
+    def value_expr(self) -> str:
+        """The expression of the axis as it is given."""
+        return self.name if self.is_attribute else f"{self.name}.values[0]"
+
+    @property
     def wrapped_expr(self) -> str:
         """The expression of the axis counted from the front."""
         return f"wrap({self.value_expr}, {self.of}.rank)" if self.negative else self.value_expr

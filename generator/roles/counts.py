@@ -1,6 +1,7 @@
 """The role `counts`: for each axis of data, how often it is repeated or how much is added."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from opcert.arrays import Call, highest, lowest
@@ -100,7 +101,7 @@ class CountsRole(PerAxis):
 
     def build(self, context: BuildContext) -> Any:
         """Return the counts."""
-        numbers = context.draw(self.name, lambda sampler: self._draw(context, sampler))
+        numbers = context.draw(self.name, partial(self._draw, context))
         return self.build_list(context, numbers)
 
     def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:

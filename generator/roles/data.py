@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from opcert.arrays import (
@@ -175,7 +176,7 @@ class DataRole(Role):
         for role in self._signature.roles:
             if self.name in role.shapes:
                 return role.shape_for(self, context)
-        return context.draw(self.factor("shape"), lambda sampler: self.extents(context, sampler))
+        return context.draw(self.factor("shape"), partial(self.extents, context))
 
     def extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         """Draw extents, the length of the tested axis among them."""

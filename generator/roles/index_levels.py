@@ -1,53 +1,43 @@
 """Levels of the role `indices`: the tested index, its place, and what the others are."""
 
-from typing import Any
+from collections.abc import Callable
 
 from opcert.arrays import fits, highest, lowest
 from opcert.roles.factors import levels_where
 from opcert.roles.samplers import Sampler
 
-# The tested index: a constant, or a function of the size of the axis and the type of the indices.
-_INSIDE: dict[str, Any] = {
-    "zero": 0,
-    "last": lambda n, _: n - 1,
-    "middle": lambda n, _: n // 2,
+# A constant, or a function of the size of the axis and the type of the indices.
+IndexValue = int | Callable[[int, str], int]
+
+# The tested index with its words: inside the axis, counted from the end, and outside.
+_INSIDE: dict[str, tuple[IndexValue, str]] = {
+    "zero": (0, "an index of 0"),
+    "last": (lambda n, _: n - 1, "the last index"),
+    "middle": (lambda n, _: n // 2, "an index in the middle"),
     # Inside if the axis is as long as the type reaches.
-    "most": lambda _, element_type: highest(element_type),
-    "least": lambda _, element_type: lowest(element_type),
-    "past_u8": 256,
+    "most": (lambda _, t: highest(t), "the greatest index of its type"),
+    "least": (lambda _, t: lowest(t), "the least index of its type"),
+    "past_u8": (256, "an index of 256"),
 }
-_FROM_END: dict[str, Any] = {"minus_one": -1, "first_from_end": lambda n, _: -n}
-_BEYOND: dict[str, Any] = {
-    "end": lambda n, _: n,
-    "beyond": lambda n, _: n + 3,
-    "below": lambda n, _: -n - 1,
-    "far_below": lambda n, _: -n - 5,
+_FROM_END: dict[str, tuple[IndexValue, str]] = {
+    "minus_one": (-1, "an index of -1"),
+    "first_from_end": (lambda n, _: -n, "an index of the negated size"),
+}
+_OUTSIDE: dict[str, tuple[IndexValue, str]] = {
+    "end": (lambda n, _: n, "an index of the size"),
+    "beyond": (lambda n, _: n + 3, "an index past the end"),
+    "below": (lambda n, _: -n - 1, "an index below the negated size"),
+    "far_below": (lambda n, _: -n - 5, "an index far below"),
     # These are inside if they are cut to fewer bits.
-    "past_u16": 1 << 16,
-    "past_u32": 1 << 32,
-    "past_u40": 1 << 40,
-    "below_u32": 1 - (1 << 32),
+    "past_u16": (1 << 16, "an index of 65536"),
+    "past_u32": (1 << 32, "an index of 2^32"),
+    "past_u40": (1 << 40, "an index of 2^40"),
+    "below_u32": (1 - (1 << 32), "an index of 1 - 2^32"),
 }
 _UNDER_STRESS = (
-    "zero",
-    "last",
-    "middle",
-    "minus_one",
-    "first_from_end",
-    "end",
-    "below",
-    "past_u16",
+    *("zero", "last", "middle", "minus_one", "first_from_end"),
+    *("end", "below", "past_u16"),
 )
-VALUE_WORDS = {
-    **{"zero": "an index of 0", "last": "the last index", "middle": "an index in the middle"},
-    **{"minus_one": "an index of -1", "first_from_end": "an index of the negated size"},
-    **{"most": "the greatest index of its type", "least": "the least index of its type"},
-    **{"past_u8": "an index of 256", "end": "an index of the size"},
-    **{"beyond": "an index past the end", "below": "an index below the negated size"},
-    **{"far_below": "an index far below", "past_u16": "an index of 65536"},
-    **{"past_u32": "an index of 2^32", "past_u40": "an index of 2^40"},
-    "below_u32": "an index of 1 - 2^32",
-}
 # Kinds that `Sampler.dims` draws. `alike` starts like data, as if the dimensions were shared.
 EXTENTS = ("varied", "long", "equal", "alike", "ones", "wide", "tall", "zero")
 PLACES = {
@@ -62,14 +52,16 @@ ORDERS = {
 }
 
 
-def index_values(is_stress: bool, *, negative: bool, outside: bool) -> dict[str, Any]:
+def index_values(
+    is_stress: bool, *, negative: bool, outside: bool
+) -> dict[str, tuple[IndexValue, str]]:
     """Return the levels of the tested index, if it may count from the end or lie outside."""
-    values = {
-        **_INSIDE,
-        **(_FROM_END if negative or outside else {}),
-        **(_BEYOND if outside else {}),
-    }
-    return {level: n for level, n in values.items() if level in _UNDER_STRESS or not is_stress}
+    levels = _INSIDE
+    if negative or outside:
+        levels = levels | _FROM_END
+    if outside:
+        levels = levels | _OUTSIDE
+    return {name: levels[name] for name in levels if name in _UNDER_STRESS or not is_stress}
 
 
 def places_of(count: int) -> dict[str, int]:

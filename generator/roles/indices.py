@@ -1,6 +1,7 @@
 """The role `indices`: the elements to take along an axis."""
 
 from collections.abc import Iterator
+from functools import partial
 from math import prod
 from typing import ClassVar, Literal
 
@@ -35,7 +36,6 @@ from opcert.roles.index_levels import (
     EXTENTS,
     ORDERS,
     PLACES,
-    VALUE_WORDS,
     consecutive,
     draw_indices,
     index_values,
@@ -43,7 +43,8 @@ from opcert.roles.index_levels import (
     places_of,
 )
 from opcert.roles.leading_dims import LeadingDimsRole
-from opcert.roles.role import LIST_LAYOUTS, Role
+from opcert.roles.list_role import LIST_LAYOUTS
+from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 
 # Outputs have at most so many dimensions.
@@ -107,10 +108,8 @@ class IndicesRole(Role):
     @property
     def _leading(self) -> LeadingDimsRole | None:
         """The role of the number of dimensions that it shares with data, if there is one."""
-        for role in self._signature.roles:
-            if isinstance(role, LeadingDimsRole) and role.shared_with == self.name:
-                return role
-        return None
+        roles = self.referrers("shared_with")
+        return next((role for role in roles if isinstance(role, LeadingDimsRole)), None)
 
     @property
     def _rank_factors(self) -> tuple[str, ...]:
@@ -129,20 +128,20 @@ class IndicesRole(Role):
         yield from self.type_factors(profile)
         name, is_stress = self.name, profile == "stress"
         least, most = map(int, self.rank)
-        # A list is the plainest.
         most = min(most, max(2, least)) if is_stress else most
-        ranks = sorted(range(least, most + 1), key=lambda rank: rank != 1)
-        levels = {str(rank): rank for rank in ranks}
-        yield Factor(self.factor("rank"), levels, words=f"{name} of rank {{}}")
+        # A list is the plainest.
+        ranks = {str(n): n for n in sorted(range(least, most + 1), key=lambda rank: rank != 1)}
+        yield Factor(self.factor("rank"), ranks, words=f"{name} of rank {{}}")
         extents = ("varied", "ones", "huge") if is_stress else EXTENTS
         yield Factor.of_names(self.factor("extents"), extents, f"{{}} extents of {name}")
-        outside = self.may_be_outside
-        values = index_values(is_stress, negative=self.negative, outside=outside)
-        sizes = (self.data.factor("length"), self.type_factor)
-        value_words = {level: VALUE_WORDS[level] for level in values}
-        yield Factor(self.factor("value"), values, sizes, value_words)
+        table = index_values(is_stress, negative=self.negative, outside=self.may_be_outside)
+        values = {level: value for level, (value, _) in table.items()}
+        words = {level: text for level, (_, text) in table.items()}
+        yield Factor(
+            self.factor("value"), values, (self.data.factor("length"), self.type_factor), words
+        )
         yield Factor.of_names(self.factor("place"), PLACES)
-        if outside:
+        if self.may_be_outside:
             # The words of the value say it already.
             yield Factor.of_names(self.factor("reach"), {"in_range": "", "outside": ""})
             rest = {"in_range": "others in range", "outside": "others out of range too"}
@@ -231,6 +230,7 @@ class IndicesRole(Role):
         yield forbid(
             lambda order, extents: order != "drawn" and extents in _PERHAPS_SINGLE, order, extents
         )
+        # In a list that rises, extents are replaced by the length of the axis.
         yield forbid(
             lambda order, extents, rank, shared=0: (
                 (order != "drawn" and rank == shared)
@@ -270,11 +270,10 @@ class IndicesRole(Role):
 
     def masking(self) -> Iterator[Constraint]:
         """Yield indices of which none gives an element of data."""
-        extents = self.factor("extents")
+        extents, reach, rest = map(self.factor, ("extents", "reach", "rest"))
         yield forbid(lambda extents: extents == "zero", extents)
         if self.outside != "zeros":
             return
-        reach = self.factor("reach")
         # These may leave a single index.
         yield forbid(
             lambda reach, extents, rank, shared=0: (
@@ -282,14 +281,11 @@ class IndicesRole(Role):
             ),
             *(reach, extents, *self._rank_factors),
         )
-        rest = self.factor("rest")
         yield forbid(lambda reach, rest: reach == rest == "outside", reach, rest)
 
     def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape for a choice: the shared extents, then its own."""
-        return context.draw(
-            self.factor("shape"), lambda sampler: self._draw_extents(context, sampler)
-        )
+        return context.draw(self.factor("shape"), partial(self._draw_extents, context))
 
     def _draw_extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         choice, shape = context.choice, self.data.shape(context)
@@ -307,19 +303,15 @@ class IndicesRole(Role):
         needed = LONG_AXES_NEEDED[choice[self.factor("layout")]]
         if sum(extent > 1 for extent in own) < needed:
             # The drawn extents are too few for the layout to differ from others.
-            long_dims = sampler.sample(range(len(own)), needed)
-            own = tuple(
-                1 if d not in long_dims else 3 if kind == "varied" and d == long_dims[0] else 2
-                for d in range(len(own))
-            )
+            first, *others = sampler.sample(range(len(own)), needed)
+            extents = {first: 3 if kind == "varied" else 2} | dict.fromkeys(others, 2)
+            own = tuple(extents.get(d, 1) for d in range(len(own)))
         return (*shared, *own)
 
     def build(self, context: BuildContext) -> Tensor:
         """Return the indices."""
         choice, shape = context.choice, self.shape(context)
-        values = context.draw(
-            self.name, lambda sampler: self._draw_values(context, prod(shape), sampler)
-        )
+        values = context.draw(self.name, partial(self._draw_values, context, prod(shape)))
         indices = tensor(choice[self.type_factor], shape, values)
         return with_layout(indices, choice[self.factor("layout")])
 
@@ -332,11 +324,11 @@ class IndicesRole(Role):
             return (value,) * count
         if order in ("rising", "falling"):
             return consecutive(order, n, count)
-        is_outside = choice.level(self.factor("rest")) == "outside"
+        outside = choice.level(self.factor("rest")) == "outside"
         types = choice[self.type_factor]
-        indices = draw_indices(sampler, n, types, count, negative=self.negative, outside=is_outside)
-        place = places_of(count)[choice[self.factor("place")]]
-        return replace(indices, place, value) if count else indices
+        indices = draw_indices(sampler, n, types, count, negative=self.negative, outside=outside)
+        position = places_of(count)[choice[self.factor("place")]]
+        return replace(indices, position, value) if count else indices
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return the first, middle and last place, and the first axis unless `along` names one."""
@@ -381,12 +373,10 @@ class IndicesRole(Role):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank if there is only one, and its range with `outside: reject`."""
         yield from super().requirements()
-        name = self.name
-        least, most = self.rank
+        name, (least, most) = self.name, self.rank
         if least == most:
-            yield Requirement(
-                f"{name}.rank", f"{name} is of rank {most}.", f"{name}.rank == {most}"
-            )
+            text = f"{name} is of rank {most}."
+            yield Requirement(f"{name}.rank", text, f"{name}.rank == {most}")
         if self.outside == "reject":
             axis = () if self.along is None else (f"{self.along}.range",)
             yield Requirement(
@@ -398,15 +388,14 @@ class IndicesRole(Role):
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the meaning of an index outside with `outside: undefined`."""
-        if self.outside == "undefined":
-            axis = (
-                [] if self.along is None else [*self.related(self.along, AxisRole).requirements()]
-            )
-            prerequisites = [each.holds for each in (*super().requirements(), *axis)]
-            yield DerivedAmbiguity(
-                f"{self.name}.range",
-                f"What an index of {self.name} outside of the axis gives.",
-                " and ".join(
-                    f"({holds})" for holds in (*prerequisites, f"not {self._inside_expr}")
-                ),
-            )
+        if self.outside != "undefined":
+            return
+        prerequisites = [*super().requirements()]
+        if self.along is not None:
+            prerequisites += self.related(self.along, AxisRole).requirements()
+        conditions = [*(rule.holds for rule in prerequisites), f"not {self._inside_expr}"]
+        yield DerivedAmbiguity(
+            f"{self.name}.range",
+            f"What an index of {self.name} outside of the axis gives.",
+            " and ".join(f"({condition})" for condition in conditions),
+        )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Literal
 
 from opcert.arrays import Call, Tensor
@@ -18,6 +19,7 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
+from opcert.roles.list_role import ListRole
 from opcert.roles.mode import ModeRole
 from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
@@ -29,7 +31,7 @@ ALIGNED = "aligned"
 _PLACES = ("trailing", "leading", "spread", "ends", "inner")
 
 
-class MappingRole(Role):
+class MappingRole(ListRole):
     """For each axis of data an axis of the target shape, in ascending order.
 
     With the key `mode`, it is given only if that mode is `mode_is`. Along an axis that it maps, a
@@ -59,10 +61,6 @@ class MappingRole(Role):
         elif self.required:
             text = f"required in every mode, but given only if '{mode.name}' is {self.mode_is}"
             yield "mode", f"{text}; expected 'required: false'"
-
-    def rank_bounds(self) -> BoundExpressions:
-        """Return rank 1."""
-        return ("1", "1")
 
     def bounds(self) -> BoundExpressions:
         """Return the first and the last axis of the target."""
@@ -120,7 +118,7 @@ class MappingRole(Role):
 
     def places(self, context: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
-        return context.draw(self.name, lambda sampler: self._draw(context, sampler))
+        return context.draw(self.name, partial(self._draw, context))
 
     def _draw(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         choice = context.choice
@@ -179,11 +177,8 @@ class MappingRole(Role):
                 (*selected, *form, f"{into}.least"),
             )
             when = f"{is_selected} and {when}"
-        for requirement in super().requirements():
+        for requirement in (*super().requirements(), self.rank_requirement()):
             yield replace(requirement, when=when, prerequisites=selected)
-        yield Requirement(
-            f"{name}.rank", f"{name} is one-dimensional.", f"{name}.rank == 1", when, selected
-        )
         yield Requirement(
             f"{name}.size",
             f"{name} has as many elements as {of} has dimensions.",

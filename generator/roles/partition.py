@@ -1,6 +1,7 @@
 """The role `partition`: the lengths of the parts of an axis."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import Call, Tensor, highest, insert, lowest, replace
@@ -17,7 +18,7 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.roles.role import Role
+from opcert.roles.list_role import ListRole
 from opcert.roles.samplers import Sampler
 
 # Numbers of parts: up to and past a vector, and past fixed arrays that a runtime may use.
@@ -32,7 +33,7 @@ LENGTHS = ("varied", "ones", "equal", "first_one", "last_one", "first_mean", "hi
 _MAX_BYTE = highest("u8")
 
 
-class PartitionRole(Role):
+class PartitionRole(ListRole):
     """Lengths that sum to the size of an axis.
 
     With `remainder`, one of them may be -1: it stands for what remains of the axis. A length may be
@@ -46,10 +47,6 @@ class PartitionRole(Role):
     along: str
     remainder: bool = False
     empty: bool = True
-
-    def rank_bounds(self) -> BoundExpressions:
-        """Return rank 1."""
-        return ("1", "1")
 
     def bounds(self) -> BoundExpressions:
         """Return the least length, -1 included, and the size of the axis."""
@@ -141,7 +138,7 @@ class PartitionRole(Role):
 
     def build(self, context: BuildContext) -> Tensor:
         """Return the lengths."""
-        values = context.draw(self.name, lambda sampler: self._draw(context, sampler))
+        values = context.draw(self.name, partial(self._draw, context))
         return self.integer_tensor(context, values, context.choice[self.factor("layout")])
 
     def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:
@@ -196,7 +193,7 @@ class PartitionRole(Role):
         yield from super().requirements()
         name, values = self.name, f"{self.name}.values"
         form = (f"{name}.type", f"{name}.rank")
-        yield Requirement(form[1], f"{name} is one-dimensional.", f"{name}.rank == 1")
+        yield self.rank_requirement()
         least = -1 if self.remainder else 0 if self.empty else 1
         yield Requirement(
             f"{name}.least",

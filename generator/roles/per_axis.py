@@ -4,22 +4,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from opcert.arrays import Call
-from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import BuildContext, Constraint, Factor, Requirement, forbid
-from opcert.roles.role import Role
+from opcert.roles.list_role import ListRole
 
 
-class PerAxis(Role):
+class PerAxis(ListRole):
     """One number for each axis of data: a list attribute, or a one-dimensional tensor."""
 
     relations: ClassVar = {"of": ("data",)}
 
     of: str
-
-    def rank_bounds(self) -> BoundExpressions:
-        """Return rank 1."""
-        return ("1", "1")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield that its type is not that of a list."""
@@ -69,8 +64,7 @@ class PerAxis(Role):
         yield from super().requirements()
         name = self.name
         if not self.is_attribute:
-            text = f"{name} is one-dimensional."
-            yield Requirement(f"{name}.rank", text, f"{name}.rank == 1", self.given_expr)
+            yield self.rank_requirement()
         yield Requirement(
             f"{name}.length",
             f"{name} has one number for each axis of {self.of}.",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue, PrivateAttr
 
-from opcert.arrays import INTEGERS, Call, Layout, Tensor, vector, with_layout
+from opcert.arrays import INTEGERS, Call
 from opcert.roles.argument import Argument, BoundExpressions
 from opcert.roles.factors import (
     BuildContext,
@@ -25,7 +25,6 @@ from opcert.roles.factors import (
 RelatedRole = TypeVar("RelatedRole", bound="Role")
 ATTRIBUTE_TYPES = ("int", "string", "list")
 OMITTED = "omitted"
-LIST_LAYOUTS = ("c", "reversed", "gapped")
 
 
 @dataclass(frozen=True)
@@ -104,21 +103,6 @@ class Role(Argument):
         return self.type in ATTRIBUTE_TYPES
 
     @property
-    def value_expr(self) -> str:
-        """The expression of its only integer."""
-        return self.name if self.is_attribute else f"{self.name}.values[0]"
-
-    @property
-    def values_expr(self) -> str:
-        """The expression of its list of integers."""
-        return self.name if self.is_attribute else f"{self.name}.values"
-
-    @property
-    def length_expr(self) -> str:
-        """The expression of the number of its integers."""
-        return f"len({self.name})" if self.is_attribute else f"{self.name}.size"
-
-    @property
     def given_expr(self) -> str:
         """The condition that a call does not omit it."""
         return "True" if self.required else f"{self.name} is not None"
@@ -146,12 +130,6 @@ class Role(Argument):
             words = {OMITTED: f"{self.name} omitted", **words}
         yield Factor.of_names(self.type_factor, words)
 
-    def layout_factor(self) -> Factor:
-        """Return the factor of how a list of integers lies in memory."""
-        words = {"c": "", "reversed": f"{self.name} backwards in memory"}
-        words["gapped"] = f"{self.name} with gaps"
-        return Factor.of_names(self.factor("layout"), words)
-
     def omission_constraints(self, factor: str, level: str) -> Iterator[Constraint]:
         """Yield that its type is omitted with it: where `factor` has the level that omits it."""
         if self.is_attribute or self.required:
@@ -163,12 +141,6 @@ class Role(Argument):
         yield forbid(lambda own, type_name: own != level and type_name == OMITTED, *names)
         if len(sharing) == 1:
             yield forbid(lambda own, type_name: own == level and type_name != OMITTED, *names)
-
-    def integer_tensor(
-        self, context: BuildContext, values: Sequence[int], layout: Layout = "c"
-    ) -> Tensor:
-        """Return a one-dimensional tensor of its type."""
-        return with_layout(vector(context.choice[self.type_factor], tuple(values)), layout)
 
     def is_given_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""

@@ -1,6 +1,7 @@
 """The role `shape`: a target shape that data broadcasts to."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -17,7 +18,6 @@ from opcert.arrays import (
     highest,
     insert,
 )
-from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
     BuildContext,
@@ -30,12 +30,14 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
+from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import ALIGNED, MappingRole
 from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 from opcert.roles.stretching import (
     FAR,
     STRETCHED,
+    ShapeAndTarget,
     Stretch,
     observed_stretches,
     stretched_shapes,
@@ -52,7 +54,7 @@ _MILLION = 1_000_000
 _MAX_STRETCHED_PAST_A_TILE = 127
 
 
-class ShapeRole(Role):
+class ShapeRole(ListRole):
     """The shape to which data broadcasts, in this direction only.
 
     Data aligns at the end, and a size of 1 stretches. With a `mapping`, each axis of data becomes
@@ -66,10 +68,6 @@ class ShapeRole(Role):
     of: str
     most: int = Field(8, ge=1, le=max(_ADDED.values()))
     empty: bool = True
-
-    def rank_bounds(self) -> BoundExpressions:
-        """Return rank 1."""
-        return ("1", "1")
 
     @property
     def shapes(self) -> Sequence[str]:
@@ -88,46 +86,38 @@ class ShapeRole(Role):
         return next(mappings, None)
 
     @property
-    def _may_stretch(self) -> bool:
-        mapping = self.mapping
-        return mapping is None or not mapping.required or mapping.ones == "stretched"
-
-    @property
     def _plain_types(self) -> tuple[str, str]:
         """The element types of data and of the target where one pair is enough."""
         types = self._signature.types
-        of_data, own = types[self.data.type], types[self.type]
-        return (
-            "f32" if "f32" in of_data else of_data[0],
-            "i64" if "i64" in own else max(own, key=highest),
-        )
-
-    @property
-    def _may_be_far(self) -> bool:
-        least, most = map(int, self.data.rank)
-        return least <= 2 <= min(most, self.most) and fits(self._plain_types[1], FAR)
+        data_types, own_types = types[self.data.type], types[self.type]
+        data_type = "f32" if "f32" in data_types else data_types[0]
+        return data_type, "i64" if "i64" in own_types else max(own_types, key=highest)
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield type, number of added axes, stretched axes, added axes of 0, and layout."""
         yield from self.type_factors(profile)
-        least_rank = int(self.data.rank[0])
-        most = 2 if profile == "stress" else self.most - least_rank
-        added = {level: n for level, n in _ADDED.items() if n <= most}
+        is_stress, mapping = profile == "stress", self.mapping
+        least_rank, most_rank = map(int, self.data.rank)
+        most_added = 2 if is_stress else self.most - least_rank
+        added = {level: n for level, n in _ADDED.items() if n <= most_added}
         words = {level: f"{level} axes more" for level in added}
         words |= {"one": "one axis more", "none": "equal ranks"}
-        if self.empty and least_rank == 0 and profile != "stress":
+        if self.empty and least_rank == 0 and not is_stress:
             added[_EMPTY], words[_EMPTY] = 0, "an empty target"
         yield Factor(self.factor("added"), added, words=words)
         relations, stretched = {"same": "kept", "stretched": "stretched"}, {**STRETCHED}
-        if not self._may_stretch:
+        if mapping is not None and mapping.required and mapping.ones != "stretched":
             relations, stretched = {"same": "kept"}, {"none": ""}
-        elif profile == "stress" or not self._may_be_far:
-            stretched.pop("far")
+        else:
+            # A far stretch takes data of rank 2, see below.
+            is_rank_2_valid = least_rank <= 2 <= min(most_rank, self.most)
+            if is_stress or not is_rank_2_valid or not fits(self._plain_types[1], FAR):
+                stretched.pop("far")
         yield Factor.of_names(self.factor("relation"), relations)
         yield Factor.of_names(self.factor("stretched"), stretched)
         # An added axis of size 0 makes the output empty, although data is not.
         new = {"drawn": ""}
-        if self.data.empty and profile != "stress":
+        if self.data.empty and not is_stress:
             new["zero"] = "a new axis of 0"
         yield Factor.of_names(self.factor("new"), new)
         yield self.layout_factor()
@@ -297,6 +287,7 @@ class ShapeRole(Role):
             ),
             *(relation, length, rank, stretched),
         )
+        # Around the middle one of three axes, every second axis is every other one.
         yield forbid(
             lambda relation, rank, axis, stretched: (
                 relation == "stretched" and stretched == "alternating" and (rank, axis) == (3, 1)
@@ -306,17 +297,17 @@ class ShapeRole(Role):
 
     def build(self, context: BuildContext) -> Tensor:
         """Return the target."""
-        return self.integer_tensor(
-            context, self._extents(context)[1], context.choice[self.factor("layout")]
-        )
+        _, target = self._extents(context)
+        return self.integer_tensor(context, target, context.choice[self.factor("layout")])
 
     def shape_for(self, argument: Role, context: BuildContext) -> tuple[int, ...]:  # noqa: ARG002
         """Return the shape of data."""
-        return self._extents(context)[0]
+        shape, _ = self._extents(context)
+        return shape
 
-    def _extents(self, context: BuildContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the shapes of data and of the target."""
-        return context.draw(self.name, lambda sampler: self._draw(context, sampler))
+    def _extents(self, context: BuildContext) -> ShapeAndTarget:
+        """Return the shape of data and the target."""
+        return context.draw(self.name, partial(self._draw, context))
 
     def _places(self, context: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
@@ -326,9 +317,7 @@ class ShapeRole(Role):
         rank, added = context.choice[self.data.factor("rank")], context.choice[self.factor("added")]
         return tuple(range(added, rank + added))
 
-    def _draw(
-        self, context: BuildContext, sampler: Sampler
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _draw(self, context: BuildContext, sampler: Sampler) -> ShapeAndTarget:
         choice, data, places = context.choice, self.data, self._places(context)
         rank, length = choice[data.factor("rank")], choice[data.factor("length")]
         size = rank + choice[self.factor("added")]
@@ -341,9 +330,8 @@ class ShapeRole(Role):
             target = [(extent or 2) if d in places else 0 for d, extent in enumerate(target)]
         is_stretched = choice[self.factor("relation")] == "stretched"
         # Otherwise data would have a single element, or its layout would not differ from C.
-        keeps_another = (
-            is_stretched or length == 1 or LONG_AXES_NEEDED[choice[data.factor("layout")]] > 1
-        )
+        long_axes = LONG_AXES_NEEDED[choice[data.factor("layout")]]
+        keeps_another = is_stretched or length == 1 or long_axes > 1
         kind = choice[self.factor("stretched")]
         stretch = Stretch(tested_axis, is_stretched, kind, others, keeps_another)
         return stretched_shapes(target, places, stretch, sampler)
@@ -358,7 +346,9 @@ class ShapeRole(Role):
         size = target[places[axis]] if data.rank else 1
         others = [extent for d, extent in enumerate(target) if not data.rank or d != places[axis]]
         own = data.shape[axis] if data.rank else 1
-        new = [extent for d, extent in enumerate(target) if d not in places]
+        added = [extent for d, extent in enumerate(target) if d not in places]
+        relations = {"same": own == size, "stretched": own == 1 != size}
+        new = {"drawn": True, "zero": 0 in added and 0 not in data.shape}
         return ObservedLevels(
             {
                 **self.observed_type(call),
@@ -369,13 +359,9 @@ class ShapeRole(Role):
                 self.factor("added"): len(target) - data.rank,
             },
             {
-                self.factor("relation"): levels_where(
-                    {"same": own == size, "stretched": own == 1 != size}
-                ),
+                self.factor("relation"): levels_where(relations),
                 self.factor("stretched"): observed_stretches(data.shape, target, places, axis),
-                self.factor("new"): levels_where(
-                    {"drawn": True, "zero": 0 in new and 0 not in data.shape}
-                ),
+                self.factor("new"): levels_where(new),
             },
         )
 
@@ -384,7 +370,7 @@ class ShapeRole(Role):
         yield from super().requirements()
         name, of, values = self.name, self.of, f"{self.name}.values"
         form = (f"{name}.type", f"{name}.rank")
-        yield Requirement(form[1], f"{name} is one-dimensional.", f"{name}.rank == 1")
+        yield self.rank_requirement()
         yield Requirement(
             f"{name}.least",
             f"{name} lists sizes, none of them negative.",

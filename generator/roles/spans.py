@@ -1,7 +1,7 @@
 """The role `spans`: the starts, stops and steps of slices along axes of data."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import Call, fits, python_slice
@@ -21,7 +21,8 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.roles.role import LIST_LAYOUTS, OMITTED, Role
+from opcert.roles.list_role import LIST_LAYOUTS, ListRole
+from opcert.roles.role import OMITTED, Role
 from opcert.roles.samplers import Sampler
 from opcert.roles.span_levels import (
     ENDPOINTS,
@@ -41,7 +42,7 @@ Span = tuple[int, int, int]
 _WIDEST_TYPE = "i64"
 
 
-class SpansRole(Role):
+class SpansRole(ListRole):
     """The starts, the stops or the steps of slices along axes of data, as in Python.
 
     Three arguments have the role, one for each `part`: `start`, `stop` and `step`. Each is a tensor
@@ -55,10 +56,6 @@ class SpansRole(Role):
     part: Literal["start", "stop", "step"]
     of: str
     along: str | None = None
-
-    def rank_bounds(self) -> BoundExpressions:
-        """Return rank 1."""
-        return ("1", "1")
 
     def bounds(self) -> BoundExpressions | None:
         """Return the ends of its type: a slice may reach past its axis."""
@@ -237,9 +234,7 @@ class SpansRole(Role):
         if choice.level(self.factor("given")) == "no":
             return None
         start = self._parts[0]
-        spans = context.draw(
-            start.factor("spans"), lambda sampler: self._draw_spans(context, sampler)
-        )
+        spans = context.draw(start.factor("spans"), partial(self._draw_spans, context))
         values = [span[PARTS.index(self.part)] for span in spans]
         if self.is_attribute:
             return values
@@ -334,8 +329,7 @@ class SpansRole(Role):
         """
         name = self.name
         if not self.is_attribute:
-            text = f"{name} is one-dimensional."
-            yield Requirement(f"{name}.rank", text, f"{name}.rank == 1", self.given_expr)
+            yield self.rank_requirement()
         if self.part == "start":
             yield from self._type_requirement()
             yield from self._length_requirements()
@@ -367,7 +361,7 @@ class SpansRole(Role):
     def _length_requirements(self) -> Iterator[Requirement]:
         """Yield that all parts have one length, and that it goes with the axes."""
         start, axes, rank = self._parts[0], self.axes, f"{self.of}.rank"
-        lists: list[Role] = [*self._parts, *([axes] if axes is not None else [])]
+        lists: list[ListRole] = [*self._parts, *([axes] if axes is not None else [])]
         ranks = tuple(f"{part.name}.rank" for part in lists if not part.is_attribute)
         # All lengths are compared with that of one list, which must not be omitted.
         compared = next((part for part in lists if part.required), start)

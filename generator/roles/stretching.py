@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from opcert.roles.factors import levels_where
 from opcert.roles.samplers import Sampler
 
+# The shape of data and that to which it broadcasts.
+ShapeAndTarget: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 # An extent past 16 bits.
 FAR = 65537
 # Which axes stretch in addition to the tested one, with words.
@@ -35,7 +38,7 @@ class Stretch:
 
 def stretched_shapes(
     target: Sequence[int], places: Sequence[int], stretch: Stretch, sampler: Sampler
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+) -> ShapeAndTarget:
     """Return the shape of data whose axes become `places` of a target, and the target.
 
     Extents of the target grow from 1 if a stretch would have no effect otherwise, or if no axis
