@@ -87,7 +87,7 @@ class Sampler:
             ValueError: there is no such kind.
         """
         if kind not in _KINDS:
-            raise ValueError(f"'{kind}' is no kind of extents{did_you_mean(kind, _KINDS)}")
+            raise ValueError(f"unknown kind of extents '{kind}'{did_you_mean(kind, _KINDS)}")
         budget = MAX_DRAWN_ELEMENTS // max(1, taken)
         ones = (1,) * count
         if kind == "ones" or not count:

@@ -57,7 +57,7 @@ def load_role_classes(source: YamlSource) -> dict[str, type[Role]]:
         path: YamlPath = ("roles", name)
         role = named_object(source, path, str(place), "role")
         if not (isinstance(role, type) and issubclass(role, Role)):
-            text = f"'{place}' is no subclass of opcert.roles.Role"
+            text = f"'{place}' is no subclass of {Role.__module__}.{Role.__name__}"
             raise SpecError([source.mistake(path, text)])
         classes[name] = role
     return classes

@@ -108,7 +108,7 @@ def test_a_role_of_the_specs_folder_gives_a_suite_that_fails_a_wrong_backend(
     ("named", "text"),
     [
         ("rows.py:Row", "no class 'Row' in rows.py"),
-        ("head.py:head", "'head.py:head' is no subclass of opcert.roles.Role"),
+        ("head.py:head", "'head.py:head' is no subclass of opcert.roles.role.Role"),
         ("row.py:Rows", "cannot be imported"),
     ],
 )
