@@ -97,6 +97,7 @@ class PartitionRole(ListRole):
         # Special lengths that take nothing of the axis.
         empty = ("zero", "rest_empty")
         yield forbid(lambda special, t: special in remainders and lowest(t) == 0, special, types)
+        # The other lengths are 1, and the remainder is longer than its type can state.
         yield forbid(
             lambda special, n, count, t: (
                 special == "rest_long" and (n < count or n - count + 1 <= highest(t))
@@ -114,6 +115,7 @@ class PartitionRole(ListRole):
             lambda special, count, n: special == "none" and count > n > 0, special, count, n
         )
         yield forbid(lambda special, n: special == "rest" and n == 0, special, n)
+        # Even the greatest lengths of the type are too short for the axis.
         yield forbid(
             lambda special, n, t, count: (
                 special != "rest_long" and n > highest(t) * (count - (special in empty))
