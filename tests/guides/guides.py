@@ -3,8 +3,8 @@ r"""The guides: the README of each folder, read into commands, files, links and 
 A guide is Markdown in this form:
 
 - A fence ```` ```python name.py ```` shows a whole file, which is written before commands run.
-- A fence ```` ```sh ```` has commands, a line each, with `\` at the end to continue. All of them run,
-  in the guide's order and in one folder. They succeed, except where a line ends in
+- A fence ```` ```sh ```` has commands, a line each, with `\` at the end to continue. All of them
+  run, in the guide's order and in one folder. They succeed, except where a line ends in
   `# exit code N`.
 - A fence ```` ```console ```` has commands after `$ `, and below each what it prints on stdout;
   `...` matches any text.
@@ -105,10 +105,12 @@ class Guide:
     @cached_property
     def blocks(self) -> list[Block]:
         """Every fence, in order."""
-        infos = [
-            (token.info.split(), token.content) for token in self.tokens if token.type == "fence"
-        ]
-        return [Block((info + [""])[0], (info + ["", ""])[1], text) for info, text in infos]
+        fences = [token for token in self.tokens if token.type == "fence"]
+        blocks = []
+        for token in fences:
+            language, argument, *_ = (*token.info.split(), "", "")
+            blocks.append(Block(language, argument, token.content))
+        return blocks
 
     @cached_property
     def commands(self) -> list[Command]:
