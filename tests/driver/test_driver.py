@@ -57,9 +57,9 @@ def test_nothing_is_found_by_exploring_it(driver: Path) -> None:
     assert all(each.tried > each.declined for each in explored)
 
 
-def test_the_readmes_conversation_is_what_is_said(driver: Path) -> None:
-    readme = (SOURCE.parents[3] / "README.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^([<>]) (.+)$", readme, re.MULTILINE)
+def test_the_conversation_in_the_guide_takes_place(driver: Path) -> None:
+    guide = SOURCE.with_name("README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^([<>]) (.+)$", guide, re.MULTILINE)
     assert len(lines) == 8
 
     def written(side: str) -> bytes:
