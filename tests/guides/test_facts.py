@@ -6,12 +6,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from opcert.arrays import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    LAW_FUNCTIONS,
+    LAYOUTS,
+    TENSOR_BUILDERS,
+    TENSOR_CHANGES,
+)
 from opcert.roles import DRAW_FUNCTIONS, ROLES, Role
 from opcert.scope import checked_support
 from opcert.specification import EXPRESSION_FUNCTIONS
+from opcert.suite import IndexedCase
+from opcert.suite.format import GeneratedArray, Index, StoredArray
+from opcert.verdicts import FAILURE_KINDS, STATUSES
 from tests.faults.finding import core_suite
-from tests.guides.guides import GUIDES, ROOT, Block
+from tests.guides.guides import GUIDES, ROOT, Block, Guide
 
 TEXT = "\n".join(guide.text for guide in GUIDES)
 BLOCKS = [block for guide in GUIDES for block in guide.blocks]
@@ -80,3 +89,31 @@ def test_the_tables_of_faults_are_marked_and_have_each_operator() -> None:
     for table in tables:
         operators = re.findall(r"^\| (\w+/\S+) \|", table, re.MULTILINE)
         assert operators == [*core_suite().operators]
+
+
+def first_cells(guide: str, heading: str) -> list[str]:
+    """Return the words in code of the first cells below a heading, up to the next one."""
+    text = Guide(ROOT / guide).text
+    section = re.split(r"^#+ ", text.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.M)[0]
+    cells = re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)
+    return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_the_statuses_and_kinds_are_all_listed() -> None:
+    listed = first_cells("generator/certificate/README.md", "How a case is judged")
+    assert sorted(listed) == sorted([*STATUSES, *FAILURE_KINDS])
+
+
+def test_the_keys_of_an_index_are_all_listed() -> None:
+    guide = "generated/README.md"
+    assert sorted(first_cells(guide, "The index")) == sorted(Index.model_fields)
+    assert sorted(first_cells(guide, "A case")) == sorted(IndexedCase.model_fields)
+    arrays = {*StoredArray.model_fields, *GeneratedArray.model_fields}
+    assert sorted(first_cells(guide, "An array")) == sorted(arrays)
+
+
+def test_the_layouts_and_element_types_are_all_listed() -> None:
+    guide = "generated/README.md"
+    assert sorted(first_cells(guide, "Memory layouts")) == sorted(LAYOUTS)
+    protocol = Guide(ROOT / "generator" / "backends" / "examples" / "README.md").text
+    assert set(re.findall(r"`(\w+)`", protocol.partition("### Types")[2])) >= {*ELEMENT_TYPES}
