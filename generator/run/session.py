@@ -33,8 +33,9 @@ class SessionStep:
     """One call with its expected outputs: None where it must be rejected.
 
     `inputs` are passed in their `layouts`, in the buffers of the previous step where these fit, as
-    most callers do. The inputs in `free` are data to move. `beside` is how the call relates to the
-    one under test, `rule` the rule that it violates, `by_law` whether a law determines its outputs.
+    most callers do. The inputs in `free` are data to move. `beside` is how the call relates
+    to the one under test, `rule` the rule that it violates, `by_law` whether a law determines
+    its outputs.
     """
 
     operator: str

@@ -1,4 +1,4 @@
-"""The deviations claimed of runtimes: their programs show them, and the README lists them."""
+"""The deviations claimed of runtimes: their programs show them, and the guide lists them."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 
 from tests.backends.findings import ANYTHING_ELSE, FINDINGS, HELPERS, Finding, table
 
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "generator" / "backends" / "README.md"
 each_finding = pytest.mark.parametrize("finding", FINDINGS.values(), ids=FINDINGS)
 REQUIRED_MODULES = {"onnxruntime": ("onnx", "onnxruntime")}
 
@@ -57,8 +57,8 @@ def test_a_printed_program_runs_by_itself(package: str, tmp_path: Path) -> None:
     assert process.stdout.strip() == str(finding.wrong), process.stderr
 
 
-def test_the_readme_has_the_table_of_the_findings() -> None:
-    lines = README.read_text(encoding="utf-8").splitlines()
+def test_the_guide_has_the_table_of_the_findings() -> None:
+    lines = GUIDE.read_text(encoding="utf-8").splitlines()
     first, *rest = table()
     start = lines.index(first)
     length = next(n for n, line in enumerate(lines[start:]) if not line.startswith("|"))

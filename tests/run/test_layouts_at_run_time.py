@@ -211,6 +211,6 @@ def test_the_description_of_a_call_names_each_layout_but_c(layout: str) -> None:
     operator, case = a_case(layout)
     tensor = case.inputs["InputTensor"]
     expected = f"InputTensor={tensor.type}{list(tensor.shape)} {layout}, "
-    assert operator.call(case).startswith(expected)
+    assert operator.describe_call(case).startswith(expected)
     operator, case = a_case("c")
-    assert " c" not in operator.call(case)
+    assert " c" not in operator.describe_call(case)

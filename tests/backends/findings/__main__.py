@@ -1,4 +1,4 @@
-"""List the findings, or print a program, or the README's table."""
+"""List the findings, or print a program, or the guide's table."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ def main() -> int:
         prog="python -m tests.backends.findings", description=findings.__doc__
     )
     parser.add_argument("name", nargs="?", choices=FINDINGS, metavar="NAME")
-    parser.add_argument("--markdown", action="store_true", help="print the README's table")
+    parser.add_argument("--markdown", action="store_true", help="print the guide's table")
     parser.add_argument("--run", choices=FINDINGS, metavar="NAME", help="print a program's result")
     options = parser.parse_args()
     if options.run:

@@ -27,7 +27,7 @@ class Finding:
     """A call for which a runtime deviates from the operator's document.
 
     `where` is the configuration of the backend that it needs. `call`, `expected` and `got` are
-    texts of the README. `right` is the result that the program should give, `wrong` the actual one:
+    texts of the guide. `right` is the result that the program should give, `wrong` the actual one:
     a value, REJECTED, ANYTHING_ELSE, or the signal that ends its process. `documented` says whether
     the runtime's own documentation has it. `helpers` are the functions that the program calls.
     """
@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def row(self) -> str:
-        """The finding as a row of the README's table."""
+        """The finding as a row of the guide's table."""
         runtime = f"{self.package}, {self.where}" if self.where else self.package
         cells = (runtime, f"{self.operator}, {self.rule}", self.call, self.expected, self.got)
         return f"| {' | '.join(cells)} | {self.documented} |"
@@ -110,7 +110,7 @@ def run_program(program: Program) -> Any:
 
 
 def table() -> list[str]:
-    """Return the lines of the README's table."""
+    """Return the lines of the guide's table."""
     head = ["runtime", "operator, rule", "call", "expected", "got", "doc"]
     return [
         f"| {' | '.join(head)} |",
