@@ -26,7 +26,7 @@ from opcert.arrays import (
     with_shape,
     with_type,
 )
-from opcert.cases import Conditions, specials_added
+from opcert.cases import Conditions, add_special_values
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.member import ArrayCall, Outputs, integers_in
 from opcert.specification import Reference, evaluate_integer, parse_expression
@@ -121,7 +121,7 @@ def _arrays(reference: Reference, call: Call, seed: str) -> FreshCall:
     inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
     result = _result(reference, ArrayCall(inputs, call.attributes))
     if not isinstance(result, Exception):
-        inputs = specials_added(patterned, inputs, result)
+        inputs = add_special_values(patterned, inputs, result)
         laid = {
             name: copy_in_layout(each, call.inputs[name].requested_layout)
             for name, each in inputs.items()

@@ -1,4 +1,4 @@
-"""Formulas of elements: which elements are compared, and how an other one is told."""
+"""ElementFormulas of elements: which elements are compared, and how an other one is told."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ import pytest
 
 from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, filled, materialize, vector
 from opcert.cases import Case
-from opcert.cases.formulas import MOST_COMPARED, Formulas
+from opcert.cases.formulas import MAX_COMPARED, ElementFormulas
 from opcert.errors import SpecError
 from opcert.specification import SpecFile, read_spec
 from tests.small_spec import spec
@@ -30,7 +30,7 @@ def prove(spec_file: SpecFile, data: Tensor, wrong: Callable[[Array], Any] = lam
     output = inputs["data"].copy()
     wrong(output)
     try:
-        Formulas(spec_file).prove(Case("take-1/x", call, ("cases",), ()), (inputs, [output]))
+        ElementFormulas(spec_file).check(Case("take-1/x", call, ("cases",), ()), (inputs, [output]))
     except SpecError as error:
         return str(error).partition("take-1/x, ")[2]
     return ""
@@ -73,7 +73,7 @@ def test_ends_and_drawn_elements_of_large_outputs_are_compared(
 ) -> None:
     spec_file = take(tmp_path, "data[at]")
     data = filled("i32", tuple(shape))
-    assert prod(shape) > MOST_COMPARED
+    assert prod(shape) > MAX_COMPARED
     assert not prove(spec_file, data)
 
     def one(output: Array) -> None:
@@ -102,17 +102,17 @@ def test_elements_of_another_type_are_a_mistake(tmp_path: Path) -> None:
     data, inputs = filled("i16", (2,)), {"data": np.array([1, 2], np.int16)}
     case = Case("take-1/x", Call({"data": data}, {"count": 2}), ("cases",), ())
     with pytest.raises(SpecError, match="gives elements of 'data', of i16; expected i8"):
-        Formulas(spec_file).prove(case, (inputs, [np.array([1, 2], np.int8)]))
+        ElementFormulas(spec_file).check(case, (inputs, [np.array([1, 2], np.int8)]))
 
 
 def test_each_of_the_made_outputs_is_compared(tmp_path: Path) -> None:
     data = filled("i8", (2,))
     case = Case("take-1/x", Call({"data": data}, {"count": 2}), ("cases",), ())
     right, other = np.array([1, 2], np.int8), np.array([3, 4], np.int8)
-    formulas = Formulas(take(tmp_path, "data[at]"))
-    formulas.prove(case, ({"data": right}, [right]), ({"data": other}, [other]))
+    formulas = ElementFormulas(take(tmp_path, "data[at]"))
+    formulas.check(case, ({"data": right}, [right]), ({"data": other}, [other]))
     with pytest.raises(SpecError, match=r"data\[0\] = 3 \(0x03\), the reference 1 \(0x01\)"):
-        formulas.prove(case, ({"data": right}, [right]), ({"data": other}, [right]))
+        formulas.check(case, ({"data": right}, [right]), ({"data": other}, [right]))
 
 
 def test_outputs_of_several_descriptions_have_their_own_formulas(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_outputs_of_several_descriptions_have_their_own_formulas(tmp_path: Path)
         update={"element": "data[data.shape[0] - 1 - at[0] - i]", "count": "2"}
     )
     two = spec_file.spec.model_copy(update={"outputs": (one, reverse)})
-    formulas = Formulas(replace(spec_file, spec=two))
+    formulas = ElementFormulas(replace(spec_file, spec=two))
     data = np.array([1, 2, 3], np.int8)
     case = Case("take-1/x", Call({"data": filled("i8", (3,))}, {"count": 3}), ("cases",), ())
-    formulas.prove(case, ({"data": data}, [data, data[::-1].copy(), data[1::-1].copy()]))
+    formulas.check(case, ({"data": data}, [data, data[::-1].copy(), data[1::-1].copy()]))
     with pytest.raises(SpecError, match="output 2: at "):
-        formulas.prove(case, ({"data": data}, [data, data[::-1].copy(), data[:2].copy()]))
+        formulas.check(case, ({"data": data}, [data, data[::-1].copy(), data[:2].copy()]))

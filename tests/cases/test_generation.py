@@ -10,7 +10,7 @@ import pytest
 from opcert.arrays import Call
 from opcert.cases import Case, Conditions, generate_cases, levels_by_factor, mutations_of
 from opcert.cases.list_mutations import AT_A_BOUND
-from opcert.cases.negative import OPEN, STRATUM
+from opcert.cases.negative import MAX_PER_AMBIGUITY, MAX_PER_STRATUM
 from opcert.errors import SpecError
 from opcert.specification import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec, spec
@@ -160,7 +160,7 @@ def test_each_requirement_is_broken_and_each_ambiguity_touched_by_many_changes(n
     numbers = Counter(map(owner, changed(name)))
     reachable = {id_ for id_, rule in parts.requirements.items() if rule.unbreakable is None}
     assert set(numbers) == reachable | {each.id for each in parts.ambiguities}
-    assert all(numbers[each.id] <= OPEN["core"] for each in parts.ambiguities)
+    assert all(numbers[each.id] <= MAX_PER_AMBIGUITY["core"] for each in parts.ambiguities)
     declared = [(each.id, each.violations) for each in parts.rules]
     declared += [(each.id, each.violations) for each in parts.ambiguities]
     for id_, violations in declared:
@@ -177,7 +177,7 @@ def test_a_kind_of_change_of_an_argument_breaks_a_requirement_in_few_cases(name:
             kind = mutation.name if mutation.kind in AT_A_BOUND else mutation.kind
             strata[owner(case), mutation.argument, kind] += 1
     assert len(strata) > 100
-    assert max(strata.values()) <= STRATUM["core"]
+    assert max(strata.values()) <= MAX_PER_STRATUM["core"]
 
 
 @each_spec
@@ -263,7 +263,7 @@ def test_another_seed_breaks_requirements_otherwise_and_has_other_neighbours() -
 
 def test_a_violation_more_leaves_the_cases_of_other_rules_as_they_were(tmp_path: Path) -> None:
     found = by_id(cases_with(tmp_path, NO_TENSORS, ANOTHER))
-    assert 1 <= sum(".another-" in name for name in found) <= STRATUM["core"]
+    assert 1 <= sum(".another-" in name for name in found) <= MAX_PER_STRATUM["core"]
     for case in cases(SMALLEST.stem):
         if "/output-count-positive." not in case.id:
             assert found[case.id] == case

@@ -48,23 +48,23 @@ def test_a_law_that_holds_is_no_mistake(tmp_path: Path) -> None:
 def test_the_laws_of_a_call_make_their_further_calls(tmp_path: Path) -> None:
     laws = Laws(read_spec(with_law(tmp_path)), {})
     call = Call({"data": filled("i8", (3,))}, {"count": 2})
-    assert laws.speaks(0, call)
-    assert not laws.speaks(0, Call(call.inputs, {"count": 0}))
+    assert laws.applies(0, call)
+    assert not laws.applies(0, Call(call.inputs, {"count": 0}))
     inputs, outputs = {"data": np.arange(3, dtype=np.int8)}, [np.arange(2, dtype=np.int8)]
-    (made,) = laws.further(0, call, inputs, outputs)
+    (made,) = laws.check(0, call, inputs, outputs)
     assert made.operator == "example/Take-1"
     assert (made.inputs["data"].tolist(), made.attributes) == ([0, 1], {"count": 2})
     assert [each.tolist() for each in made.outputs] == [[0, 1]]
-    assert made.free == ("data",)
+    assert made.data_inputs == ("data",)
 
 
 def test_a_law_that_wrong_outputs_contradict_is_told(tmp_path: Path) -> None:
     laws = Laws(read_spec(with_law(tmp_path, ("again[0], outputs", "data, outputs"))), {})
     call = Call({"data": filled("i8", (3,))}, {"count": 3})
     inputs = {"data": np.arange(3, dtype=np.int8)}
-    laws.further(0, call, inputs, [inputs["data"]])
+    laws.check(0, call, inputs, [inputs["data"]])
     with pytest.raises(SpecError, match="does not hold for the reference, for data=i8"):
-        laws.further(0, call, inputs, [np.zeros(3, np.int8)])
+        laws.check(0, call, inputs, [np.zeros(3, np.int8)])
 
 
 def test_what_a_law_calls_of_another_operator_is_found(tmp_path: Path) -> None:

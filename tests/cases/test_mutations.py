@@ -21,7 +21,7 @@ RANKS = MutationContext(-3, 2)
 
 
 def changed(name: str, aim: MutationContext = RANKS, call: Call = CALL) -> Call | None:
-    return MUTATIONS[name].applied(GATHER, call, aim)
+    return MUTATIONS[name].apply(GATHER, call, aim)
 
 
 def values(name: str, aim: MutationContext = RANKS) -> tuple[bool | int | float, ...] | None:
@@ -113,10 +113,10 @@ def test_an_optional_input_is_added_where_it_is_not_there() -> None:
     parts = spec("Slice-8").spec
     (added,) = (each for each in mutations_of(parts) if each.name == "axes-added-i64")
     lists = {name: vector("i64", (1,)) for name in ("start", "stop", "step")}
-    call = added.applied(parts, Call({"data": filled("f32", (2, 3)), **lists}), MutationContext())
+    call = added.apply(parts, Call({"data": filled("f32", (2, 3)), **lists}), MutationContext())
     assert call is not None
     assert call.inputs["axes"] == vector("i64", (0, 1))
-    assert added.applied(parts, call, MutationContext()) is None
+    assert added.apply(parts, call, MutationContext()) is None
 
 
 def test_no_type_is_given_of_which_documents_do_not_say_whether_it_is_an_integer_type() -> None:
@@ -131,7 +131,7 @@ def test_records_are_changed_in_one_in_all_and_across() -> None:
     call = Call({"InputTensor": Tensor("f32", (6,))}, {"OutputTensors": records})
 
     def fields(name: str, field: str) -> list[object]:
-        found = mutations[f"OutputTensors-{name}"].applied(parts, call, MutationContext())
+        found = mutations[f"OutputTensors-{name}"].apply(parts, call, MutationContext())
         assert found is not None
         return [record[field] for record in found.attributes["OutputTensors"]]
 

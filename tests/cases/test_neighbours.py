@@ -13,7 +13,7 @@ from opcert.arrays import (
     with_layout,
 )
 from opcert.arrays.calls import scalar
-from opcert.cases.neighbours import ways_to_differ, with_other_data
+from opcert.cases.neighbours import variations, with_other_data
 from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite
 from tests.shipped import spec
@@ -32,11 +32,11 @@ def values(found: Call, name: str = "indices") -> tuple[bool | int | float, ...]
 
 def varied(way: str, one: Call, *others: Call) -> list[Call]:
     """The calls that differ from one in a thing that calls of Gather differ in."""
-    return [*ways_to_differ(spec("Gather-8").spec, lambda _: [DATA])[way](one, others)]
+    return [*variations(spec("Gather-8").spec, lambda _: [DATA])[way](one, others)]
 
 
 def test_every_argument_may_differ_in_each_way_that_it_can() -> None:
-    assert set(ways_to_differ(spec("Gather-8").spec, lambda _: [])) == {
+    assert set(variations(spec("Gather-8").spec, lambda _: [])) == {
         "other-data",
         "other-shape-of-data",
         "other-layout-of-data",
@@ -103,7 +103,7 @@ def test_an_attribute_is_another_call_s_or_left_out() -> None:
     assert not varied("without-batch_dims", Call(one.inputs))
 
 
-@pytest.mark.parametrize("way", ways_to_differ(spec("Gather-8").spec, lambda _: [DATA]))
+@pytest.mark.parametrize("way", variations(spec("Gather-8").spec, lambda _: [DATA]))
 def test_all_the_rest_stays(way: str) -> None:
     indices = with_layout(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
     one = Call({"data": DATA, "indices": indices, "axis": scalar("i8", 1)}, {"batch_dims": 1})
@@ -196,4 +196,4 @@ def test_the_core_suite_has_neighbours_of_each_way_that_calls_may_differ_in(name
     described = spec(name).spec
     cases = SUITE.operators[described.operator].cases
     found = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_neighbour(each)}
-    assert found == set(ways_to_differ(described, lambda _: []))
+    assert found == set(variations(described, lambda _: []))

@@ -254,5 +254,5 @@ def test_every_level_fails_to_show_from_some_place_of_the_core_suite(name: str) 
     left = {(factor, level) for factor, levels in found.levels.items() for level in levels}
     for _, stored in stored_calls(name):
         for observation in found.observe(stored):
-            left -= {pair for pair in left if not observation.shows(*pair)}
+            left -= {pair for pair in left if not observation.exhibits(*pair)}
     assert left <= OF_ANY_CALL

@@ -13,7 +13,7 @@ import pytest
 from opcert import Certificate, certify
 from opcert.arrays import Array, materialize_numbered
 from opcert.cases import Conditions, MistakeLog, PositiveCases
-from opcert.cases.candidates import Candidates
+from opcert.cases.candidates import CandidateSearch
 from opcert.reference.variadic_split import parts_along
 from tests.faults.calls import ints
 from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right
@@ -201,8 +201,10 @@ def test_whatever_a_suite_may_choose_to_be_rejected_is_so_in_every_reading(
     spec_file = core_suite().spec_files()[operator]
     mistakes = MistakeLog(spec_file)
     author = PositiveCases(spec_file, "core", seed, mistakes)
-    valid = [case for case in (*author.examples(), *author.drawn(2)) if case.ambiguity is None]
-    candidates = Candidates(Conditions(spec_file.spec), "core", seed, valid, mistakes).found()
+    valid = [case for case in (*author.examples(), *author.covering(2)) if case.ambiguity is None]
+    candidates = CandidateSearch(
+        Conditions(spec_file.spec), "core", seed, valid, mistakes
+    ).candidates()
     readings = [compute for name, compute in OPEN if name == operator]
     accepted = []
     for rule in spec_file.spec.requirements:

@@ -49,7 +49,7 @@ def test_a_finding_is_the_least_call_that_shows_it() -> None:
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
     found = alone(fault.make, fault.operator).counterexample
     assert found is not None
-    assert found.difference.kind == "value"
+    assert found.fault.kind == "value"
     (step,) = found.steps
     assert step.inputs["data"].dtype.itemsize == 1
 
@@ -159,8 +159,8 @@ def test_an_interrupt_passes_on_once_what_was_found_is_told(
         confirmed.append(replace(counterexample, repeatable=True))
         return confirmed[-1]
 
-    monkeypatch.setattr(Search, "_confirmed", noting)
-    monkeypatch.setattr(Search, "_time_is_up", interrupted)
+    monkeypatch.setattr(Search, "_confirm", noting)
+    monkeypatch.setattr(Search, "_is_time_up", interrupted)
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
     found = explore(fault.make, operator=fault.operator)
     assert next(found).counterexample is confirmed[0]

@@ -73,8 +73,8 @@ def test_a_crash_is_found_made_small_and_shown(
 ) -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
     counterexample = found(backend, options={"how": how}, minutes=0.1)
-    assert counterexample.difference.kind == "crash"
-    assert text in counterexample.difference.text
+    assert counterexample.fault.kind == "crash"
+    assert text in counterexample.fault.text
     (step,) = counterexample.steps
     assert step.inputs["InputTensor"].ndim == 3
     done = run(program(counterexample, backend, tmp_path, how=how))
@@ -85,8 +85,8 @@ def test_a_crash_is_found_made_small_and_shown(
 def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
     counterexample = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.05)
-    assert counterexample.difference.kind == "hang"
-    assert "no answer within 1 s" in counterexample.difference.text
+    assert counterexample.fault.kind == "hang"
+    assert "no answer within 1 s" in counterexample.fault.text
     assert counterexample.steps[-1].inputs["InputTensor"].ndim == 3
     with pytest.raises(subprocess.TimeoutExpired):
         run(program(counterexample, backend, tmp_path, how="sleep"), seconds=3)
@@ -105,8 +105,8 @@ def test_a_driver_that_misbehaves_is_found_and_shown(
     how: str, kind: str, text: str, tmp_path: Path
 ) -> None:
     counterexample = found(driver(how), minutes=0.1)
-    assert counterexample.difference.kind == kind
-    assert text in counterexample.difference.text
+    assert counterexample.fault.kind == kind
+    assert text in counterexample.fault.text
     done = run(program(counterexample, driver(how), tmp_path))
     assert done.returncode == 1
     assert text in done.stderr
@@ -115,7 +115,7 @@ def test_a_driver_that_misbehaves_is_found_and_shown(
 
 
 def test_a_driver_that_hangs_is_found() -> None:
-    assert found(driver("sleep"), timeout=1, minutes=0.05).difference.kind == "hang"
+    assert found(driver("sleep"), timeout=1, minutes=0.05).fault.kind == "hang"
 
 
 def test_nothing_is_found_of_a_driver_that_behaves() -> None:
@@ -139,7 +139,7 @@ def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
     name: str, kind: str | None
 ) -> None:
     counterexample = alone(f"{WRONG}:{name}", minutes=0.03).counterexample
-    assert (counterexample and counterexample.difference.kind) == kind
+    assert (counterexample and counterexample.fault.kind) == kind
 
 
 def test_the_other_operators_are_explored_behind_a_hang() -> None:
@@ -156,7 +156,7 @@ def test_what_cannot_be_made_again_is_told_behind_the_finding(tmp_path: Path) ->
     explored = explore(f"{MISBEHAVING}:IsLost", options=options, operator=DML)
     counterexample = next(explored).counterexample
     assert counterexample is not None
-    assert (counterexample.difference.kind, counterexample.repeatable) == ("crash", False)
+    assert (counterexample.fault.kind, counterexample.repeatable) == ("crash", False)
     with pytest.raises(BackendError, match="the device is lost"):
         next(explored)
 

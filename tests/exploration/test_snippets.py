@@ -55,7 +55,7 @@ def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name:
     text = program_text(counterexample(name), "backend = made")
     # A valid call that is rejected raises what the backend raises.
     with pytest.raises(
-        ValueError if counterexample(name).difference.kind == "rejected" else AssertionError
+        ValueError if counterexample(name).fault.kind == "rejected" else AssertionError
     ):
         runs(text, FAULTS[name])
     runs(text, the_right_one(FAULTS[name].operator))

@@ -25,7 +25,7 @@ def trials_of(operator: str) -> Trials:
 
 def drawn(operator: str, count: int, seed: int = 0) -> list[Trial]:
     trials, random = trials_of(operator), Random(seed)
-    found = [trials.drawn(random.randrange, random.random) for _ in range(count)]
+    found = [trials.draw(random.randrange, random.random) for _ in range(count)]
     return [each for each in found if each is not None]
 
 
@@ -59,7 +59,7 @@ def test_a_rejection_is_of_one_rule_and_followed_by_the_valid_call() -> None:
 
 
 def test_the_least_draws_give_the_simplest_call_with_numbered_data() -> None:
-    trial = trials_of("openvino/VariadicSplit-1").drawn(lambda _: 0, lambda: 0.0)
+    trial = trials_of("openvino/VariadicSplit-1").draw(lambda _: 0, lambda: 0.0)
     assert trial is not None
     assert str(trial) == "data=boolean[6], axis=i8[] [0], split_lengths=i8[2] [1, 5]"
     assert trial.steps[0].inputs["data"].tolist() == [True, False, True, False, True, False]
@@ -69,4 +69,4 @@ def test_a_reference_that_rejects_a_fresh_call_is_a_mistake_of_the_spec(tmp_path
     path = spec(tmp_path, ("take.py:take", "take.py:rejecting"))
     trials = Trials(read_spec(path), {})
     with pytest.raises(SpecError, match="the reference rejects a valid call"):
-        trials.drawn(lambda _: 0, lambda: 0.0)
+        trials.draw(lambda _: 0, lambda: 0.0)
