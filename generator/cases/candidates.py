@@ -243,7 +243,7 @@ class CandidateSearch:
         name = str(place[-1])
         first = next(iter(violation))
         also_violated: Counter[str] = Counter()
-        count = 0
+        changed = count = 0
         for baseline in self._in_turn(f"{owner}.{name}", first, given=None):
             if count == self._applications:
                 break
@@ -251,6 +251,7 @@ class CandidateSearch:
                 call = apply_violation(self._conditions, baseline.case.call, violation)
                 if call is None:
                     continue
+                changed += 1
                 violated = self._conditions.check(call).violated
                 ambiguity = self._conditions.ambiguity(call)
                 if owner != (ambiguity or (violated[0] if len(violated) == 1 else None)):
@@ -272,7 +273,11 @@ class CandidateSearch:
                 f"'{owner}.{name}' is never applicable: on no valid call does this change {target}"
             )
             others = ", ".join(other for other in also_violated if other != owner)
-            self._mistakes.add(place, f"{text} (it also violates: {others})" if others else text)
+            if others:
+                reason = f"it also violates: {others}"
+            else:
+                reason = "the calls stay valid" if changed else "it changes none"
+            self._mistakes.add(place, f"{text} ({reason})")
 
     @cached_property
     def _owners(self) -> dict[str, tuple[YamlPath, Mapping[str, Violation]]]:

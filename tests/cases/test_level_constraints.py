@@ -9,7 +9,7 @@ import pytest
 
 from opcert.cases import InputSpace
 from opcert.cases.factors import FactorLevels
-from opcert.cases.level_constraints import derivation_from_expression, constraint_from_expression
+from opcert.cases.level_constraints import constraint_from_expression, derivation_from_expression
 from opcert.combinatorics import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
 from opcert.specification import (

@@ -1,4 +1,4 @@
-"""Members that lose data: bits of an element type, the strides of an input, sizes, ranks."""
+"""Faults in the handling of data: by its type, its memory layout, its size and its rank."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
@@ -18,19 +18,19 @@ from opcert.arrays import (
     copy_in_layout,
     underlying_buffer,
 )
-from opcert.panel.member import (
+from opcert.panel.fault import (
     ArrayCall,
-    Member,
+    Fault,
+    OperatorSignature,
     Outputs,
-    Right,
-    Signature,
-    changing_checked,
-    computing,
+    RunReference,
+    corrupting,
+    misreading_after_checks,
     rejecting,
-    spoiling,
+    stateless,
 )
 
-# Through which narrower types elements of a type may be moved.
+# The types that elements of a type may be wrongly converted to on their way.
 _NARROWER = {
     "f64": ("f32", "i64"),
     "f32": ("f16", "bf16", "i32"),
@@ -47,119 +47,122 @@ _NARROWER = {
     "i8": ("i4",),
     "u8": ("u4",),
 }
-_LARGE = (64, 128, 256, 1024, 4096, 16384, 65536)
+# Sizes at which implementations change their algorithm, and widths of vector instructions.
+_SIZES = (64, 128, 256, 1024, 4096, 16384, 65536)
 _WIDTHS = (4, 8, 16)
 
 
-def data_members(signature: Signature) -> Iterator[Member]:
-    """Yield what can happen to data, by its type, layout, size and rank."""
+def data_faults(signature: OperatorSignature) -> Iterator[Fault]:
+    """Yield faults by the element type, the layout, the size and the rank of data."""
     for name in signature.data:
         for element_type in signature.types.get(name, ()):
-            yield from _of_type(name, element_type)
+            yield from _type_faults(name, element_type)
         for rank in signature.ranks.get(name, ()):
-            yield spoiling(
+            yield corrupting(
                 f"{name}-wrong-for-rank-{rank}",
                 f"results are wrong where {name} has rank {rank}",
-                partial(_has_rank, name, rank),
+                partial(_result_of_rank, name, rank),
             )
     for name in signature.ranks:
         for rank in signature.ranks[name]:
             yield rejecting(
                 f"{name}-rejected-for-rank-{rank}",
                 f"{name} of rank {rank} is rejected",
-                partial(_is_of_rank, name, rank),
+                partial(_has_rank, name, rank),
             )
         for element_type in signature.types[name]:
             yield rejecting(
                 f"{name}-rejected-for-{element_type}",
                 f"{name} of {element_type} is rejected",
-                partial(_is_of, name, element_type),
+                partial(_has_type, name, element_type),
             )
         for layout in LAYOUTS[1:]:
-            yield changing_checked(
+            yield misreading_after_checks(
                 f"{name}-{layout}-as-c",
                 f"{name} in memory layout '{layout}' is read in C order",
-                partial(_strides_ignored, name, layout),
+                partial(_read_in_c_order, name, layout),
             )
-    yield from _sizes(signature)
+    yield from _size_faults(signature)
 
 
-def _is_of(name: str, element_type: str, call: ArrayCall) -> bool:
+def _has_type(name: str, element_type: str, call: ArrayCall) -> bool:
     return name in call.inputs and call.inputs[name].dtype == ELEMENT_TYPES[element_type]
 
 
-def _is_of_rank(name: str, rank: int, call: ArrayCall) -> bool:
+def _has_rank(name: str, rank: int, call: ArrayCall) -> bool:
     return name in call.inputs and call.inputs[name].ndim == rank
 
 
-def _has_rank(name: str, rank: int, call: ArrayCall, _: Outputs) -> bool:
-    return _is_of_rank(name, rank, call)
+def _result_of_rank(name: str, rank: int, call: ArrayCall, _: Outputs) -> bool:
+    return _has_rank(name, rank, call)
 
 
-def _of_type(name: str, element_type: str) -> Iterator[Member]:
+def _type_faults(name: str, element_type: str) -> Iterator[Fault]:
     losses: list[tuple[str, str, Callable[[Array], Array]]] = [
-        (f"through-{narrow}", f"is moved as {narrow}", partial(_through, narrow))
+        (f"through-{narrow}", f"is moved as {narrow}", partial(_converted, narrow))
         for narrow in _NARROWER.get(element_type, ())
     ]
     if element_type in FLOATS:
         losses += [
-            ("nan-bits", "loses the payload and sign of NaNs", _plain_nans),
-            ("minus-zero", "loses the sign of -0.0", _plain_zeros),
-            ("subnormals", "has its subnormal elements flushed to 0", _flushed),
+            ("nan-bits", "loses the payload and sign of NaNs", _with_canonical_nans),
+            ("minus-zero", "loses the sign of -0.0", _without_signed_zeros),
+            ("subnormals", "has its subnormal elements flushed to 0", _with_flushed_subnormals),
         ]
     if element_type != "boolean":
-        losses.append(("swapped", "is moved with its bytes in reverse order", _swapped))
+        losses.append(("swapped", "is moved with its bytes in reverse order", _byte_swapped))
     losses.append(("top-bit", "loses the highest bit of each element", _without_top_bit))
     for key, text, lose in losses:
-        yield computing(
+        yield stateless(
             f"{name}-{element_type}-{key}",
             f"{name} of {element_type} {text}",
-            partial(_losing, name, element_type, lose),
+            partial(_run_on_lossy_data, name, element_type, lose),
         )
-    yield computing(
+    yield stateless(
         f"{name}-{element_type}-as-bits",
         f"results of {name} of {element_type} are returned in another type of the same width",
-        partial(_as_bits, name, element_type),
+        partial(_reinterpreted, name, element_type),
     )
 
 
-def _losing(
-    name: str, element_type: str, lose: Callable[[Array], Array], call: ArrayCall, right: Right
+def _run_on_lossy_data(
+    name: str,
+    element_type: str,
+    lose: Callable[[Array], Array],
+    call: ArrayCall,
+    reference: RunReference,
 ) -> Outputs | None:
-    """Lose bits of the elements of `name`, and move what is left."""
-    if not _is_of(name, element_type, call):
+    if not _has_type(name, element_type, call):
         return None
+    data = call.inputs[name]
     with np.errstate(all="ignore"):
-        left = lose(call.inputs[name])
-    return (
-        None if left.tobytes() == call.inputs[name].tobytes() else right(call.replaced(name, left))
-    )
+        lossy = lose(data)
+    return None if lossy.tobytes() == data.tobytes() else reference(call.replaced(name, lossy))
 
 
-def _through(narrow: str, array: Array) -> Array:
+def _converted(narrow: str, array: Array) -> Array:
     if narrow in ("i4", "u4"):
         kept = array & 15
         return kept.astype(array.dtype)
     return array.astype(ELEMENT_TYPES[narrow]).astype(array.dtype)
 
 
-def _plain_nans(array: Array) -> Array:
-    plain = array.copy()
-    plain[np.isnan(plain)] = np.nan
-    return plain
+def _with_canonical_nans(array: Array) -> Array:
+    canonical = array.copy()
+    canonical[np.isnan(canonical)] = np.nan
+    return canonical
 
 
-def _plain_zeros(array: Array) -> Array:
+def _without_signed_zeros(array: Array) -> Array:
     return np.where(array == 0, np.zeros_like(array), array)
 
 
-def _flushed(array: Array) -> Array:
+def _with_flushed_subnormals(array: Array) -> Array:
     least = float(ml_dtypes.finfo(array.dtype).smallest_normal)  # type: ignore[no-untyped-call]
     wide = array.astype(np.float64)
     return np.where((wide != 0) & (abs(wide) < least), np.zeros_like(array), array)
 
 
-def _swapped(array: Array) -> Array:
+def _byte_swapped(array: Array) -> Array:
     return bits_of(array).byteswap().view(array.dtype)
 
 
@@ -172,66 +175,69 @@ def _without_top_bit(array: Array) -> Array:
     return kept
 
 
-def _as_bits(name: str, element_type: str, call: ArrayCall, right: Right) -> Outputs | None:
-    if not _is_of(name, element_type, call):
+def _reinterpreted(
+    name: str, element_type: str, call: ArrayCall, reference: RunReference
+) -> Outputs | None:
+    if not _has_type(name, element_type, call):
         return None
     other = np.dtype(np.uint8 if element_type != "u8" else np.int8)
     if (itemsize := ELEMENT_TYPES[element_type].itemsize) > 1:
         other = np.dtype(f"{'i' if element_type.startswith('u') else 'u'}{itemsize}")
-    return [output.view(other) for output in right(call)]
+    return [output.view(other) for output in reference(call)]
 
 
 def layout_of(array: Array) -> Layout:
-    """Return the memory layout of an array that `laid_out` made."""
-    return _layouts(array.dtype, array.shape).get(_long(array), "c")
+    """Return the memory layout of an array that `copy_in_layout` made."""
+    return _layouts_by_strides(array.dtype, array.shape).get(_strides(array), "c")
 
 
 @lru_cache(maxsize=1 << 12)
-def _layouts(dtype: np.dtype[Any], shape: tuple[int, ...]) -> dict[tuple[int, ...], Layout]:
-    """Return the layouts of arrays of a form by their strides."""
+def _layouts_by_strides(
+    dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> dict[tuple[int, ...], Layout]:
+    """Return the layouts that arrays of a type and shape can have, by their strides."""
     array = np.empty(shape, dtype)
     long_axes = sum(extent > 1 for extent in shape) if array.size else 0
     possible = [layout for layout in LAYOUTS if long_axes >= LONG_AXES_NEEDED[layout]]
-    return {_long(copy_in_layout(array, layout)): layout for layout in reversed(possible)}
+    return {_strides(copy_in_layout(array, layout)): layout for layout in reversed(possible)}
 
 
-def _long(array: Array) -> tuple[int, ...]:
-    """Return the strides of an array, of the dimensions in which they mean something."""
+def _strides(array: Array) -> tuple[int, ...]:
+    """Return the strides of an array along the axes where they matter: those longer than 1."""
     pairs = zip(array.shape, array.strides, strict=True)
     return tuple(stride for extent, stride in pairs if extent > 1 and array.size)
 
 
-def _strides_ignored(name: str, layout: Layout, call: ArrayCall) -> ArrayCall:
+def _read_in_c_order(name: str, layout: Layout, call: ArrayCall) -> ArrayCall:
     """Read an input of one memory layout as if its elements lay in C order."""
     array = call.inputs.get(name)
     if array is None or array.flags.c_contiguous or layout_of(array) != layout:
         return call
-    base = underlying_buffer(array)
-    flat = base.ravel(order="K")[: array.size].reshape(array.shape)
-    return call.replaced(name, flat.copy())
+    elements = underlying_buffer(array).ravel(order="K")[: array.size]
+    return call.replaced(name, elements.reshape(array.shape).copy())
 
 
-def _sizes(signature: Signature) -> Iterator[Member]:
-    """Yield members that are wrong, or reject, for calls of some sizes."""
+def _size_faults(signature: OperatorSignature) -> Iterator[Fault]:
+    """Yield faults that corrupt or reject calls of some sizes."""
     first = signature.spec.leading.name
     yield rejecting(
         "empty-data-rejected",
         f"{first} without elements is rejected",
-        lambda call: _holds(first, _is_empty, call),
+        lambda call: _input_is(first, _is_empty, call),
     )
-    for count in _LARGE:
-        yield spoiling(
+    for count in _SIZES:
+        yield corrupting(
             f"results-beyond-{count}",
             f"results of more than {count} elements are wrong",
             partial(_results_beyond, count),
         )
     for width in _WIDTHS:
-        yield spoiling(
+        yield corrupting(
             f"tails-of-{width}",
             f"results that are no multiple of {width} elements are wrong at their end",
             partial(_have_tails, width),
         )
-        yield spoiling(
+        yield corrupting(
             f"no-tails-of-{width}",
             f"results that are a multiple of {width} elements are wrong",
             partial(_have_no_tails, width),
@@ -250,17 +256,17 @@ def _sizes(signature: Signature) -> Iterator[Member]:
         ("extents-of-one", "has an extent of 1", lambda array: 1 in array.shape),
     ]
     for name, text, holds in kinds:
-        yield spoiling(
+        yield corrupting(
             name, f"results are wrong where {first} {text}", partial(_data_is, first, holds)
         )
 
 
-def _holds(name: str, holds: Callable[[Array], bool], call: ArrayCall) -> bool:
+def _input_is(name: str, holds: Callable[[Array], bool], call: ArrayCall) -> bool:
     return name in call.inputs and holds(call.inputs[name])
 
 
 def _data_is(name: str, holds: Callable[[Array], bool], call: ArrayCall, _: Outputs) -> bool:
-    return _holds(name, holds, call)
+    return _input_is(name, holds, call)
 
 
 def _is_empty(array: Array) -> bool:

@@ -1,4 +1,4 @@
-"""Members that ignore arguments, take words for others, or leave a requirement unchecked."""
+"""Faults in the handling of arguments: unchecked requirements, ignored and confused arguments."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,107 +8,106 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays import Array
-from opcert.panel.member import (
+from opcert.panel.fault import (
     ArrayCall,
-    Member,
+    Fault,
+    OperatorSignature,
     Outputs,
-    Right,
-    Signature,
-    changing,
-    changing_checked,
+    Run,
+    RunReference,
+    misreading,
+    misreading_after_checks,
     rejecting,
 )
 from opcert.reference import RuleBroken, unchecked
 from opcert.roles import Attribute, Role
 
 
-def requirement_members(signature: Signature) -> Iterator[Member]:
-    """Yield, for each requirement, members that do not check it."""
+def requirement_faults(signature: OperatorSignature) -> Iterator[Fault]:
+    """Yield the faults of each requirement: that it is not checked."""
     spec = signature.spec
     for rule in spec.requirements.values():
         if rule.unbreakable is None:
             full_id = spec.full_id(rule.id)
-            yield Member(
+            yield Fault(
                 f"{rule.id}-unchecked",
                 f"a call that breaks only {full_id} is accepted",
-                partial(_answer, partial(_accepting, full_id)),
+                partial(_always, partial(_accepting, full_id)),
                 rule=full_id,
             )
-            yield Member(
+            yield Fault(
                 f"{rule.id}-computed",
                 f"{full_id} is unchecked, and what can be computed without the check is returned",
-                partial(_answer, partial(_computing, full_id)),
+                partial(_always, partial(_computing, full_id)),
                 rule=full_id,
             )
 
 
-def _answer(answer: Any) -> Any:
-    return answer
+def _always(run: Run) -> Run:
+    return run
 
 
-def _accepting(rule: str, call: ArrayCall, right: Right) -> Outputs | None:
-    """Return what the reference computes without a check, or an element where it cannot."""
+def _accepting(rule: str, call: ArrayCall, reference: RunReference) -> Outputs | None:
+    """Return what the reference computes without a check, or any output where it cannot."""
     try:
-        right(call)
+        reference(call)
     except Exception as error:
         if getattr(error, "rule", None) != rule:
             raise
         try:
-            return _computed(rule, call, right)
+            return _run_unchecked(rule, call, reference)
         except Exception:
-            # Whatever an implementation that does not check would return here.
+            # Whatever an implementation without the check would return.
             return [np.zeros(())]
     return None
 
 
-def _computing(rule: str, call: ArrayCall, right: Right) -> Outputs | None:
+def _computing(rule: str, call: ArrayCall, reference: RunReference) -> Outputs | None:
     try:
-        right(call)
+        reference(call)
     except RuleBroken as error:
         if error.rule != rule:
             raise
-        return _computed(rule, call, right)
+        return _run_unchecked(rule, call, reference)
     return None
 
 
-def _computed(rule: str, call: ArrayCall, right: Right) -> list[Array]:
-    # A copy, so that `right` computes it and does not remember what it said of the call.
+def _run_unchecked(rule: str, call: ArrayCall, reference: RunReference) -> list[Array]:
+    # A new object: `reference` remembers its result for the call that is tried.
     copy = ArrayCall(call.inputs, call.attributes)
     with unchecked(rule), np.errstate(all="ignore"):
-        return list(right(copy))
+        return list(reference(copy))
 
 
-def argument_members(signature: Signature) -> Iterator[Member]:
-    """Yield what can go wrong with optional arguments, defaults and words."""
+def argument_faults(signature: OperatorSignature) -> Iterator[Fault]:
+    """Yield faults of optional arguments, defaults, words, and lists of one element."""
     spec = signature.spec
     for argument in spec.arguments:
         if not argument.required:
             name = argument.name
-            yield changing_checked(f"{name}-ignored", f"{name} is ignored", partial(_ignored, name))
-            yield rejecting(
-                f"{name}-rejected",
-                f"a call that gives {name} is rejected",
-                partial(_gives, name),
+            yield misreading_after_checks(
+                f"{name}-ignored", f"{name} is ignored", partial(_ignored, name)
             )
             yield rejecting(
-                f"{name}-demanded",
-                f"a call that omits {name} is rejected",
-                partial(_omits, name),
+                f"{name}-rejected", f"a call that gives {name} is rejected", partial(_gives, name)
+            )
+            yield rejecting(
+                f"{name}-demanded", f"a call that omits {name} is rejected", partial(_omits, name)
             )
     for attribute in spec.attributes:
         if not attribute.required:
             for value in _other_defaults(attribute):
-                yield changing_checked(
+                yield misreading_after_checks(
                     f"{attribute.name}-default-{value}",
                     f"an omitted {attribute.name} is taken for {value!r}",
-                    partial(_defaulted, attribute.name, value),
+                    partial(_with_default, attribute.name, value),
                 )
         words = attribute.one_of or ()
-        for one, other in permutations(words, 2):
-            yield changing_checked(
-                f"{attribute.name}-{one}-as-{other}",
-                f"{attribute.name} '{one}' is taken for '{other}'",
-                partial(_taken_for, attribute.name, one, other),
+        for word, other in permutations(words, 2):
+            yield misreading_after_checks(
+                f"{attribute.name}-{word}-as-{other}",
+                f"{attribute.name} '{word}' is taken for '{other}'",
+                partial(_confused, attribute.name, word, other),
             )
         for word in words:
             yield rejecting(
@@ -116,7 +115,7 @@ def argument_members(signature: Signature) -> Iterator[Member]:
                 f"{attribute.name} '{word}' is rejected",
                 partial(_is_word, attribute.name, word),
             )
-            yield changing(
+            yield misreading(
                 f"{attribute.name}-unknown-as-{word}",
                 f"an unknown {attribute.name} is taken for '{word}'",
                 partial(_unknown_as, attribute.name, words, word),
@@ -159,14 +158,14 @@ def _ignored(name: str, call: ArrayCall) -> ArrayCall:
     return call if call.argument(name) is None else call.without(name)
 
 
-def _defaulted(name: str, value: Any, call: ArrayCall) -> ArrayCall:
+def _with_default(name: str, value: Any, call: ArrayCall) -> ArrayCall:
     if call.argument(name) is not None:
         return call
     return ArrayCall(call.inputs, {**call.attributes, name: value})
 
 
-def _taken_for(name: str, one: str, other: str, call: ArrayCall) -> ArrayCall:
-    return call.replaced(name, other) if call.argument(name) == one else call
+def _confused(name: str, word: str, other: str, call: ArrayCall) -> ArrayCall:
+    return call.replaced(name, other) if call.argument(name) == word else call
 
 
 def _unknown_as(name: str, words: tuple[str, ...], word: str, call: ArrayCall) -> ArrayCall:
