@@ -1,4 +1,4 @@
-"""ElementFormulas of elements: which elements are compared, and how an other one is told."""
+"""Element formulas: which elements are compared, and how a difference is reported."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,8 +23,10 @@ def take(folder: Path, element: str) -> SpecFile:
     return read_spec(spec(folder, (TEXT, f"{TEXT}    element: {element}\n")))
 
 
-def prove(spec_file: SpecFile, data: Tensor, wrong: Callable[[Array], Any] = lambda _: None) -> str:
-    """Return what is told of the first rows of `data` once `wrong` has changed them."""
+def difference(
+    spec_file: SpecFile, data: Tensor, wrong: Callable[[Array], Any] = lambda _: None
+) -> str:
+    """Return the reported difference of the first rows of `data` that `wrong` has changed."""
     call = Call({"data": data}, {"count": data.shape[0]})
     inputs = {"data": materialize(data)}
     output = inputs["data"].copy()
@@ -40,41 +42,43 @@ def prove(spec_file: SpecFile, data: Tensor, wrong: Callable[[Array], Any] = lam
 def test_every_bit_of_every_element_type_is_compared(tmp_path: Path, element_type: str) -> None:
     spec_file = take(tmp_path, "data[at]")
     data = filled(element_type, (4, 3))
-    assert not prove(spec_file, data)
+    assert not difference(spec_file, data)
 
     def turned(output: Array) -> None:
         bits = output.view(np.uint8).reshape(12, -1)
         bits[7, 0] ^= 1
 
-    assert prove(spec_file, data, turned).startswith("output 0: at [2, 1] the formula gives data")
+    assert difference(spec_file, data, turned).startswith(
+        "output 0: at [2, 1] the formula gives data"
+    )
 
 
-def test_signs_of_zero_and_nans_are_told_apart_by_their_bits(tmp_path: Path) -> None:
+def test_signed_zeros_differ_by_their_bits(tmp_path: Path) -> None:
     data = Tensor("f16", (1,), (0.0,))
 
     def negative(output: Array) -> None:
         output[...] = -0.0
 
     text = "output 0: at [0] the formula gives data[0] = 0.0 (0x0000), the reference -0.0 (0x8000)"
-    assert prove(take(tmp_path, "data[at]"), data, negative) == text
+    assert difference(take(tmp_path, "data[at]"), data, negative) == text
 
 
 def test_zeros_are_compared(tmp_path: Path) -> None:
     spec_file = take(tmp_path, '"data[at] if at[0] > 0 else 0"')
     text = "output 0: at [0] the formula gives 0, the reference 5 (0x05)"
-    assert prove(spec_file, vector("i8", (5, 6))) == text
-    assert not prove(spec_file, vector("i8", (0, 6)))
+    assert difference(spec_file, vector("i8", (5, 6))) == text
+    assert not difference(spec_file, vector("i8", (0, 6)))
 
 
 @pytest.mark.parametrize("shape", [(70000,), (3, 5000), (5000, 1, 4), (17, 16, 1, 18)])
 @pytest.mark.parametrize("place", [0, -1])
-def test_ends_and_drawn_elements_of_large_outputs_are_compared(
+def test_corners_and_random_elements_of_large_outputs_are_compared(
     tmp_path: Path, shape: Sequence[int], place: int
 ) -> None:
     spec_file = take(tmp_path, "data[at]")
     data = filled("i32", tuple(shape))
     assert prod(shape) > MAX_COMPARED
-    assert not prove(spec_file, data)
+    assert not difference(spec_file, data)
 
     def one(output: Array) -> None:
         output.reshape(-1)[place] ^= 1
@@ -83,8 +87,8 @@ def test_ends_and_drawn_elements_of_large_outputs_are_compared(
         output.reshape(-1)[1:-1] ^= 1
 
     index = str([0 if place == 0 else extent - 1 for extent in shape])
-    assert f"at {index} the formula gives data{index}" in prove(spec_file, data, one)
-    assert prove(spec_file, data, most)
+    assert f"at {index} the formula gives data{index}" in difference(spec_file, data, one)
+    assert difference(spec_file, data, most)
 
 
 def test_all_elements_of_a_moderate_output_are_compared(tmp_path: Path) -> None:
@@ -94,7 +98,7 @@ def test_all_elements_of_a_moderate_output_are_compared(tmp_path: Path) -> None:
         def one(output: Array, place: int = place) -> None:
             output.reshape(-1)[place] ^= 1
 
-        assert prove(spec_file, filled("i32", (64, 64)), one)
+        assert difference(spec_file, filled("i32", (64, 64)), one)
 
 
 def test_elements_of_another_type_are_a_mistake(tmp_path: Path) -> None:
@@ -105,7 +109,7 @@ def test_elements_of_another_type_are_a_mistake(tmp_path: Path) -> None:
         ElementFormulas(spec_file).check(case, (inputs, [np.array([1, 2], np.int8)]))
 
 
-def test_each_of_the_made_outputs_is_compared(tmp_path: Path) -> None:
+def test_the_outputs_of_each_run_are_compared(tmp_path: Path) -> None:
     data = filled("i8", (2,))
     case = Case("take-1/x", Call({"data": data}, {"count": 2}), ("cases",), ())
     right, other = np.array([1, 2], np.int8), np.array([3, 4], np.int8)

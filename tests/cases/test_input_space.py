@@ -97,15 +97,15 @@ def test_levels_that_an_expression_lists_are_named_after_their_values() -> None:
     assert [level.name for level in table.factors["type"]] == ["f32", "i8", "boolean"]
 
 
-def test_every_row_says_the_level_of_each_factor() -> None:
+def test_every_row_has_a_level_of_each_factor() -> None:
     assert all(list(chosen) == list(FACTORS) for chosen in levels())
 
 
-def test_no_row_is_a_choice_that_cannot_be() -> None:
+def test_no_row_violates_a_constraint() -> None:
     assert all(possible(chosen["n"], chosen["at"]) for chosen in levels())
 
 
-def test_a_factor_that_follows_has_the_level_that_the_others_decide() -> None:
+def test_a_derived_factor_has_the_level_that_the_others_determine() -> None:
     found = levels(derived={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
     assert {chosen["layout"] for chosen in found} == {"odd", "plain"}
     for chosen in found:
@@ -113,12 +113,12 @@ def test_a_factor_that_follows_has_the_level_that_the_others_decide() -> None:
         assert chosen["layout"] == ("odd" if odd else "plain")
 
 
-def test_every_possible_pair_of_levels_is_in_a_row() -> None:
+def test_every_feasible_pair_of_levels_is_in_a_row() -> None:
     wanted = set().union(*map(pairs_of, every_choice()))
     assert set().union(*map(pairs_of, levels())) == wanted
 
 
-def test_every_pair_of_rows_that_discriminate_is_in_one_of_them() -> None:
+def test_every_pair_of_a_discriminating_row_is_in_a_discriminating_row() -> None:
     table = InputSpace(made_up())
     rows = table.rows(2, lambda row: table.level_names(row)["n"] != "none")
     discriminating = [chosen for chosen in every_choice() if chosen["n"] != "none"]
@@ -128,7 +128,7 @@ def test_every_pair_of_rows_that_discriminate_is_in_one_of_them() -> None:
     assert set().union(*everywhere) == set().union(*map(pairs_of, every_choice()))
 
 
-def test_a_stronger_cover_has_every_possible_triple() -> None:
+def test_strength_three_covers_every_feasible_triple() -> None:
     table = InputSpace(made_up())
     found = [table.level_names(row) for row in table.rows(3)]
 
@@ -155,24 +155,24 @@ def test_expressions_see_the_names_of_levels_and_the_constants() -> None:
     assert call.attributes == {"axis": [levels()[0]["layout"], "FLOAT"]}
 
 
-def test_what_is_drawn_as_none_is_left_out() -> None:
+def test_an_argument_that_is_none_is_omitted() -> None:
     inputs = {**INPUTS, "at": "None"}
     call = called(inputs=inputs, attributes={"axis": "None", "mode": "None"})
     assert list(call.inputs) == ["data"]
     assert call.attributes == {}
 
 
-def test_the_same_seed_draws_the_same_call() -> None:
+def test_the_same_seed_builds_the_same_call() -> None:
     assert called("up/a") == called("up/a")
 
 
-def test_each_seed_draws_a_call_of_its_own() -> None:
+def test_different_seeds_build_different_calls() -> None:
     shapes = {called(f"up/{i}").inputs["data"].shape for i in range(20)}
     assert len(shapes) > 5
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])
-def test_another_draw_moves_no_other(place: str) -> None:
+def test_another_draw_leaves_the_others_as_they_were(place: str) -> None:
     another = {"unrelated": "dims(3)"}
     draw = {**another, **DRAW} if place == "before" else {**DRAW, **another}
     assert called(draw=draw) == called()
@@ -212,6 +212,6 @@ def test_new_patterns_leave_everything_else_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("draw", "error"), [("(n).missing", ExpressionError), ("parts(9, 2, 1)", Inapplicable)]
 )
-def test_a_draw_that_fails_says_so(draw: str, error: type[Exception]) -> None:
+def test_a_draw_that_fails_raises_an_error(draw: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         called(draw={**DRAW, "others": draw})

@@ -61,7 +61,7 @@ def test_a_mask_forbids_what_its_condition_does(name: str) -> None:
         assert constraint.allows(columns_of(factors, rows), ALL).tolist() == allowed.tolist()
 
 
-def test_a_factor_follows_as_its_expression_says() -> None:
+def test_a_derived_factor_has_the_level_that_its_expression_names() -> None:
     factors = FactorLevels(made_up(), "core")
     text = "'odd' if at == 4 or level.type == 'i8' else 'plain'"
     rows = some_rows(factors, text)
@@ -85,7 +85,7 @@ def test_a_condition_splits_at_or_into_masks_over_fewer_factors() -> None:
     assert about == [{"type", "n"}, {"type", "layout"}, {"n", "at"}]
 
 
-def test_a_literal_is_evaluated_where_those_before_it_hold() -> None:
+def test_a_literal_is_evaluated_only_where_those_before_it_hold() -> None:
     factors = FactorLevels(made_up(), "core")
     constraint = constraint_from_expression(factors, "n > 0 and 5 // n == 1")
     rows = some_rows(factors, "")
@@ -95,7 +95,7 @@ def test_a_literal_is_evaluated_where_those_before_it_hold() -> None:
     )
 
 
-def test_what_fails_on_some_levels_is_asked_of_those_alone_that_are_reached() -> None:
+def test_a_condition_that_can_fail_is_evaluated_only_on_reached_rows() -> None:
     factors = FactorLevels(made_up(), "core")
     rows = some_rows(factors, "")
     columns = columns_of(factors, rows)
@@ -109,7 +109,7 @@ def test_what_fails_on_some_levels_is_asked_of_those_alone_that_are_reached() ->
         constraint.over(columns, ALL)
 
 
-def test_a_condition_fails_on_no_row_that_another_forbids() -> None:
+def test_a_condition_is_not_evaluated_on_rows_that_another_forbids() -> None:
     possible = InputSpace(made_up(constraints=["n == 0", "5 // n == 1"])).choices()[0]
     sizes = [len(table.choices) for table in possible.tables]
     assert min(sizes) > 0
@@ -118,12 +118,12 @@ def test_a_condition_fails_on_no_row_that_another_forbids() -> None:
 
 
 @pytest.mark.parametrize("text", ["n", "n and level.type == 'i8'", "level.type == 'i8' and n"])
-def test_a_condition_that_is_neither_true_nor_false_is_told_as_a_whole(text: str) -> None:
+def test_a_condition_that_is_no_bool_is_an_error_with_its_whole_text(text: str) -> None:
     with pytest.raises(ExpressionError, match=f"'{text}' is [05]; expected true or false"):
         InputSpace(made_up(constraints=[text])).choices()
 
 
-def test_a_condition_of_very_many_terms_is_asked_as_it_is() -> None:
+def test_a_condition_of_very_many_terms_is_not_split() -> None:
     factors = FactorLevels(made_up(), "core")
     pair = "(n == 1 or at == 1)"
     text = " and ".join([pair] * 20)

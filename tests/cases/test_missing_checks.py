@@ -26,7 +26,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_another_rule_hides_a_missing_check_only_where_that_must_be(operator: str) -> None:
+def test_another_rule_hides_a_missing_check_only_where_it_has_to(operator: str) -> None:
     suite, reference = core_suite().operators[operator], load_references(None)[operator]
     hidden: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
     for case in suite.index.cases:

@@ -35,7 +35,7 @@ def varied(way: str, one: Call, *others: Call) -> list[Call]:
     return [*variations(spec("Gather-8").spec, lambda _: [DATA])[way](one, others)]
 
 
-def test_every_argument_may_differ_in_each_way_that_it_can() -> None:
+def test_there_is_a_variation_for_each_respect() -> None:
     assert set(variations(spec("Gather-8").spec, lambda _: [])) == {
         "other-data",
         "other-shape-of-data",
@@ -47,18 +47,18 @@ def test_every_argument_may_differ_in_each_way_that_it_can() -> None:
     }
 
 
-def test_values_are_turned_round_moved_on_and_negated() -> None:
+def test_values_are_reversed_rotated_and_negated() -> None:
     found = varied("other-values-of-indices", call(1, 2, 3))
     assert [values(each) for each in found] == [(3, 2, 1), (2, 3, 1), (-1, -2, -3)]
 
 
-def test_values_that_come_to_the_same_stay() -> None:
+def test_equal_values_give_no_neighbour() -> None:
     assert not varied("other-values-of-indices", call(0, 0, 0))
     assert not varied("other-values-of-indices", call())
     assert not varied("other-values-of-indices", call(4, 4, index_type="u8"))
 
 
-def test_values_may_be_those_of_another_call() -> None:
+def test_values_are_borrowed_from_other_calls() -> None:
     found = varied("other-values-of-indices", call(0), call(0), call(7), call(9), call(7))
     assert [values(each) for each in found] == [(7,), (9,)]
 
@@ -73,28 +73,28 @@ def test_values_may_be_those_of_another_call() -> None:
     ],
     ids=["type", "length", "rank", "left out"],
 )
-def test_values_of_an_input_of_another_form_are_not_taken(other: Call) -> None:
+def test_values_of_another_type_or_shape_are_not_borrowed(other: Call) -> None:
     assert not varied("other-values-of-indices", call(0), other)
 
 
-def test_a_shape_is_its_own_backwards_or_another_s_of_the_rank() -> None:
+def test_a_shape_is_reversed_or_borrowed_from_a_call_of_the_same_rank() -> None:
     others = [call(0, data=filled("f32", shape)) for shape in ((8, 9), (3, 3), (7,), (999, 999))]
     found = varied("other-shape-of-data", call(0), *others)
     assert [each.inputs["data"].shape for each in found] == [(9, 8), (3, 3)]
 
 
-def test_a_layout_is_any_other_that_comes_to_another() -> None:
+def test_a_layout_is_any_other_that_makes_a_difference() -> None:
     found = varied("other-layout-of-data", call(0))
     assert {each.inputs["data"].layout for each in found} == {*LAYOUTS} - {"c", "permuted"}
 
 
-def test_a_type_has_the_same_bytes_or_the_same_values() -> None:
+def test_an_index_type_keeps_the_bytes_or_the_values() -> None:
     found = varied("other-type-of-T_IND", call(-1, 2, index_type="i8"))
     read = [(each.inputs["indices"].type, values(each)) for each in found]
     assert read == [("u8", (255, 2)), *((name, (-1, 2)) for name in ("i16", "i32", "i64"))]
 
 
-def test_an_attribute_is_another_call_s_or_left_out() -> None:
+def test_an_attribute_is_borrowed_or_omitted() -> None:
     one = Call(call(0).inputs, {"batch_dims": 1})
     others = [Call(one.inputs, {"batch_dims": number}) for number in (1, 0, 2, 0)]
     found = varied("other-batch_dims", one, *others, Call(one.inputs))
@@ -104,7 +104,7 @@ def test_an_attribute_is_another_call_s_or_left_out() -> None:
 
 
 @pytest.mark.parametrize("way", variations(spec("Gather-8").spec, lambda _: [DATA]))
-def test_all_the_rest_stays(way: str) -> None:
+def test_everything_else_stays_the_same(way: str) -> None:
     indices = with_layout(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
     one = Call({"data": DATA, "indices": indices, "axis": scalar("i8", 1)}, {"batch_dims": 1})
     inputs = {"data": filled("f16", (3, 4)), "indices": indices, "axis": scalar("i8", 0)}
@@ -115,7 +115,7 @@ def test_all_the_rest_stays(way: str) -> None:
         assert len(same) + (each.attributes == one.attributes) == 3
 
 
-def test_the_second_half_of_the_data_is_turned() -> None:
+def test_the_second_half_of_the_data_is_inverted() -> None:
     (found,) = with_other_data(call(1), [DATA])
     assert found.inputs["data"].second_half_inverted
     assert found.signature == call(1).signature
@@ -134,13 +134,11 @@ def test_the_second_half_of_the_data_is_turned() -> None:
     ],
     ids=["few bytes", "enough", "by width", "the most stored", "made", "values"],
 )
-def test_data_is_turned_where_a_look_at_its_beginning_does_not_tell(
-    data: Tensor, is_turned: bool
-) -> None:
+def test_data_is_inverted_where_its_size_makes_it_worthwhile(data: Tensor, is_turned: bool) -> None:
     assert bool([*with_other_data(call(1, data=data), [data])]) == is_turned
 
 
-def test_data_is_turned_only_where_it_is_sure_to_be_moved() -> None:
+def test_data_is_inverted_only_where_it_surely_reaches_an_output() -> None:
     half, more = filled("f32", (36,)), filled("f32", (37,))
     assert not [*with_other_data(call(1), [half])]
     assert [*with_other_data(call(1), [more])]
@@ -149,7 +147,7 @@ def test_data_is_turned_only_where_it_is_sure_to_be_moved() -> None:
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
-def test_neighbours_of_the_core_suite_follow_the_call_that_they_are_like(
+def test_neighbours_in_the_core_suite_follow_their_baseline(
     operator: OperatorSuite,
 ) -> None:
     order = [*operator.cases]
@@ -165,7 +163,7 @@ def test_neighbours_of_the_core_suite_follow_the_call_that_they_are_like(
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
-def test_neighbours_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
+def test_neighbours_in_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
     for case in filter(lambda each: is_neighbour(each.id), operator.index.cases):
         one, other = (
             arguments(operator, operator.cases[case.baseline or ""]),
@@ -192,7 +190,7 @@ def is_neighbour(case: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["Slice-8", "Gather-8"])
-def test_the_core_suite_has_neighbours_of_each_way_that_calls_may_differ_in(name: str) -> None:
+def test_the_core_suite_has_neighbours_of_each_variation(name: str) -> None:
     described = spec(name).spec
     cases = SUITE.operators[described.operator].cases
     found = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_neighbour(each)}

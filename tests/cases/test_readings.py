@@ -194,7 +194,7 @@ def test_a_backend_with_another_reading_is_conformant(operator: str, compute: Co
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_whatever_a_suite_may_choose_to_be_rejected_is_so_in_every_reading(
+def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(
     operator: str, seed: int
 ) -> None:
     """Of the calls that break a requirement, a suite has a few; another seed has others."""
@@ -221,7 +221,7 @@ def test_whatever_a_suite_may_choose_to_be_rejected_is_so_in_every_reading(
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_a_backend_that_answers_every_open_question_the_other_way_is_conformant(
+def test_a_backend_with_the_other_reading_of_every_ambiguity_is_conformant(
     operator: str,
 ) -> None:
     answered = set()
@@ -355,7 +355,7 @@ def test_every_explicit_call_without_a_mapping_is_one_that_numpys_alignment_acce
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_a_case_of_an_ambiguity_breaks_rules_by_that_ambiguity_alone(operator: str) -> None:
+def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(operator: str) -> None:
     suite = core_suite().operators[operator]
     ambiguities = {each.id: each for each in conditions(operator).spec.ambiguities}
     for case in suite.index.cases:

@@ -410,9 +410,7 @@ def wrong_by(spec_file: SpecFile, wrong: Mistake) -> SpecFile:
 
 
 @pytest.mark.parametrize(("operator", "name"), MISTAKES)
-def test_a_wrong_value_is_found_by_the_formula_alone(
-    operator: str, name: str, folder: Path
-) -> None:
+def test_the_formula_alone_detects_a_wrong_value(operator: str, name: str, folder: Path) -> None:
     spec_file, cases = spec_and_cases(operator, folder)
     wrong = wrong_by(spec_file, MISTAKES[operator, name])
     with pytest.raises(SpecError) as caught:
@@ -427,6 +425,6 @@ def test_a_wrong_value_is_found_by_the_formula_alone(
 
 
 @pytest.mark.parametrize("operator", sorted({operator for operator, _ in MISTAKES}))
-def test_no_right_value_is_found_wrong(operator: str, folder: Path) -> None:
+def test_the_formula_accepts_right_values(operator: str, folder: Path) -> None:
     spec_file, cases = spec_and_cases(operator, folder)
     assert len(make_vectors(wrong_by(spec_file, lambda right, **_: right), cases)) == len(cases)
