@@ -15,7 +15,7 @@ from math import prod
 from opcert.arrays import TENSOR_BUILDERS, TENSOR_CHANGES, Call, recipe_seed
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.list_mutations import AT_A_BOUND, MutationContext
+from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification import (
@@ -52,11 +52,12 @@ class UncheckedResult(IntEnum):
 class Candidate:
     """A mutated call that violates exactly one requirement, or that an ambiguity decides.
 
-    `stratum` is the argument and the kind of the mutation, or the name of a violation of the spec;
-    `type` is that of the argument, or of the leading input for an attribute. `unchecked_result` is
-    determined on demand.
+    `owner` is the id of that requirement or ambiguity. `stratum` is the argument and the kind of
+    the mutation, or the name of a violation of the spec; `type` is that of the argument, or of the
+    leading input for an attribute. `unchecked_result` is determined on demand.
     """
 
+    owner: str
     baseline: Case
     call: Call
     name: str
@@ -170,23 +171,19 @@ class CandidateSearch:
         return {owner: found for owner, found in self._found.items() if found}
 
     def _apply(self, mutation: Mutation, only: str | None = None) -> None:
-        """Apply a mutation to some baselines and keep the candidates.
+        """Apply a mutation to some baselines, and keep the candidates.
 
-        With `only`, it is applied to all baselines until there are enough candidates of that one
-        requirement or ambiguity.
+        With `only`, it is applied to all baselines until that requirement or ambiguity has enough.
         """
-        limits = (self._applications, _PATIENCE, _MAX_INAPPLICABLE)
-        if only is not None:
-            limits = (len(self._baselines),) * 3
-        max_applications, patience, max_inapplicable = limits
         applied = useless = inapplicable = 0
-        ring_start = mutation.name
-        for baseline in self._in_turn(ring_start, mutation.argument, given=not mutation.adds):
-            if (
-                applied == max_applications
-                or useless == applied == patience
-                or inapplicable == max_inapplicable
-                or (only is not None and len(self._found[only]) >= _FEW_CANDIDATES)
+        for baseline in self._in_turn(mutation.name, mutation.argument, given=not mutation.adds):
+            if only is not None:
+                if len(self._found[only]) >= _FEW_CANDIDATES:
+                    break
+            elif (
+                applied == self._applications
+                or useless == applied == _PATIENCE
+                or inapplicable == _MAX_INAPPLICABLE
             ):
                 break
             call = mutation.apply(self._spec, baseline.case.call, self._context(mutation, baseline))
@@ -194,31 +191,38 @@ class CandidateSearch:
                 inapplicable += 1
                 continue
             applied += 1
-            try:
-                violated, ambiguity = self._conditions.effect_of_change(call, mutation.argument)
-            except ExpressionError as error:
-                text = f"{error}, in '{mutation.name}' of {baseline.case.id}"
-                self.failures.setdefault(error.place, text)
+            candidate = self._classify(mutation, baseline, call)
+            if candidate is None or only not in (None, candidate.owner):
                 useless += 1
-                continue
-            owner = ambiguity or (violated[0] if len(violated) == 1 else None)
-            is_wanted = owner is not None and only in (None, owner)
-            if owner is None or not is_wanted or not (violated or self._has_small_outputs(call)):
-                useless += 1
-                continue
-            kind = mutation.name if mutation.kind in AT_A_BOUND else mutation.kind
-            self._found[owner].append(
-                Candidate(
-                    baseline.case,
-                    call,
-                    mutation.name,
-                    (*self._owners[owner][0], "id"),
-                    (mutation.argument, kind),
-                    mutation.position,
-                    baseline.type,
-                    violated,
-                )
-            )
+            else:
+                self._found[candidate.owner].append(candidate)
+
+    def _classify(self, mutation: Mutation, baseline: _Baseline, call: Call) -> Candidate | None:
+        """Return the candidate that a mutated call is, if it is one.
+
+        A call that violates two requirements shows nothing of either, and one that is still valid,
+        nothing at all. An ambiguity may also decide a valid call.
+        """
+        try:
+            violated, ambiguity = self._conditions.effect_of_change(call, mutation.argument)
+        except ExpressionError as error:
+            text = f"{error}, in '{mutation.name}' of {baseline.case.id}"
+            self.failures.setdefault(error.place, text)
+            return None
+        owner = ambiguity or (violated[0] if len(violated) == 1 else None)
+        if owner is None or not (violated or self._has_small_outputs(call)):
+            return None
+        return Candidate(
+            owner,
+            baseline.case,
+            call,
+            mutation.name,
+            (*self._owners[owner][0], "id"),
+            mutation.stratum,
+            mutation.position,
+            baseline.type,
+            violated,
+        )
 
     def _context(self, mutation: Mutation, baseline: _Baseline) -> MutationContext:
         key = baseline.case.id, mutation.argument
@@ -260,7 +264,15 @@ class CandidateSearch:
                 count += 1
                 self._found[owner].append(
                     Candidate(
-                        baseline.case, call, name, place, ("", name), "", baseline.type, violated
+                        owner,
+                        baseline.case,
+                        call,
+                        name,
+                        place,
+                        ("", name),
+                        "",
+                        baseline.type,
+                        violated,
                     )
                 )
             if place in self._mistakes:

@@ -25,6 +25,7 @@ from opcert.arrays import (
     with_type,
 )
 from opcert.cases.list_mutations import (
+    AT_A_BOUND,
     ELEMENTS,
     LENGTHS,
     POSITIONS,
@@ -126,6 +127,11 @@ class Mutation:
     def name(self) -> str:
         """The words that name it in the id of a case."""
         return "-".join(part for part in (self.argument, self.position, self.kind) if part)
+
+    @property
+    def stratum(self) -> tuple[str, str]:
+        """The argument and the kind, by which cases are selected; for a bound, each position."""
+        return self.argument, self.name if self.kind in AT_A_BOUND else self.kind
 
     def apply(self, spec: Spec, call: Call, context: MutationContext) -> Call | None:
         """Return the mutated call; None where the mutation does not apply, or changes nothing."""

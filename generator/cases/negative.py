@@ -25,7 +25,7 @@ MAX_PER_STRATUM = {"core": 4, "full": 16, "stress": 2}
 _ENOUGH = {"core": 36, "full": 256, "stress": 16}
 # How many cases an ambiguity has at most: they decide nothing.
 MAX_PER_AMBIGUITY = {"core": 6, "full": 32, "stress": 4}
-# Of how many candidates the result without the check is determined for each choice.
+# How many candidates are run without the check for each selection.
 _MAX_TRIED = 32
 # The sizes of changed arrays are compared in steps of so many bytes.
 _SIZE_STEP = 128
@@ -59,15 +59,9 @@ class NegativeCases:
         """
         candidates = self._search.candidates()
         self._record_unviolated(candidates)
-        for rule in self._spec.requirements:
-            for candidate in self._select(rule, candidates.get(rule, ()), is_decisive=True):
-                yield self._case(candidate, rule, (rule,), rule)
-        for ambiguity in self._spec.ambiguities:
-            found = candidates.get(ambiguity.id, ())
-            for candidate in self._select(ambiguity.id, found, is_decisive=False):
-                rules = candidate.violated or self._conditions.behaviours(candidate.call)
-                violated = candidate.violated[0] if candidate.violated else None
-                yield self._case(candidate, ambiguity.id, rules, violated, ambiguity.id)
+        for owner in (*self._spec.requirements, *(each.id for each in self._spec.ambiguities)):
+            for candidate in self._select(owner, candidates.get(owner, ())):
+                yield self._case(candidate)
 
     def _record_unviolated(self, candidates: dict[str, list[Candidate]]) -> None:
         for i, rule in enumerate(self._spec.rules):
@@ -85,42 +79,35 @@ class NegativeCases:
                 for place, failure in self._search.failures.items():
                     self._mistakes.add(place, failure)
 
-    def _case(
-        self,
-        candidate: Candidate,
-        owner: str,
-        rules: Sequence[str],
-        violated_rule: str | None,
-        ambiguity: str | None = None,
-    ) -> Case:
-        spec, baseline = self._spec, candidate.baseline
+    def _case(self, candidate: Candidate) -> Case:
+        spec, conditions, baseline = self._spec, self._conditions, candidate.baseline
+        is_ambiguous = candidate.owner not in spec.requirements
         extra: list[str] = []
-        if violated_rule is not None:
+        if candidate.violated:
             # A backend may declare that it does not support one of these, and decline the call.
-            known = self._conditions.behaviours(baseline.call)
-            exhibited = self._conditions.behaviours(candidate.call, ignore_errors=True)
+            known = conditions.behaviours(baseline.call)
+            exhibited = conditions.behaviours(candidate.call, ignore_errors=True)
             extra = [name for name in exhibited if name not in known]
         return Case(
-            spec.full_id(f"{owner}.{candidate.name}-{short_digest(baseline.id)}"),
+            spec.full_id(f"{candidate.owner}.{candidate.name}-{short_digest(baseline.id)}"),
             candidate.call,
             candidate.place,
-            spec.full_ids(*rules),
-            violated_rule=violated_rule and spec.full_id(violated_rule),
+            spec.full_ids(*(candidate.violated or conditions.behaviours(candidate.call))),
+            violated_rule=spec.full_id(candidate.violated[0]) if candidate.violated else None,
             baseline=baseline.id,
             extra_behaviours=spec.full_ids(*extra),
-            ambiguity=ambiguity,
+            ambiguity=candidate.owner if is_ambiguous else None,
             feature_levels=baseline.feature_levels,
         )
 
-    def _select(
-        self, owner: str, candidates: Sequence[Candidate], *, is_decisive: bool
-    ) -> list[Candidate]:
+    def _select(self, owner: str, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Select from the candidates of a requirement, or of an ambiguity.
 
         First one of each stratum, since each kind of mutation reveals another mistake in a check.
         Then, up to a limit, more of each: at other positions of the argument, of other types, of
         baselines with levels that are not used yet.
         """
+        is_decisive = owner in self._spec.requirements
         strata: dict[tuple[str, str], list[Candidate]] = {}
         calls: set[tuple[str, str]] = set()
         for candidate in candidates:
@@ -134,6 +121,8 @@ class NegativeCases:
         levels: set[tuple[str, str]] = set()
 
         def novelty(candidate: Candidate) -> tuple[int, int, int, int]:
+            # A position and a type that the stratum, then the argument, has least of; then small
+            # arrays, since each is stored; then levels of baselines that are new.
             stratum, argument = candidate.stratum, candidate.stratum[0]
             return (
                 -used[stratum, candidate.position] - used[stratum, candidate.type],
@@ -150,7 +139,7 @@ class NegativeCases:
                 if not remaining or is_full:
                     continue
                 remaining.sort(key=novelty, reverse=True)
-                best = self._most_revealing(owner, remaining) if is_decisive else remaining[0]
+                best = self._most_revealing(remaining) if is_decisive else remaining[0]
                 if turn and best.unchecked_result == UncheckedResult.REJECTED:
                     continue
                 remaining.remove(best)
@@ -160,12 +149,12 @@ class NegativeCases:
                     used.update([(part, best.position), (part, best.type)])
         return selected
 
-    def _most_revealing(self, rule: str, candidates: Sequence[Candidate]) -> Candidate:
-        """Return the first candidate that best reveals whether a requirement is checked."""
+    def _most_revealing(self, candidates: Sequence[Candidate]) -> Candidate:
+        """Return the first candidate that best reveals whether its requirement is checked."""
         best = candidates[0]
         for candidate in candidates[:_MAX_TRIED]:
             if candidate.unchecked_result is None:
-                candidate.unchecked_result = self._run_unchecked(candidate.call, rule)
+                candidate.unchecked_result = self._run_unchecked(candidate.call, candidate.owner)
             if candidate.unchecked_result > (best.unchecked_result or UncheckedResult.REJECTED):
                 best = candidate
             if best.unchecked_result == UncheckedResult.ACCEPTED:
