@@ -53,7 +53,7 @@ _WIDTHS = (4, 8, 16)
 
 
 def data_faults(signature: OperatorSignature) -> Iterator[Fault]:
-    """Yield faults by the element type, the layout, the size and the rank of data."""
+    """Yield faults by the element type, the layout, the size and the rank of inputs."""
     for name in signature.data:
         for element_type in signature.types.get(name, ()):
             yield from _type_faults(name, element_type)
@@ -61,7 +61,7 @@ def data_faults(signature: OperatorSignature) -> Iterator[Fault]:
             yield corrupting(
                 f"{name}-wrong-for-rank-{rank}",
                 f"results are wrong where {name} has rank {rank}",
-                partial(_result_of_rank, name, rank),
+                partial(_has_rank, name, rank),
             )
     for name in signature.ranks:
         for rank in signature.ranks[name]:
@@ -82,19 +82,15 @@ def data_faults(signature: OperatorSignature) -> Iterator[Fault]:
                 f"{name} in memory layout '{layout}' is read in C order",
                 partial(_read_in_c_order, name, layout),
             )
-    yield from _size_faults(signature)
+    yield from _size_faults(signature.spec.leading.name)
 
 
 def _has_type(name: str, element_type: str, call: ArrayCall) -> bool:
     return name in call.inputs and call.inputs[name].dtype == ELEMENT_TYPES[element_type]
 
 
-def _has_rank(name: str, rank: int, call: ArrayCall) -> bool:
+def _has_rank(name: str, rank: int, call: ArrayCall, _: Outputs = ()) -> bool:
     return name in call.inputs and call.inputs[name].ndim == rank
-
-
-def _result_of_rank(name: str, rank: int, call: ArrayCall, _: Outputs) -> bool:
-    return _has_rank(name, rank, call)
 
 
 def _type_faults(name: str, element_type: str) -> Iterator[Fault]:
@@ -217,81 +213,65 @@ def _read_in_c_order(name: str, layout: Layout, call: ArrayCall) -> ArrayCall:
     return call.replaced(name, elements.reshape(array.shape).copy())
 
 
-def _size_faults(signature: OperatorSignature) -> Iterator[Fault]:
-    """Yield faults that corrupt or reject calls of some sizes."""
-    first = signature.spec.leading.name
+def _size_faults(first: str) -> Iterator[Fault]:
+    """Yield faults that corrupt or reject calls of some sizes; `first` is the leading input."""
     yield rejecting(
         "empty-data-rejected",
         f"{first} without elements is rejected",
-        lambda call: _input_is(first, _is_empty, call),
+        lambda call: first in call.inputs and not call.inputs[first].size,
     )
     for count in _SIZES:
-        yield corrupting(
-            f"results-beyond-{count}",
-            f"results of more than {count} elements are wrong",
-            partial(_results_beyond, count),
-        )
+        yield _large_result_fault(count)
     for width in _WIDTHS:
-        yield corrupting(
-            f"tails-of-{width}",
-            f"results that are no multiple of {width} elements are wrong at their end",
-            partial(_have_tails, width),
-        )
-        yield corrupting(
-            f"no-tails-of-{width}",
-            f"results that are a multiple of {width} elements are wrong",
-            partial(_have_no_tails, width),
-        )
-    kinds: list[tuple[str, str, Callable[[Array], bool]]] = [
-        *(
-            (f"data-beyond-{n}", f"has more than {n} elements", partial(_beyond, n))
-            for n in (64, 256, 1024)
-        ),
-        *(
-            (f"extents-beyond-{n}", f"has an extent above {n}", partial(_extent_beyond, n))
-            for n in (16, 32, 64, 127, 255)
-        ),
-        ("odd-rows", "has a last extent that is odd and above 1", _has_odd_rows),
-        ("one-element", "has one element", lambda array: array.size == 1),
-        ("extents-of-one", "has an extent of 1", lambda array: 1 in array.shape),
-    ]
-    for name, text, holds in kinds:
-        yield corrupting(
-            name, f"results are wrong where {first} {text}", partial(_data_is, first, holds)
-        )
+        yield from _tail_faults(width)
+    for count in (64, 256, 1024):
+        text = f"has more than {count} elements"
+        yield _form_fault(first, f"data-beyond-{count}", text, partial(_is_larger, count))
+    for extent in (16, 32, 64, 127, 255):
+        text = f"has an extent above {extent}"
+        yield _form_fault(first, f"extents-beyond-{extent}", text, partial(_is_longer, extent))
+    yield _form_fault(first, "odd-rows", "has a last extent that is odd and above 1", _has_odd_rows)
+    yield _form_fault(first, "one-element", "has one element", lambda array: array.size == 1)
+    yield _form_fault(first, "extents-of-one", "has an extent of 1", lambda array: 1 in array.shape)
 
 
-def _input_is(name: str, holds: Callable[[Array], bool], call: ArrayCall) -> bool:
-    return name in call.inputs and holds(call.inputs[name])
+def _large_result_fault(count: int) -> Fault:
+    return corrupting(
+        f"results-beyond-{count}",
+        f"results of more than {count} elements are wrong",
+        lambda _, outputs: sum(output.size for output in outputs) > count,
+    )
 
 
-def _data_is(name: str, holds: Callable[[Array], bool], call: ArrayCall, _: Outputs) -> bool:
-    return _input_is(name, holds, call)
+def _tail_faults(width: int) -> Iterator[Fault]:
+    """Yield faults of code that handles `width` elements at a time, and the rest by itself."""
+    yield corrupting(
+        f"tails-of-{width}",
+        f"results that are no multiple of {width} elements are wrong at their end",
+        lambda _, outputs: any(output.size > width and output.size % width for output in outputs),
+    )
+    yield corrupting(
+        f"no-tails-of-{width}",
+        f"results that are a multiple of {width} elements are wrong",
+        lambda _, outputs: any(output.size and output.size % width == 0 for output in outputs),
+    )
 
 
-def _is_empty(array: Array) -> bool:
-    return not array.size
+def _form_fault(first: str, key: str, text: str, has_form: Callable[[Array], bool]) -> Fault:
+    return corrupting(
+        key,
+        f"results are wrong where {first} {text}",
+        lambda call, _: first in call.inputs and has_form(call.inputs[first]),
+    )
 
 
-def _beyond(count: int, array: Array) -> bool:
+def _is_larger(count: int, array: Array) -> bool:
     return array.size > count
 
 
-def _extent_beyond(extent: int, array: Array) -> bool:
+def _is_longer(extent: int, array: Array) -> bool:
     return max(array.shape, default=0) > extent
 
 
 def _has_odd_rows(array: Array) -> bool:
     return array.ndim > 0 and array.shape[-1] % 2 == 1 and array.shape[-1] > 1
-
-
-def _results_beyond(count: int, _: ArrayCall, outputs: Outputs) -> bool:
-    return sum(output.size for output in outputs) > count
-
-
-def _have_tails(width: int, _: ArrayCall, outputs: Outputs) -> bool:
-    return any(output.size > width and output.size % width for output in outputs)
-
-
-def _have_no_tails(width: int, _: ArrayCall, outputs: Outputs) -> bool:
-    return any(output.size and output.size % width == 0 for output in outputs)

@@ -69,6 +69,18 @@ _LIST_MISREADINGS: tuple[tuple[str, str, Callable[[Sequence[Any]], Sequence[Any]
 )
 
 
+# Kinds of values that implementations treat specially.
+_VALUE_KINDS: tuple[tuple[str, str, Callable[[Sequence[int]], bool]], ...] = (
+    ("zero", "has a 0", lambda numbers: 0 in numbers),
+    ("minus-one", "has a -1", lambda numbers: -1 in numbers),
+    ("negative", "has a negative value", lambda numbers: min(numbers, default=0) < 0),
+    ("several", "has several elements", lambda numbers: len(numbers) > 1),
+    ("one", "has one element", lambda numbers: len(numbers) == 1),
+    ("none", "has no element", lambda numbers: not numbers),
+    ("repeated", "has an element twice", lambda numbers: len(set(numbers)) < len(numbers)),
+)
+
+
 def integer_faults(signature: OperatorSignature) -> Iterator[Fault]:
     """Yield the ways of misreading each argument that holds integers."""
     for name in signature.integers:
@@ -83,19 +95,10 @@ def integer_faults(signature: OperatorSignature) -> Iterator[Fault]:
                 f"{name}-{key}", f"{name} {text}", partial(_with_misread_list, name, misread_list)
             )
         yield misreading_after_checks(f"{name}-sorted", f"{name} is sorted", partial(_sorted, name))
-        yield from _value_faults(name)
+        for key, text, has in _VALUE_KINDS:
+            yield from _value_faults(name, key, text, has)
     for name, other in permutations(signature.numbers, 2):
-        yield misreading_after_checks(
-            f"{name}-read-as-{other}",
-            f"{other} is read where {name} is",
-            partial(_read_as, name, other),
-        )
-        if name < other:
-            yield rejecting(
-                f"{name}-and-{other}-of-two-types",
-                f"{name} and {other} are rejected where their types differ",
-                partial(_types_differ, name, other),
-            )
+        yield from _pair_faults(name, other)
 
 
 def _with_misread_integers(name: str, misread: Callable[[int], int], call: ArrayCall) -> ArrayCall:
@@ -107,70 +110,60 @@ def _with_misread_integers(name: str, misread: Callable[[int], int], call: Array
 def _with_misread_list(
     name: str, misread: Callable[[Sequence[Any]], Sequence[Any]], call: ArrayCall
 ) -> ArrayCall:
+    """Misread a list, or an array of integers with one dimension, of two elements or more."""
     value = call.argument(name)
-    elements = _elements(value)
-    if elements is None or len(elements) < 2:
+    is_array = isinstance(value, np.ndarray)
+    if is_array and (value.ndim != 1 or not is_integral(value)):
+        return call
+    elements = list(value.tolist()) if is_array else value
+    if not isinstance(elements, list) or len(elements) < 2:
         return call
     read = list(misread(elements))
     if read == elements:
         return call
-    return call.replaced(name, array_like(value, read) if isinstance(value, np.ndarray) else read)
-
-
-def _elements(value: Any) -> list[Any] | None:
-    """Return the elements of a list, or of an array of integers with one dimension."""
-    if isinstance(value, np.ndarray):
-        return list(value.tolist()) if value.ndim == 1 and is_integral(value) else None
-    return value if isinstance(value, list) else None
+    return call.replaced(name, array_like(value, read) if is_array else read)
 
 
 def _sorted(name: str, call: ArrayCall) -> ArrayCall:
-    value = call.argument(name)
-    if not isinstance(value, np.ndarray):
-        return call
-    return _with_misread_list(name, sorted, call)
+    is_array = isinstance(call.argument(name), np.ndarray)
+    return _with_misread_list(name, sorted, call) if is_array else call
 
 
-def _value_faults(name: str) -> Iterator[Fault]:
+def _value_faults(
+    name: str, key: str, text: str, has: Callable[[Sequence[int]], bool]
+) -> Iterator[Fault]:
     """Yield faults that corrupt or reject calls where an argument has a value of some kind."""
-    kinds: tuple[tuple[str, str, Callable[[Sequence[int]], bool]], ...] = (
-        ("zero", "has a 0", lambda numbers: 0 in numbers),
-        ("minus-one", "has a -1", lambda numbers: -1 in numbers),
-        ("negative", "has a negative value", lambda numbers: min(numbers, default=0) < 0),
-        ("several", "has several elements", lambda numbers: len(numbers) > 1),
-        ("one", "has one element", lambda numbers: len(numbers) == 1),
-        ("none", "has no element", lambda numbers: not numbers),
-        ("repeated", "has an element twice", lambda numbers: len(set(numbers)) < len(numbers)),
+
+    def is_affected(call: ArrayCall) -> bool:
+        return call.argument(name) is not None and has(call.integers(name))
+
+    yield corrupting(
+        f"{name}-wrong-for-{key}",
+        f"results are wrong where {name} {text}",
+        lambda call, _: is_affected(call),
     )
-    for key, text, has in kinds:
-        yield corrupting(
-            f"{name}-wrong-for-{key}",
-            f"results are wrong where {name} {text}",
-            partial(_call_has, name, has),
-        )
+    yield rejecting(
+        f"{name}-rejected-for-{key}", f"{name} is rejected where it {text}", is_affected
+    )
+
+
+def _pair_faults(name: str, other: str) -> Iterator[Fault]:
+    """Yield faults that confuse two inputs, or reject that their types differ."""
+
+    def gives_both(call: ArrayCall) -> bool:
+        return name in call.inputs and other in call.inputs
+
+    yield misreading_after_checks(
+        f"{name}-read-as-{other}",
+        f"{other} is read where {name} is",
+        lambda call: call.replaced(name, call.inputs[other]) if gives_both(call) else call,
+    )
+    if name < other:
         yield rejecting(
-            f"{name}-rejected-for-{key}",
-            f"{name} is rejected where it {text}",
-            partial(_has, name, has),
+            f"{name}-and-{other}-of-two-types",
+            f"{name} and {other} are rejected where their types differ",
+            lambda call: gives_both(call) and call.inputs[name].dtype != call.inputs[other].dtype,
         )
-
-
-def _has(name: str, has: Callable[[Sequence[int]], bool], call: ArrayCall) -> bool:
-    return call.argument(name) is not None and has(call.integers(name))
-
-
-def _call_has(name: str, has: Callable[[Sequence[int]], bool], call: ArrayCall, _: Outputs) -> bool:
-    return _has(name, has, call)
-
-
-def _read_as(name: str, other: str, call: ArrayCall) -> ArrayCall:
-    gives_both = name in call.inputs and other in call.inputs
-    return call.replaced(name, call.inputs[other]) if gives_both else call
-
-
-def _types_differ(name: str, other: str, call: ArrayCall) -> bool:
-    gives_both = name in call.inputs and other in call.inputs
-    return gives_both and call.inputs[name].dtype != call.inputs[other].dtype
 
 
 def range_end_faults(
