@@ -38,7 +38,7 @@ def explore(
         OpcertError: backend, specs or selection are at fault.
     """
     folder = Path(specs) if specs is not None else None
-    opened = _opener(backend, dict(options or {}), specs, isolated, timeout)
+    open_backend = _opener(backend, dict(options or {}), specs, isolated, timeout)
     spec_files = read_specs_in(folder, operator)
     references = {**load_references(None), **load_references(folder)}
     seconds = 60 * minutes
@@ -46,7 +46,7 @@ def explore(
     for remaining, spec_file in zip(range(len(spec_files), 0, -1), spec_files, strict=True):
         trials = Trials(spec_file, references)
         # What one operator does not use, the others get; a hang takes nothing from them.
-        search = Search(opened, trials, max(seconds / remaining, share))
+        search = Search(open_backend, trials, max(seconds / remaining, share))
         begin = time.monotonic()
         try:
             search.run(seed)

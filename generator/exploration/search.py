@@ -93,8 +93,8 @@ class _RandomDraws:
 class Search:
     """The search for a counterexample of one operator, for a number of seconds."""
 
-    def __init__(self, opened: Open, trials: Trials, seconds: float) -> None:
-        self._opened = opened
+    def __init__(self, open_backend: Open, trials: Trials, seconds: float) -> None:
+        self._open = open_backend
         self._trials = trials
         self._seconds = seconds
         self._history: deque[SessionStep] = deque(maxlen=_MAX_HISTORY)
@@ -114,7 +114,7 @@ class Search:
             OpcertError: the spec is at fault, or the backend cannot be made, or made again.
         """
         requested = time.monotonic()
-        with self._opened() as backend:
+        with self._open() as backend:
             self._session = Session(backend)
             self._support = declared_support(backend)
             self._begin = time.monotonic()
@@ -184,7 +184,7 @@ class Search:
         self, counterexample: Counterexample, steps: Sequence[SessionStep]
     ) -> Counterexample | None:
         """Run steps on a fresh backend; return those up to the first failure, if there is one."""
-        with self._opened() as backend:
+        with self._open() as backend:
             first_fault = Session(backend).first_fault(steps)
         if first_fault is None:
             return None

@@ -9,7 +9,6 @@ import pytest
 
 from opcert.arrays import Call
 from opcert.cases import Case, Conditions, generate_cases, levels_by_factor, mutations_of
-from opcert.cases.list_mutations import AT_A_BOUND
 from opcert.cases.negative import MAX_PER_AMBIGUITY, MAX_PER_STRATUM
 from opcert.errors import SpecError
 from opcert.specification import SpecFile, read_spec
@@ -83,14 +82,14 @@ def owner(case: Case) -> str:
 def test_ids_are_unique_and_begin_with_the_slug(name: str) -> None:
     ids = [case.id for case in cases(name)]
     assert len(ids) == len(set(ids))
-    assert all(each.startswith(f"{spec(name).spec.slug}/") for each in ids)
+    assert all(case_id.startswith(f"{spec(name).spec.slug}/") for case_id in ids)
 
 
 @each_spec
 def test_the_id_of_a_covering_case_is_a_digest_of_its_levels(name: str) -> None:
-    drawn = [case for case in cases(name) if case.levels]
-    assert drawn
-    for case in drawn:
+    covering = [case for case in cases(name) if case.levels]
+    assert covering
+    for case in covering:
         pairs = sorted(f"{factor}={level}" for factor, level in case.levels.items())
         end = sha256(" ".join(pairs).encode()).hexdigest()[:8]
         first, second, *_ = case.levels.values()
@@ -108,13 +107,12 @@ def test_a_covering_case_records_the_level_of_every_factor(name: str) -> None:
 
 @each_spec
 def test_examples_come_first_and_baselines_before_their_changes(name: str) -> None:
-    examples = [each.id for each in spec(name).spec.examples]
-    found = cases(name)
-    assert [case.example.id for case in found if case.example] == examples
-    valid = [case for case in found if case.baseline is None]
+    examples = [example.id for example in spec(name).spec.examples]
+    assert [case.example.id for case in cases(name) if case.example] == examples
+    valid = [case for case in cases(name) if case.baseline is None]
     assert all(case.example for case in valid[: len(examples)])
     before: set[str] = set()
-    for case in found:
+    for case in cases(name):
         assert case.baseline is None or case.baseline in before
         before.add(case.id)
 
@@ -125,11 +123,9 @@ def test_baselines_are_valid_and_unambiguous(name: str) -> None:
     for case in cases(name):
         if case.baseline is not None:
             baseline = known[case.baseline]
-            assert (baseline.violated_rule, baseline.baseline, baseline.ambiguity) == (
-                None,
-                None,
-                None,
-            )
+            assert baseline.violated_rule is None
+            assert baseline.baseline is None
+            assert baseline.ambiguity is None
             assert conditions.check(baseline.call).violated == ()
             assert conditions.ambiguity(baseline.call) is None
 
@@ -140,8 +136,8 @@ def test_a_negative_case_has_a_baseline_and_violates_exactly_its_rule(name: str)
     for case in cases(name):
         if case.violated_rule is not None and case.ambiguity is None:
             assert case.baseline is not None
-            broken = conditions.check(case.call).violated
-            assert [f"{slug}/{rule}" for rule in broken] == [case.violated_rule]
+            violated = conditions.check(case.call).violated
+            assert [f"{slug}/{rule}" for rule in violated] == [case.violated_rule]
             assert case.rules == (case.violated_rule,)
 
 
@@ -174,8 +170,7 @@ def test_a_stratum_has_few_cases(name: str) -> None:
     for case in changed_cases(name):
         mutation = mutations.get(case.id.partition(".")[2].rpartition("-")[0])
         if mutation is not None:
-            kind = mutation.name if mutation.kind in AT_A_BOUND else mutation.kind
-            strata[owner(case), mutation.argument, kind] += 1
+            strata[owner(case), *mutation.stratum] += 1
     assert len(strata) > 100
     assert max(strata.values()) <= MAX_PER_STRATUM["core"]
 
@@ -185,13 +180,14 @@ def test_many_valid_cases_serve_as_baselines(name: str) -> None:
     assert len({case.baseline for case in cases(name) if case.baseline}) > 60
 
 
-def test_a_case_that_touches_an_ambiguity_is_no_baseline(
-    tmp_path: Path,
-) -> None:
+def test_a_case_that_touches_an_ambiguity_is_no_baseline(tmp_path: Path) -> None:
     touches = "touches: 0 in InputTensor.shape"
-    found = by_id(cases_with(tmp_path, touches, touches.replace("0 in", "Axis == 0 or 0 in")))
-    assert sum(case.ambiguity is not None and case.baseline is None for case in found.values()) > 20
-    assert all(found[case.baseline].ambiguity is None for case in found.values() if case.baseline)
+    more = touches.replace("0 in", "Axis == 0 or 0 in")
+    known = by_id(cases_with(tmp_path, touches, more))
+    positive = [case for case in known.values() if case.baseline is None]
+    assert sum(case.ambiguity is not None for case in positive) > 20
+    changed = [case for case in known.values() if case.baseline]
+    assert all(known[case.baseline or ""].ambiguity is None for case in changed)
 
 
 @each_spec
@@ -214,11 +210,11 @@ def test_a_valid_case_names_its_rules_and_behaviours(name: str) -> None:
 def test_arguments_are_those_of_the_spec_in_its_order(name: str) -> None:
     parts = spec(name).spec
     for case in cases(name):
-        for found, known in (
-            (case.call.inputs, [each.name for each in parts.inputs]),
-            (case.call.attributes, [each.name for each in parts.attributes]),
+        for arguments, declared in (
+            (case.call.inputs, [argument.name for argument in parts.inputs]),
+            (case.call.attributes, [argument.name for argument in parts.attributes]),
         ):
-            assert list(found) == [each for each in known if each in found]
+            assert list(arguments) == [key for key in declared if key in arguments]
 
 
 @each_spec
@@ -235,24 +231,26 @@ def test_the_same_spec_gives_the_same_cases() -> None:
 
 
 def test_another_seed_builds_other_calls_under_the_same_ids() -> None:
-    drawn = {case.id: case.call for case in cases(SMALLEST.stem) if case.levels}
+    covering = {case.id: case.call for case in cases(SMALLEST.stem) if case.levels}
     others = by_id(generate_cases(spec(SMALLEST.stem), "core", 1))
-    assert drawn.keys() <= others.keys()
-    assert sum(others[name].call.attributes != call.attributes for name, call in drawn.items()) > 50
+    assert covering.keys() <= others.keys()
+    assert (
+        sum(others[name].call.attributes != call.attributes for name, call in covering.items()) > 50
+    )
 
 
 def test_another_example_leaves_every_covering_case_as_it_was(tmp_path: Path) -> None:
-    found = by_id(cases_with(tmp_path, "examples:\n", EXAMPLE))
-    assert "dml-split/example-0" in found
+    edited_cases = by_id(cases_with(tmp_path, "examples:\n", EXAMPLE))
+    assert "dml-split/example-0" in edited_cases
     for case in cases(SMALLEST.stem):
         if case.baseline is None and case.example is None:
-            assert found[case.id] == case
+            assert edited_cases[case.id] == case
 
 
 def test_another_seed_selects_other_negative_cases_and_neighbours() -> None:
     others = generate_cases(spec(SMALLEST.stem), "core", 1)
-    drawn = {case.id for case in others if case.baseline is None}
-    assert drawn == {case.id for case in cases(SMALLEST.stem) if case.baseline is None}
+    positive = {case.id for case in others if case.baseline is None}
+    assert positive == {case.id for case in cases(SMALLEST.stem) if case.baseline is None}
     own = {case.id for case in cases(SMALLEST.stem) if case.baseline is not None}
     same = own & {case.id for case in others if case.baseline is not None}
     assert len(same) < len(own) / 4
@@ -262,11 +260,11 @@ def test_another_seed_selects_other_negative_cases_and_neighbours() -> None:
 
 
 def test_another_violation_leaves_the_cases_of_other_rules_as_they_were(tmp_path: Path) -> None:
-    found = by_id(cases_with(tmp_path, NO_TENSORS, ANOTHER))
-    assert 1 <= sum(".another-" in name for name in found) <= MAX_PER_STRATUM["core"]
+    edited_cases = by_id(cases_with(tmp_path, NO_TENSORS, ANOTHER))
+    assert 1 <= sum(".another-" in name for name in edited_cases) <= MAX_PER_STRATUM["core"]
     for case in cases(SMALLEST.stem):
         if "/output-count-positive." not in case.id:
-            assert found[case.id] == case
+            assert edited_cases[case.id] == case
 
 
 def test_a_violation_that_is_never_applicable_is_a_mistake(tmp_path: Path) -> None:
@@ -274,9 +272,7 @@ def test_a_violation_that_is_never_applicable_is_a_mistake(tmp_path: Path) -> No
     assert "'output-count-positive.no-tensors' is never applicable" in text
 
 
-def test_a_built_call_that_violates_a_rule_is_a_mistake(
-    tmp_path: Path,
-) -> None:
+def test_a_built_call_that_violates_a_rule_is_a_mistake(tmp_path: Path) -> None:
     derived = "    from: OutputCount.least\n"
     text = mistakes_with(tmp_path, derived, f"{derived}    holds: OutputCount > 1\n")
     assert "violates output-count-positive" in text
