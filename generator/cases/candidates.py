@@ -200,8 +200,8 @@ class CandidateSearch:
     def _classify(self, mutation: Mutation, baseline: _Baseline, call: Call) -> Candidate | None:
         """Return the candidate that a mutated call is, if it is one.
 
-        A call that violates two requirements shows nothing of either, and one that is still valid,
-        nothing at all. An ambiguity may also decide a valid call.
+        A call that violates two requirements tests neither: a check of the other one rejects it.
+        An ambiguity may also decide a call that is still valid.
         """
         try:
             violated, ambiguity = self._conditions.effect_of_change(call, mutation.argument)
@@ -293,7 +293,7 @@ class CandidateSearch:
 
     @cached_property
     def _owners(self) -> dict[str, tuple[YamlPath, Mapping[str, Violation]]]:
-        """Where each rule and ambiguity stands in the spec, and the violations that it lists."""
+        """The place of each rule and ambiguity in the spec, and the violations that it lists."""
         spec = self._spec
         owners: dict[str, tuple[YamlPath, Mapping[str, Violation]]] = {
             rule.id: (("rules", i), rule.violations) for i, rule in enumerate(spec.rules)

@@ -200,13 +200,13 @@ class Conditions:
         return tuple(exhibited)
 
     def ambiguity(self, call: Call) -> str | None:
-        """Return the ambiguity on which it depends what `call` has to give, if there is one.
+        """Return the ambiguity that decides what `call` has to give, if there is one.
 
-        An ambiguity touches calls; one of its readings may be that these calls are invalid, and
-        then the spec lists the requirements that they violate. A call that violates another
-        requirement as well is invalid in every reading, and depends on none. This is also looked
-        for behind the requirements of the ambiguities, with those presumed to hold. Of several
-        ambiguities, that is returned which accounts for all violations, or else the first.
+        A spec lists under `breaks` the requirements that a call violates in one reading of an
+        ambiguity that it touches. A call that violates any other requirement is invalid in every
+        reading, so that no ambiguity decides it. To find requirements whose prerequisites are
+        among those, these are presumed to hold. Of several ambiguities, the first decides that
+        explains all violations, or else the first.
         """
         scope = evaluation_scope(self.names(call))
         return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())

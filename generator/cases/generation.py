@@ -45,8 +45,8 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
 def _execution_order(valid: Sequence[Case], changed: Sequence[Case]) -> list[Case]:
     """Return the examples, then the other valid calls by signature, each before changes of it.
 
-    What a backend wrongly keeps of a call shows in the next one that resembles it: one of the same
-    types and shapes, or a neighbour. The order of signatures is that of a digest, so that the
+    What a backend wrongly keeps of a call makes the next one fail that resembles it: one of the
+    same types and shapes, or a neighbour. The order of signatures is that of a digest, so that the
     element types alternate, and a run that is cut short has seen some of each.
     """
     changes: defaultdict[str | None, list[Case]] = defaultdict(list)

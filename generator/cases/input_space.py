@@ -41,11 +41,10 @@ class InputSpace:
     def rows(self, t: int, discriminates: Callable[[Row], bool] = lambda _: True) -> list[Row]:
         """Return rows that cover each feasible combination of t levels, and full combinations.
 
-        A row under which the output can show no fault covers nothing in effect: its levels mask
-        one another. So the array is made of rows without masking levels first, of which those
-        alone count that `discriminates` accepts. Then come the combinations that need a masking
-        condition, one condition at a time: two of them in one row would mask each other. What
-        needs several comes last.
+        A row whose output cannot reveal a fault tests nothing: some of its levels mask the others.
+        So the first rows have no masking levels, and only those count that `discriminates`
+        accepts. Then come the combinations that need a masking condition, one condition at a time:
+        two of them in one row would mask each other. What needs several comes last.
         """
         feasible, unmasked = self.choices()
         position = self._table.position

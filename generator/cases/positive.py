@@ -43,7 +43,7 @@ class PositiveCases:
         self._discriminating: dict[Row, Call] = {}
 
     def examples(self) -> Iterator[Case]:
-        """Yield the calls that the document shows."""
+        """Yield the documented calls."""
         for i, example in enumerate(self._spec.examples):
             with self._mistakes.collect(("examples", i)):
                 inputs = {name: _tensor(each) for name, each in example.inputs.items()}

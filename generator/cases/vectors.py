@@ -34,7 +34,7 @@ class Vector:
 
 
 def make_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
-    """Make the vector of each case; baselines stand before the cases that change them.
+    """Make the vector of each case; baselines come before the cases that change them.
 
     Raises:
         SpecError: the reference contradicts the spec, with a case for each place in the spec.

@@ -1,4 +1,4 @@
-"""Counterexample -> text that stands alone: a Python program, and YAML for a spec's examples."""
+"""Counterexample -> self-contained text: a Python program, and YAML for a spec's examples."""
 
 import json
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Valid calls of a suite -> fresh calls: mutated at random, classified by the spec.
 
-They show that a fault makes a difference where no case of the suite does.
+They are evidence that a fault makes a difference that no case of the suite detects.
 """
 
 from collections.abc import Iterator, Sequence

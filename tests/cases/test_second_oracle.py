@@ -17,7 +17,7 @@ from opcert.reference import RuleBroken
 from opcert.specification import SpecFile, read_spec
 from tests import shipped
 
-# Makes wrong outputs, of the right types and shapes, of the right ones and the args.
+# Makes wrong outputs, of the right types and shapes, of the right ones and the arguments.
 Mistake = Callable[..., Sequence[Array]]
 
 SPLIT, DML, SLICE = "VariadicSplit-1", "DML_OPERATOR_SPLIT", "Slice-8"
