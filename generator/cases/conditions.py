@@ -205,8 +205,8 @@ class Conditions:
         A spec lists under `breaks` the requirements that a call violates in one reading of an
         ambiguity that it touches. A call that violates any other requirement is invalid in every
         reading, so that no ambiguity decides it. To find requirements whose prerequisites are
-        among those, these are presumed to hold. Of several ambiguities, the first decides that
-        explains all violations, or else the first.
+        among those, these are presumed to hold. Of several ambiguities it is the first that
+        explains all violations, or else the first of all.
         """
         scope = evaluation_scope(self.names(call))
         return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())

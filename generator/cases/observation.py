@@ -81,7 +81,7 @@ class Observer:
     def unobserved(self, call: Call, levels: Mapping[str, str]) -> list[str]:
         """Return the factors whose level in `levels` the call does not exhibit.
 
-        Of its points that counts which exhibits most of them.
+        They are those at the point where it exhibits most of them.
 
         Raises:
             ExpressionError: an expression of the spec cannot be evaluated on the call.
