@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from opcert.arrays import Call, Tensor
@@ -60,42 +59,27 @@ class _Condition:
             raise ExpressionError(str(error), self._place) from None
 
 
-@dataclass(frozen=True)
 class Conditions:
     """The conditions of one spec, compiled once and evaluated on calls."""
 
-    spec: Spec
-
-    @cached_property
-    def _fixed_names(self) -> dict[str, Any]:
-        return {**self.spec.fixed_names, **self.spec.defaults}
-
-    @cached_property
-    def _rules(self) -> dict[str, tuple[_Condition, _Condition]]:
-        """By id, when a rule applies to a call, and what it then demands."""
-        return {
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self._fixed_names = {**spec.fixed_names, **spec.defaults}
+        self._required = {each.name for each in spec.arguments if each.required}
+        # By id, when a rule applies to a call, and what it then demands.
+        self._rules = {
             rule.id: (
-                _Condition(self.spec, rule.when, "rules", i, "when"),
-                _Condition(self.spec, rule.holds or "True", "rules", i, "holds"),
+                _Condition(spec, rule.when, "rules", i, "when"),
+                _Condition(spec, rule.holds or "True", "rules", i, "holds"),
             )
-            for i, rule in enumerate(self.spec.rules)
+            for i, rule in enumerate(spec.rules)
         }
-
-    @cached_property
-    def _ambiguities(self) -> dict[str, _Condition]:
-        return {
-            ambiguity.id: _Condition(self.spec, ambiguity.touches, "ambiguities", i, "touches")
-            for i, ambiguity in enumerate(self.spec.ambiguities)
+        self._ambiguities = {
+            ambiguity.id: _Condition(spec, ambiguity.touches, "ambiguities", i, "touches")
+            for i, ambiguity in enumerate(spec.ambiguities)
         }
-
-    @cached_property
-    def _affected(self) -> dict[str, tuple[Sequence[Rule], Sequence[Ambiguity]]]:
-        """By argument, what a change of it can affect; filled on demand."""
-        return {}
-
-    @cached_property
-    def _required(self) -> frozenset[str]:
-        return frozenset(each.name for each in self.spec.arguments if each.required)
+        # By argument, the requirements and ambiguities that a change of it can affect.
+        self._affected: dict[str, tuple[Sequence[Rule], Sequence[Ambiguity]]] = {}
 
     def names(self, call: Call) -> dict[str, Any]:
         """Return the names that conditions use on `call`.

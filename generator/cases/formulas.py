@@ -5,8 +5,7 @@ alone, by code that shares nothing with the reference: a mistake would have to b
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 from random import Random
 from typing import Any
@@ -43,19 +42,13 @@ _InputsAndOutputs = tuple[Mapping[str, Array], Sequence[Array]]
 _Coordinates = tuple[tuple[int, ...] | range, ...]
 
 
-@dataclass(frozen=True)
 class ElementFormulas:
     """The element formulas of one spec, compared with golden outputs."""
 
-    file: SpecFile
-
-    @cached_property
-    def _conditions(self) -> Conditions:
-        return Conditions(self.file.spec)
-
-    @cached_property
-    def _functions(self) -> EvaluationScope:
-        return evaluation_scope({}, FORMULA_FUNCTIONS)
+    def __init__(self, spec_file: SpecFile) -> None:
+        self._file = spec_file
+        self._conditions = Conditions(spec_file.spec)
+        self._functions = evaluation_scope({}, FORMULA_FUNCTIONS)
 
     def check(self, case: Case, *runs: _InputsAndOutputs) -> None:
         """Compare the outputs of `runs` of a case bit by bit with the elements of its formulas.
@@ -63,7 +56,7 @@ class ElementFormulas:
         Raises:
             SpecError: an element differs, or a formula gives none.
         """
-        descriptions = self.file.spec.outputs
+        descriptions = self._file.spec.outputs
         if not any(output.element for output in descriptions):
             return
         # The elements of all inputs are numbered consecutively: a formula gives such numbers.
@@ -89,7 +82,7 @@ class ElementFormulas:
             except ExpressionError as error:
                 place = error.place or ("outputs", k, "element")
                 text = f"{case.id}, output {number}: {error}"
-                raise SpecError([self.file.mistake(place, text)]) from None
+                raise SpecError([self._file.mistake(place, text)]) from None
 
 
 def _indexed(name: str, tensor: Tensor, first: int) -> IndexedInput:
