@@ -69,8 +69,8 @@ def conditions(**changed: Any) -> Conditions:
 
 
 def argument(name: str, kind: str, required: bool) -> dict[str, Any]:
-    given = {"name": name, "type": kind, "required": required, "text": ""}
-    return given if kind == "int" else {**given, "rank": ["0", "8"]}
+    common = {"name": name, "type": kind, "required": required, "text": ""}
+    return common if kind == "int" else {**common, "rank": ["0", "8"]}
 
 
 def call(count: int | None = None, **inputs: Tensor) -> Call:

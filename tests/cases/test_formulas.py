@@ -80,25 +80,25 @@ def test_corners_and_random_elements_of_large_outputs_are_compared(
     assert prod(shape) > MAX_COMPARED
     assert not difference(spec_file, data)
 
-    def one(output: Array) -> None:
+    def change_one(output: Array) -> None:
         output.reshape(-1)[place] ^= 1
 
-    def most(output: Array) -> None:
+    def change_inner(output: Array) -> None:
         output.reshape(-1)[1:-1] ^= 1
 
     index = str([0 if place == 0 else extent - 1 for extent in shape])
-    assert f"at {index} the formula gives data{index}" in difference(spec_file, data, one)
-    assert difference(spec_file, data, most)
+    assert f"at {index} the formula gives data{index}" in difference(spec_file, data, change_one)
+    assert difference(spec_file, data, change_inner)
 
 
 def test_all_elements_of_a_moderate_output_are_compared(tmp_path: Path) -> None:
     spec_file = take(tmp_path, "data[at]")
     for place in (1, 2047, 4094):
 
-        def one(output: Array, place: int = place) -> None:
+        def change_one(output: Array, place: int = place) -> None:
             output.reshape(-1)[place] ^= 1
 
-        assert difference(spec_file, filled("i32", (64, 64)), one)
+        assert difference(spec_file, filled("i32", (64, 64)), change_one)
 
 
 def test_elements_of_another_type_are_a_mistake(tmp_path: Path) -> None:
@@ -121,11 +121,11 @@ def test_the_outputs_of_each_run_are_compared(tmp_path: Path) -> None:
 
 def test_outputs_of_several_descriptions_have_their_own_formulas(tmp_path: Path) -> None:
     spec_file = take(tmp_path, "data[at]")
-    (one,) = spec_file.spec.outputs
-    reverse = one.model_copy(
+    (forward,) = spec_file.spec.outputs
+    reverse = forward.model_copy(
         update={"element": "data[data.shape[0] - 1 - at[0] - i]", "count": "2"}
     )
-    two = spec_file.spec.model_copy(update={"outputs": (one, reverse)})
+    two = spec_file.spec.model_copy(update={"outputs": (forward, reverse)})
     formulas = ElementFormulas(replace(spec_file, spec=two))
     data = np.array([1, 2, 3], np.int8)
     case = Case("take-1/x", Call({"data": filled("i8", (3,))}, {"count": 3}), ("cases",), ())

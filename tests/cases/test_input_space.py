@@ -1,4 +1,4 @@
-"""The table of factors: rows of levels, and the call that a row draws."""
+"""The input space: rows that cover it, and the call that is built for a row."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from opcert.specification import Spec
 FACTORS = {
     "type": "T",
     "n": {"five": "5", "one": "1", "none": "0"},
-    "at": {"first": "0", "last": "n - 1", "behind": "n"},
+    "at": {"first": "0", "last": "n - 1", "past": "n"},
     "layout": {"plain": "0", "odd": "at % 2"},
 }
 CONSTRAINTS = ["level.at == 'last' and n < 2", "at > n"]
@@ -68,26 +68,26 @@ def called(seed: str = "up/a", row: int = 0, **table: Any) -> Call:
     return drawn.call(drawn.rows(2)[row], seed)
 
 
-def pairs_of(chosen: Mapping[str, str]) -> set[tuple[tuple[str, str], ...]]:
-    return set(combinations(chosen.items(), 2))
+def pairs_of(row_levels: Mapping[str, str]) -> set[tuple[tuple[str, str], ...]]:
+    return set(combinations(row_levels.items(), 2))
 
 
 N = {"five": 5, "one": 1, "none": 0}
 
 
 def position(n: str, at: str) -> int:
-    """The value of a level of `at`, said once more."""
-    return {"first": 0, "last": N[n] - 1, "behind": N[n]}[at]
+    """The value of a level of `at`, computed independently."""
+    return {"first": 0, "last": N[n] - 1, "past": N[n]}[at]
 
 
 def possible(n: str, at: str) -> bool:
-    """What CONSTRAINTS leaves, said once more."""
+    """Whether CONSTRAINTS allow a row, computed independently."""
     return not (at == "last" and N[n] < 2) and position(n, at) <= N[n]
 
 
-def every_choice() -> list[dict[str, str]]:
+def feasible_rows() -> list[dict[str, str]]:
     every = product(("f32", "i8", "boolean"), N, FACTORS["at"], ("plain", "odd"))
-    choices = [dict(zip(FACTORS, chosen, strict=True)) for chosen in every]
+    choices = [dict(zip(FACTORS, row_levels, strict=True)) for row_levels in every]
     return [each for each in choices if possible(each["n"], each["at"])]
 
 
@@ -98,44 +98,46 @@ def test_levels_that_an_expression_lists_are_named_after_their_values() -> None:
 
 
 def test_every_row_has_a_level_of_each_factor() -> None:
-    assert all(list(chosen) == list(FACTORS) for chosen in levels())
+    assert all(list(row_levels) == list(FACTORS) for row_levels in levels())
 
 
 def test_no_row_violates_a_constraint() -> None:
-    assert all(possible(chosen["n"], chosen["at"]) for chosen in levels())
+    assert all(possible(row_levels["n"], row_levels["at"]) for row_levels in levels())
 
 
 def test_a_derived_factor_has_the_level_that_the_others_determine() -> None:
-    found = levels(derived={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
-    assert {chosen["layout"] for chosen in found} == {"odd", "plain"}
-    for chosen in found:
-        odd = position(chosen["n"], chosen["at"]) == 4 or chosen["type"] == "i8"
-        assert chosen["layout"] == ("odd" if odd else "plain")
+    rows = levels(derived={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
+    assert {row_levels["layout"] for row_levels in rows} == {"odd", "plain"}
+    for row_levels in rows:
+        odd = position(row_levels["n"], row_levels["at"]) == 4 or row_levels["type"] == "i8"
+        assert row_levels["layout"] == ("odd" if odd else "plain")
 
 
 def test_every_feasible_pair_of_levels_is_in_a_row() -> None:
-    wanted = set().union(*map(pairs_of, every_choice()))
-    assert set().union(*map(pairs_of, levels())) == wanted
+    feasible = set().union(*map(pairs_of, feasible_rows()))
+    assert set().union(*map(pairs_of, levels())) == feasible
 
 
 def test_every_pair_of_a_discriminating_row_is_in_a_discriminating_row() -> None:
     table = InputSpace(made_up())
     rows = table.rows(2, lambda row: table.level_names(row)["n"] != "none")
-    discriminating = [chosen for chosen in every_choice() if chosen["n"] != "none"]
-    found = [chosen for chosen in map(table.level_names, rows) if chosen["n"] != "none"]
-    assert set().union(*map(pairs_of, found)) == set().union(*map(pairs_of, discriminating))
+    discriminating = [row_levels for row_levels in feasible_rows() if row_levels["n"] != "none"]
+    covering = [
+        row_levels for row_levels in map(table.level_names, rows) if row_levels["n"] != "none"
+    ]
+    assert set().union(*map(pairs_of, covering)) == set().union(*map(pairs_of, discriminating))
     everywhere = [*map(pairs_of, map(table.level_names, rows))]
-    assert set().union(*everywhere) == set().union(*map(pairs_of, every_choice()))
+    assert set().union(*everywhere) == set().union(*map(pairs_of, feasible_rows()))
 
 
 def test_strength_three_covers_every_feasible_triple() -> None:
     table = InputSpace(made_up())
-    found = [table.level_names(row) for row in table.rows(3)]
+    covering = [table.level_names(row) for row in table.rows(3)]
 
     def triples(rows: list[dict[str, str]]) -> set[Any]:
         return {triple for row in rows for triple in combinations(row.items(), 3)}
 
-    assert triples(found) == triples(every_choice())
+    assert triples(covering) == triples(feasible_rows())
 
 
 def test_the_same_spec_gives_the_same_rows() -> None:
@@ -144,10 +146,10 @@ def test_the_same_spec_gives_the_same_rows() -> None:
 
 def test_a_level_sees_the_values_of_earlier_factors() -> None:
     for row in range(6):
-        chosen, call = levels()[row], called(row=row)
-        assert call.inputs["data"].shape[0] == N[chosen["n"]]
-        assert call.inputs["at"].values == (position(chosen["n"], chosen["at"]),)
-        assert call.inputs["data"].type == chosen["type"]
+        row_levels, call = levels()[row], called(row=row)
+        assert call.inputs["data"].shape[0] == N[row_levels["n"]]
+        assert call.inputs["at"].values == (position(row_levels["n"], row_levels["at"]),)
+        assert call.inputs["data"].type == row_levels["type"]
 
 
 def test_expressions_see_the_names_of_levels_and_the_constants() -> None:
@@ -171,7 +173,7 @@ def test_different_seeds_build_different_calls() -> None:
     assert len(shapes) > 5
 
 
-@pytest.mark.parametrize("place", ["before", "behind"])
+@pytest.mark.parametrize("place", ["before", "past"])
 def test_another_draw_leaves_the_others_as_they_were(place: str) -> None:
     another = {"unrelated": "dims(3)"}
     draw = {**another, **DRAW} if place == "before" else {**DRAW, **another}
@@ -203,10 +205,10 @@ def test_a_tensor_with_values_has_no_pattern() -> None:
 
 def test_new_patterns_leave_everything_else_as_it_was() -> None:
     call = Call({"x": Tensor("i8", (2,), pattern="old"), "i": Tensor("i8", (1,), (3,))}, {"a": 1})
-    found = call.patterned("new")
-    assert found.inputs["x"] == Tensor("i8", (2,), pattern="new|x")
-    assert found.inputs["i"] is call.inputs["i"]
-    assert found.attributes == {"a": 1}
+    patterned = call.patterned("new")
+    assert patterned.inputs["x"] == Tensor("i8", (2,), pattern="new|x")
+    assert patterned.inputs["i"] is call.inputs["i"]
+    assert patterned.attributes == {"a": 1}
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,12 @@ CALL = Call(
 RANKS = MutationContext(-3, 2)
 
 
-def changed(name: str, context: MutationContext = RANKS, call: Call = CALL) -> Call | None:
+def mutated_call(name: str, context: MutationContext = RANKS, call: Call = CALL) -> Call | None:
     return MUTATIONS[name].apply(GATHER, call, context)
 
 
 def values(name: str, context: MutationContext = RANKS) -> tuple[bool | int | float, ...] | None:
-    call = changed(name, context)
+    call = mutated_call(name, context)
     return None if call is None else call.inputs[MUTATIONS[name].argument].values
 
 
@@ -65,7 +65,7 @@ def test_values_are_mutated_as_the_name_says(name: str, expected: tuple[int, ...
 
 @pytest.mark.parametrize("name", ["indices-plus-one", "axis-first-plus-one", "axis-below"])
 def test_a_mutation_that_does_not_apply_gives_none(name: str) -> None:
-    assert changed(name) is None
+    assert mutated_call(name) is None
 
 
 def test_the_draw_selects_a_middle_element() -> None:
@@ -87,24 +87,24 @@ def test_the_draw_selects_a_middle_element() -> None:
     ],
 )
 def test_a_tensor_is_reshaped(name: str, shape: tuple[int, ...]) -> None:
-    call = changed(name)
+    call = mutated_call(name)
     assert call is not None
     assert call.inputs[MUTATIONS[name].argument].shape == shape
 
 
 def test_data_does_not_grow_beyond_memory_not_even_without_elements() -> None:
-    assert changed("data-first-extent-plus-2-32") is None
+    assert mutated_call("data-first-extent-plus-2-32") is None
     empty = Call({**CALL.inputs, "data": filled("f32", (2, 0))}, CALL.attributes)
-    assert changed("data-first-extent-plus-2-32", call=empty) is None
+    assert mutated_call("data-first-extent-plus-2-32", call=empty) is None
 
 
 def test_a_given_argument_is_omitted() -> None:
-    call = changed("batch_dims-omitted")
+    call = mutated_call("batch_dims-omitted")
     assert call is not None
     assert call.attributes == {}
-    assert changed("batch_dims-omitted", call=call) is None
+    assert mutated_call("batch_dims-omitted", call=call) is None
     # Without it, its default is changed.
-    above = changed("batch_dims-plus-one", call=call)
+    above = mutated_call("batch_dims-plus-one", call=call)
     assert above is not None
     assert above.attributes == {"batch_dims": 1}
 
@@ -131,9 +131,9 @@ def test_records_are_mutated_singly_together_and_across() -> None:
     call = Call({"InputTensor": Tensor("f32", (6,))}, {"OutputTensors": records})
 
     def fields(name: str, field: str) -> list[object]:
-        found = mutations[f"OutputTensors-{name}"].apply(parts, call, MutationContext())
-        assert found is not None
-        return [record[field] for record in found.attributes["OutputTensors"]]
+        mutated = mutations[f"OutputTensors-{name}"].apply(parts, call, MutationContext())
+        assert mutated is not None
+        return [record[field] for record in mutated.attributes["OutputTensors"]]
 
     assert fields("first-fields-plus-one", "Sizes") == [[2], [2], [3]]
     assert fields("ends-fields-balanced-to-minus-one", "Sizes") == [[5], [2], [-1]]

@@ -213,11 +213,11 @@ def stored_call(operator: OperatorSuite, case: IndexedCase) -> Call:
     """Return the call that the suite stores, whatever it was built for."""
     inputs = {}
     for name, array in operator.inputs(case).items():
-        given, is_free = case.inputs[name], name in case.data_inputs
-        values = None if is_free else tuple(array.ravel().tolist())
-        uniform = uniformity(array) if is_free else "no"
+        stored, is_data = case.inputs[name], name in case.data_inputs
+        values = None if is_data else tuple(array.ravel().tolist())
+        uniform = uniformity(array) if is_data else "no"
         inputs[name] = Tensor(
-            given.type, given.shape, values, requested_layout=given.layout, uniform=uniform
+            stored.type, stored.shape, values, requested_layout=stored.layout, uniform=uniform
         )
     return Call(inputs, case.attributes)
 
@@ -259,8 +259,8 @@ OF_ANY_CALL = {("indices_order", "drawn"), ("target_shape_new", "drawn")}
 def test_no_level_is_exhibited_everywhere(name: str) -> None:
     """A level that any call exhibits tests nothing, unless it stands for the ordinary."""
     subject = Observer(SPECS[name].spec)
-    left = {(factor, level) for factor, levels in subject.levels.items() for level in levels}
+    always = {(factor, level) for factor, levels in subject.levels.items() for level in levels}
     for _, stored in stored_calls(name):
         for observation in subject.observe(stored):
-            left -= {pair for pair in left if not observation.exhibits(*pair)}
-    assert left <= OF_ANY_CALL
+            always -= {pair for pair in always if not observation.exhibits(*pair)}
+    assert always <= OF_ANY_CALL

@@ -110,14 +110,14 @@ def test_unrelated_cases_share_no_arrays(name: str) -> None:
 
 @each_spec
 def test_every_type_has_special_values_in_a_golden_output(name: str) -> None:
-    found: dict[str, set[int]] = {}
+    bits_by_type: dict[str, set[int]] = {}
     for vector in vectors(name):
         for output in vector.outputs:
             bits = np.frombuffer(output.tobytes(), f"u{output.itemsize}")
-            found.setdefault(str(output.dtype), set()).update(bits.tolist())
+            bits_by_type.setdefault(str(output.dtype), set()).update(bits.tolist())
     for element_type, dtype in ELEMENT_TYPES.items():
-        if str(dtype) in found:
-            assert set(special_bits(element_type)) <= found[str(dtype)]
+        if str(dtype) in bits_by_type:
+            assert set(special_bits(element_type)) <= bits_by_type[str(dtype)]
 
 
 MADE_UP: dict[str, Any] = {
@@ -172,8 +172,8 @@ def made_up(folder: Path, reference: str = RIGHT, **changes: Any) -> list[Vector
     folder.joinpath("flip.py").write_text(reference, encoding="utf-8")
     path = folder / "Flip.yaml"
     path.write_text(json.dumps({**MADE_UP, **changes}), encoding="utf-8")
-    found = read_spec(path)
-    return make_vectors(found, generate_cases(found, "core", 0))
+    spec_file = read_spec(path)
+    return make_vectors(spec_file, generate_cases(spec_file, "core", 0))
 
 
 def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
@@ -184,9 +184,9 @@ def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
 
 
 def test_a_right_reference_is_accepted(tmp_path: Path) -> None:
-    found = made_up(tmp_path)
-    assert found[0].outputs[0].tolist() == [3, 2, 1]
-    assert {vector.case.violated_rule for vector in found} == {None, "flip/axis-range"}
+    vectors = made_up(tmp_path)
+    assert vectors[0].outputs[0].tolist() == [3, 2, 1]
+    assert {vector.case.violated_rule for vector in vectors} == {None, "flip/axis-range"}
 
 
 @pytest.mark.parametrize(

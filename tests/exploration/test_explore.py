@@ -56,9 +56,9 @@ def test_a_counterexample_is_reduced_to_one_small_call() -> None:
 
 def test_the_same_seed_finds_the_same_counterexample() -> None:
     fault = FAULTS["variadic-split-1/accepts-axis-shape-two"]
-    one, other, third = (alone(fault.make, fault.operator, seed=seed) for seed in (5, 5, 6))
-    assert (one.tried, str(one.counterexample)) == (other.tried, str(other.counterexample))
-    assert one.tried != third.tried
+    first, second, third = (alone(fault.make, fault.operator, seed=seed) for seed in (5, 5, 6))
+    assert (first.tried, str(first.counterexample)) == (second.tried, str(second.counterexample))
+    assert first.tried != third.tried
 
 
 def test_a_counterexample_includes_the_earlier_calls_that_it_needs() -> None:
@@ -126,9 +126,12 @@ def test_calls_beyond_the_declared_support_are_left_out_of_laws_too() -> None:
 
 def test_the_other_operators_are_explored_after_a_counterexample() -> None:
     fault = FAULTS["broadcast-1/rank-7-rejected"]
-    found = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.2))
-    assert [each.operator for each in found] == ["openvino/Broadcast-1", "openvino/VariadicSplit-1"]
-    assert [each.counterexample is not None for each in found] == [True, False]
+    results = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.2))
+    assert [each.operator for each in results] == [
+        "openvino/Broadcast-1",
+        "openvino/VariadicSplit-1",
+    ]
+    assert [each.counterexample is not None for each in results] == [True, False]
 
 
 def test_reduction_keeps_to_the_time_limit() -> None:
@@ -162,10 +165,10 @@ def test_an_interrupt_is_passed_on_after_the_result_so_far(
     monkeypatch.setattr(Search, "_confirm", confirm)
     monkeypatch.setattr(Search, "_is_time_up", interrupted)
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
-    found = explore(fault.make, operator=fault.operator)
-    assert next(found).counterexample is confirmed[0]
+    results = explore(fault.make, operator=fault.operator)
+    assert next(results).counterexample is confirmed[0]
     with pytest.raises(KeyboardInterrupt):
-        next(found)
+        next(results)
 
 
 def test_a_spec_that_contradicts_its_reference_is_an_error(tmp_path: Path) -> None:

@@ -31,9 +31,9 @@ def driver(how: str) -> str:
 
 
 def alone(backend: str, **more: Any) -> ExplorationResult:
-    given = {"operator": DML, "minutes": 0.06, "timeout": 20, **more}
-    (found,) = explore(backend, **given)
-    return found
+    options = {"operator": DML, "minutes": 0.06, "timeout": 20, **more}
+    (result,) = explore(backend, **options)
+    return result
 
 
 def counterexample_of(backend: str, **more: Any) -> Counterexample:
