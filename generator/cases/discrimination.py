@@ -1,7 +1,7 @@
 """Whether the output of a call can reveal a fault: measured on golden outputs, defined only here.
 
-Combinatorial testing calls the opposite masking: a combination of levels that occurs only in calls
-without data, say, is not tested.
+Combinatorial testing calls the opposite masking: levels that are combined only in calls without
+data, say, are not tested together.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from opcert.arrays import Array, Call, bits_of, invert_bits, materialize_numbere
 from opcert.errors import OpcertError
 from opcert.specification import Reference, golden_outputs
 
-# Larger calls are taken to discriminate: measuring would take long, and they do.
+# Larger calls are assumed to discriminate: measuring takes long.
 _MAX_MEASURED_ELEMENTS = 1 << 20
 
 

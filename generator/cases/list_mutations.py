@@ -216,7 +216,10 @@ def order_mutations() -> Iterator[tuple[str, str, ListMutation]]:
 
 
 def pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
-    """Yield each mutation of two elements together: alike, both wrong, or with the same sum."""
+    """Yield each mutation of two elements together: alike, both wrong, or with the same sum.
+
+    A check of the sum alone accepts the last ones.
+    """
     for pair in _PAIRS:
         yield pair, "as-the-first-of-them", _at_pair(pair, lambda a, _: (a, a))
         yield pair, "as-the-last-of-them", _at_pair(pair, lambda _, b: (b, b))
@@ -234,9 +237,6 @@ def pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
 
 def _both(number: int) -> PairMutation:
     return lambda _, __: (number, number)
-
-
-# These keep the sum of the two: a check of the sum alone accepts them.
 
 
 def _second_to(number: int) -> PairMutation:
