@@ -90,22 +90,7 @@ def _squeezed(outputs: list[Array]) -> list[Array]:
 def _memory_faults(signature: OperatorSignature) -> Iterator[Fault]:
     """Yield faults that share memory with the caller, or write to the caller's."""
     for argument in signature.spec.inputs:
-        name = argument.name
-        runs: tuple[tuple[str, str, Callable[..., Outputs | None]], ...] = (
-            (
-                f"{name}-returned",
-                f"{name} itself is returned where an output equals it",
-                _returning_input,
-            ),
-            (
-                f"view-of-{name}",
-                f"a view of {name} is returned where an output lies in it in one piece",
-                _returning_view,
-            ),
-            (f"{name}-written-to", f"{name} is written to", _writing_to_input),
-        )
-        for key, text, run in runs:
-            yield Fault(key, text, partial(_bound_to, run, name), "memory")
+        yield from _input_memory_faults(argument.name)
     for length in (1, 2, 4, 8):
         yield Fault(
             f"buffers-reused-after-{length}",
@@ -113,33 +98,36 @@ def _memory_faults(signature: OperatorSignature) -> Iterator[Fault]:
             partial(_reusing_buffers, length),
             "memory",
         )
-    yield Fault(
-        "outputs-share-memory",
-        "outputs of one shape share their memory",
-        lambda: _sharing_memory,
-        "memory",
-    )
+    text = "outputs of one shape share their memory"
+    yield Fault("outputs-share-memory", text, lambda: _sharing_memory, "memory")
 
 
-def _bound_to(run: Callable[..., Outputs | None], name: str) -> Run:
-    return partial(run, name)
+def _input_memory_faults(name: str) -> Iterator[Fault]:
+    def return_input(call: ArrayCall, reference: RunReference) -> Outputs | None:
+        array, outputs = call.inputs.get(name), list(reference(call))
+        for i, output in enumerate(outputs):
+            if array is not None and output.size and _value_key(array) == _value_key(output):
+                outputs[i] = array
+                return outputs
+        return None
+
+    def overwrite_input(call: ArrayCall, reference: RunReference) -> Outputs | None:
+        outputs, array = reference(call), call.inputs.get(name)
+        if array is None or not array.size:
+            return None
+        before = array.tobytes()
+        array[...] = np.zeros((), array.dtype)
+        return outputs if array.tobytes() != before else None
+
+    text = f"{name} itself is returned where an output equals it"
+    yield Fault(f"{name}-returned", text, lambda: return_input, "memory")
+    text = f"a view of {name} is returned where an output lies in it in one piece"
+    yield Fault(f"view-of-{name}", text, lambda: partial(_return_view, name), "memory")
+    text = f"{name} is written to"
+    yield Fault(f"{name}-written-to", text, lambda: overwrite_input, "memory")
 
 
-def _returning_input(name: str, call: ArrayCall, reference: RunReference) -> Outputs | None:
-    array, outputs = call.inputs.get(name), list(reference(call))
-    for i, output in enumerate(outputs):
-        if array is not None and output.size and _is_equal(array, output):
-            outputs[i] = array
-            return outputs
-    return None
-
-
-def _is_equal(array: Array, other: Array) -> bool:
-    same_form = array.dtype == other.dtype and array.shape == other.shape
-    return same_form and array.tobytes() == other.tobytes()
-
-
-def _returning_view(name: str, call: ArrayCall, reference: RunReference) -> Outputs | None:
+def _return_view(name: str, call: ArrayCall, reference: RunReference) -> Outputs | None:
     array, outputs = call.inputs.get(name), list(reference(call))
     if array is None or not array.flags.c_contiguous or array.nbytes > _MAX_SEARCHED_BYTES:
         return None
@@ -153,15 +141,6 @@ def _returning_view(name: str, call: ArrayCall, reference: RunReference) -> Outp
             outputs[i] = flat[start : start + output.size].reshape(output.shape)
             has_view = True
     return outputs if has_view else None
-
-
-def _writing_to_input(name: str, call: ArrayCall, reference: RunReference) -> Outputs | None:
-    outputs, array = reference(call), call.inputs.get(name)
-    if array is None or not array.size:
-        return None
-    before = array.tobytes()
-    array[...] = np.zeros((), array.dtype)
-    return outputs if array.tobytes() != before else None
 
 
 def _reusing_buffers(length: int) -> Run:
