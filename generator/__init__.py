@@ -20,7 +20,9 @@ verification   certificate x suite -> flaws
 commands       opcert certify, verify and the others; `cli` puts them together
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from opcert.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from opcert.certificate.certificate import Certificate
@@ -28,22 +30,25 @@ if TYPE_CHECKING:
     from opcert.certificate.file import read_certificate
     from opcert.isolation.configuration import configurations
     from opcert.suite.generation import generate
+    from opcert.version import __version__
 
-__all__ = ["Certificate", "certify", "configurations", "generate", "read_certificate"]
+__all__ = [
+    "Certificate",
+    "__version__",
+    "certify",
+    "configurations",
+    "generate",
+    "read_certificate",
+]
 
-_HOMES = {
-    "Certificate": "certificate.certificate",
-    "certify": "certificate.certify_suite",
-    "configurations": "isolation.configuration",
-    "generate": "suite.generation",
-    "read_certificate": "certificate.file",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Looked up when used: the command line starts without NumPy and pydantic.
-    if name not in _HOMES:
-        raise AttributeError(f"module 'opcert' has no attribute '{name}'")
-    from importlib import import_module
-
-    return getattr(import_module(f"opcert.{_HOMES[name]}"), name)
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "Certificate": "certificate.certificate",
+        "__version__": "version",
+        "certify": "certificate.certify_suite",
+        "configurations": "isolation.configuration",
+        "generate": "suite.generation",
+        "read_certificate": "certificate.file",
+    },
+)

@@ -34,9 +34,9 @@ for command in (
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from opcert import __version__
 
-        typer.echo(f"opcert {version('opcert')}")
+        typer.echo(f"opcert {__version__}")
         raise typer.Exit
 
 

@@ -61,7 +61,7 @@ def did_you_mean(found: str, known: list[str]) -> str:
     return f"; expected one of {', '.join(known)}" if known else ""
 
 
-def shown(value: object) -> str:
+def safe_repr(value: object) -> str:
     """Return the beginning of how Python writes a value, whatever that does, or its type."""
     try:
         return f"{value!r:.80}"
@@ -69,7 +69,7 @@ def shown(value: object) -> str:
         return f"a value of the type {type(value).__name__}"
 
 
-def said(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return the type and the text of an exception, whatever its text does."""
     try:
         text = str(error)
@@ -78,7 +78,7 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:500].encode(errors="replace").decode()
 
 
-def one_line(text: str) -> str:
+def printable_line(text: str) -> str:
     """Return what a stranger wrote without what a terminal obeys; its spaces stay as they are."""
     first, *rest = text.expandtabs(1).splitlines() or [""]
     line = " ".join(filter(None, [first.rstrip(), *map(str.strip, rest)]))

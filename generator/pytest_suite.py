@@ -9,17 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.backends import closed, options_of
+from opcert.arrays import ELEMENT_TYPES, Array, type_name
+from opcert.backends import close_backend, parse_backend_options
 from opcert.errors import OpcertError, SuiteError
-from opcert.isolation.supervised import hosted
-from opcert.scope.claims import read_claim
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import Verdict, unverified
-from opcert.verdicts.waivers import Waivers, read_waivers
+from opcert.isolation import start_backend
+from opcert.scope import read_claim
+from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.verdicts import Certification, Verdict, Waivers, read_waivers, unverified_reasons
 
 # Statuses that do not block, and are shown as skipped.
 SILENT = ("unsupported", "implementation-defined", "out-of-claim", "waived")
@@ -123,7 +119,7 @@ def _same_as_packed(
 
 def _same(spelled: Literal, held: Array) -> bool:
     if isinstance(spelled, Packed):
-        return (spelled.type, spelled.shape) == (name_of(held.dtype), held.shape)
+        return (spelled.type, spelled.shape) == (type_name(held.dtype), held.shape)
     return spelled.dtype == held.dtype and spelled.tobytes() == held.tobytes()
 
 
@@ -169,14 +165,14 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
 
 def _begun(suite: Suite, config: pytest.Config) -> Run:
     """Begin a run as the options say; files are read before a backend may change the folder."""
-    options = options_of(config.getoption("backend_option"))
+    options = parse_backend_options(config.getoption("backend_option"))
     claim, waivers = config.getoption("claim"), config.getoption("waivers")
     level = config.getoption("feature_level")
     claimed = None if claim is None else read_claim(claim, suite)
     known = None if waivers is None else read_waivers(waivers, suite, options.get("device"))
     isolated = False if config.getoption("in_process") else None
     level = level if claimed is None else claimed.feature_level(level)
-    backend = hosted(config.getoption("backend"), options, isolated)
+    backend = start_backend(config.getoption("backend"), options, isolated)
     operators = () if claimed is None else claimed.content.operators
     return Run(Certification(backend, suite, level, claimed), known, operators)
 
@@ -187,7 +183,7 @@ def last_word(config: pytest.Config) -> tuple[int, list[str]]:
     try:
         for run in config.stash[_RUNS].values():
             verdicts = run.verdicts()
-            lines += unverified(verdicts, run.claimed) if verdicts else []
+            lines += unverified_reasons(verdicts, run.claimed) if verdicts else []
             undeclared = [v for v in verdicts if v.status == "fail" and v.kind == "undeclared"]
             lines += [f"FAILED (undeclared) {v.case}: {v.detail}" for v in undeclared]
     except OpcertError as error:
@@ -200,7 +196,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     code, _ = last_word(session.config)
     session.exitstatus = max(int(session.exitstatus), code)
     for run in session.config.stash[_RUNS].values():
-        closed(run.certification.backend)
+        close_backend(run.certification.backend)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

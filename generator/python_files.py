@@ -8,7 +8,7 @@ from types import ModuleType
 
 
 @cache
-def module_from_file(path: Path) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
     """Import the Python file at `path`, once.
 
     Raises:

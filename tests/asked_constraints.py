@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opcert.combinatorics.tables import Columns, Constraint, Flags, Row
+from opcert.combinatorics import BoolArray, LevelColumns, LevelConstraint, Row
 
 
-def constraint(factors: tuple[int, ...], allows: Callable[[Row], bool]) -> Constraint:
+def constraint(factors: tuple[int, ...], allows: Callable[[Row], bool]) -> LevelConstraint:
     """Return a constraint that asks `allows` of each choice of levels there is."""
 
-    def asked(columns: Columns, reached: Flags) -> Flags:
+    def asked(columns: LevelColumns, reached: BoolArray) -> BoolArray:
         own = np.broadcast_arrays(reached, *(columns[factor] for factor in factors))[1:]
         choices = zip(*(each.ravel().tolist() for each in own), strict=True)
         return np.array([allows(choice) for choice in choices], bool).reshape(reached.shape)
 
-    return Constraint(factors, asked)
+    return LevelConstraint(factors, asked)

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from opcert.specification import files
-from opcert.specification.references import spec_paths
+from opcert.specification import files, find_spec_files
+from opcert.suite import OperatorSuite, Suite, core_suite_folder
 from opcert.suite.format import OperatorEntry
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite, default_folder
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)
@@ -28,7 +26,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def _what_comes_with_opcert_is_read_once() -> None:
     """Keep the specs and the suite that come with opcert, which every command reads anew."""
     read_spec = files.read_spec
-    shipped = frozenset(spec_paths(None))
+    shipped = frozenset(find_spec_files(None))
     kept = cache(read_spec)
     files.read_spec = lambda path: (kept if path in shipped else read_spec)(path)
 
@@ -36,7 +34,7 @@ def _what_comes_with_opcert_is_read_once() -> None:
     operators: dict[tuple[str, str, Path | None], OperatorSuite] = {}
 
     def operator(suite: Suite, name: str, entry: OperatorEntry) -> OperatorSuite:
-        if suite.folder != default_folder():
+        if suite.folder != core_suite_folder():
             return operator_of(suite, name, entry)
         # The digest of the manifest is that of all the files, which are proved before.
         key = suite.digest, name, suite._specs

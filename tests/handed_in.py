@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from opcert import Certificate, certify, read_certificate
-from opcert.certificate.submission import CLAIM, WAIVERS, write_submission
-from opcert.report.files import report_files
-from opcert.suite.emit import Files
+from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, write_submission
+from opcert.report import report_files
+from opcert.suite import FileContents
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 
 SPLIT = "directml/DML_OPERATOR_SPLIT"
 GIVEN = {
-    CLAIM: f"operators:\n  {SPLIT}:\n    types: [f32, f16, i8, u8]\n    ranks: [1, 2, 3, 4, 5]\n",
-    WAIVERS: "- case: dml-split/valid-f32-2-*\n  kind: value\n  reason: r\n  owner: o\n"
+    CLAIM_FILE: f"operators:\n  {SPLIT}:\n    types: [f32, f16, i8, u8]\n    ranks: [1, 2, 3, 4, 5]\n",
+    WAIVERS_FILE: "- case: dml-split/valid-f32-2-*\n  kind: value\n  reason: r\n  owner: o\n"
     "  link: l\n  expires: 9999-12-31\n",
 }
 
@@ -40,13 +40,13 @@ def certificate() -> Certificate:
             Declares(),
             core_suite(),
             operator="directml/*",
-            claim=Path(folder) / CLAIM,
-            waivers=Path(folder) / WAIVERS,
+            claim=Path(folder) / CLAIM_FILE,
+            waivers=Path(folder) / WAIVERS_FILE,
         )
 
 
 @cache
-def report() -> Files:
+def report() -> FileContents:
     """Return the files that tell of it."""
     return report_files(certificate(), core_suite())
 

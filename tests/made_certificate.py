@@ -2,15 +2,10 @@
 
 from collections.abc import Sequence
 
-from opcert.certificate.certificate import (
-    BackendEntry,
-    Certificate,
-    Run,
-    Selection,
-    SuiteEntry,
-)
-from opcert.certificate.entries import this_platform
-from opcert.verdicts.verdict import Verdict
+from opcert.certificate import BackendEntry, Certificate, SuiteEntry
+from opcert.certificate.certificate import Run, Selection
+from opcert.certificate.entries import current_platform
+from opcert.verdicts import Verdict
 
 OPERATOR = "vendor/A-1"
 DIGEST = "0123456789abcdef" * 4
@@ -42,7 +37,7 @@ def certificate(
         run=Run(isolated=False, timeout=None, memory=None, repeated=(), resumed=()),
         claim=None,
         waivers=None,
-        platform=this_platform(),
+        platform=current_platform(),
         files={},
         excerpts={},
         reproductions={},

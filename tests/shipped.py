@@ -4,13 +4,10 @@ from functools import cache, lru_cache
 
 import pytest
 
-from opcert.cases.case import Case
-from opcert.cases.cases import cases_of
-from opcert.cases.vectors import Vector, vectors_of
-from opcert.specification.files import SpecFile, read_spec
-from opcert.specification.references import spec_paths
+from opcert.cases import Case, Vector, generate_cases, make_vectors
+from opcert.specification import SpecFile, find_spec_files, read_spec
 
-SPECS = {path.stem: path for path in spec_paths(None)}
+SPECS = {path.stem: path for path in find_spec_files(None)}
 
 # All the tests of a module with one spec run before those with the next.
 each_spec = pytest.mark.parametrize("name", SPECS, scope="module")
@@ -26,10 +23,10 @@ def spec(name: str) -> SpecFile:
 def cases(name: str) -> tuple[Case, ...]:
     """Return the cases of its core suite."""
     vectors.cache_clear()  # those of another spec
-    return tuple(cases_of(spec(name), "core", 0))
+    return tuple(generate_cases(spec(name), "core", 0))
 
 
 @lru_cache(maxsize=1)
 def vectors(name: str) -> tuple[Vector, ...]:
     """Return the vectors of its core suite."""
-    return tuple(vectors_of(spec(name), cases(name)))
+    return tuple(make_vectors(spec(name), cases(name)))

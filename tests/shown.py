@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from opcert import Certificate, certify
-from opcert.arrays.element_types import Array
-from opcert.certificate.certificate import WaiversEntry
-from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import Status, Verdict
-from opcert.verdicts.waivers import Waiver
+from opcert.arrays import Array
+from opcert.certificate import WaiversEntry
+from opcert.suite import Suite
+from opcert.verdicts import Status, Verdict, Waiver
 from tests.made_certificate import DIGEST
 from tests.wrong_backends import AcceptsEverything, Right
 

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from opcert.errors import SuiteError
-from opcert.specification.files import specs_in
-from opcert.suite.emit import Files
-from opcert.suite.generation import suite_of
-from opcert.suite.suite import Suite
+from opcert.specification import read_specs_in
+from opcert.suite import FileContents, Suite, generate_suite_files
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 GLOB = "directml/*"
@@ -27,15 +25,15 @@ Edit = Callable[[Any], object]
 
 
 @cache
-def files() -> Files:
+def files() -> FileContents:
     """The files of the suite by path."""
-    return suite_of(specs_in(None, GLOB))
+    return generate_suite_files(read_specs_in(None, GLOB))
 
 
 @cache
-def other_files() -> Files:
+def other_files() -> FileContents:
     """Those of another seed."""
-    return suite_of(specs_in(None, GLOB), seed=1)
+    return generate_suite_files(read_specs_in(None, GLOB), seed=1)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

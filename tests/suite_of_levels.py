@@ -75,7 +75,7 @@ def take_out(suite: Path, chosen: Chosen) -> None:
     def change(cases: list[Case]) -> list[Case]:
         gone = {case["id"] for case in cases if chosen(case)}
         assert gone
-        while more := {c["id"] for c in cases if c.get("twin") in gone} - gone:
+        while more := {c["id"] for c in cases if c.get("baseline") in gone} - gone:
             gone |= more
         return [case for case in cases if case["id"] not in gone]
 

@@ -32,11 +32,11 @@ def verdict(of: Callable[[Any], bool], **parts: object) -> Change:
     return lambda data: first(data, of).update(parts)
 
 
-def with_its_twin(data: Any) -> None:
+def with_its_baseline(data: Any) -> None:
     """Make a pass of a failure on which rejections rest."""
     uncredited = first(data, having(kind="uncredited"))
-    twin = first(data, lambda each: f" {each['case']} " in uncredited["detail"])
-    twin.update(status="pass", kind=None, detail="")
+    baseline = first(data, lambda each: f" {each['case']} " in uncredited["detail"])
+    baseline.update(status="pass", kind=None, detail="")
 
 
 def part(*way: str | int, value: object) -> Change:
@@ -87,7 +87,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "an excerpt of a pass": (with_an_excerpt_of_a_pass, "of a case that did not fail"),
     "a failure made a pass": (verdict(failing, status="pass", kind=None), "found pass, with the"),
     "without its detail": (
-        with_its_twin,
+        with_its_baseline,
         r"found fail \(uncredited\), while the valid call .* has pass",
     ),
     "an uncredited one made a pass": (

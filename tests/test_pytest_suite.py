@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from opcert import certify
-from opcert.suite.suite import Suite
-from opcert.suite.writing import write_suite
+from opcert.suite import Suite, write_suite
 from tests import wrong_backends
 from tests.command_line import WRONG
 from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, files, reseal
@@ -28,8 +27,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def cut(index: Any) -> None:
         few = {case["id"]: case for case in index["cases"] if case["type"] in ("f16", "f32", "u8")}
-        # A change may be one of the type: its twin is then of another.
-        kept.extend(case for case in few.values() if case.get("twin") in {None, *few})
+        # A change may be one of the type: its baseline is then of another.
+        kept.extend(case for case in few.values() if case.get("baseline") in {None, *few})
         index["cases"] = kept
 
     def counts(manifest: Any) -> None:

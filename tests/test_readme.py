@@ -21,14 +21,11 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from opcert.arrays.calls import BUILDERS, CHANGES
+from opcert.arrays import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.cli import app
-from opcert.roles import ROLES
-from opcert.roles.role import Role
-from opcert.roles.samplers import SAMPLERS
-from opcert.scope.support import support_of
-from opcert.specification.expressions import FUNCTIONS
-from opcert.specification.law_functions import ARRAYS
+from opcert.roles import DRAW_FUNCTIONS, ROLES, Role
+from opcert.scope import checked_support
+from opcert.specification import EXPRESSION_FUNCTIONS
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 
@@ -187,7 +184,13 @@ def test_every_linked_folder_exists() -> None:
 
 def test_what_expressions_can_call_is_all_listed() -> None:
     listed = set(re.findall(r"^\| [^|]+ \| `(\w+)\(", README, re.MULTILINE))
-    ours = {*ARRAYS, *BUILDERS, *CHANGES, *SAMPLERS, *FUNCTIONS} - set(dir(builtins))
+    ours = {
+        *LAW_FUNCTIONS,
+        *TENSOR_BUILDERS,
+        *TENSOR_CHANGES,
+        *DRAW_FUNCTIONS,
+        *EXPRESSION_FUNCTIONS,
+    } - set(dir(builtins))
     assert listed == ours
 
 
@@ -210,7 +213,7 @@ def test_the_shown_declaration_is_right() -> None:
     block = next(b for b in BLOCKS if b.language == "python" and not b.file)
     shown: dict[str, object] = {}
     exec(block.text, shown)  # noqa: S102 -- the README's own
-    declared = support_of(SimpleNamespace(support=shown["support"]), core_suite()).declared
+    declared = checked_support(SimpleNamespace(support=shown["support"]), core_suite()).declared
     assert declared is not None
     assert declared["openvino/Broadcast-1"].excluded == ["broadcast-1/explicit-mode"]
 

@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.reference import RuleBroken
-from opcert.specification.files import specs_in
-from opcert.verdicts.certification import Certification
+from opcert.specification import read_specs_in
+from opcert.verdicts import Certification
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 
 REFERENCE = Path(__file__).parent.parent / "reference"
 SUITE = core_suite()
-HOMES = {spec.spec.operator: spec.spec.reference.rpartition(":")[::2] for spec in specs_in(None)}
+HOMES = {
+    spec.spec.operator: spec.spec.reference.rpartition(":")[::2] for spec in read_specs_in(None)
+}
 
 
 def rule_of(node: ast.AST) -> str | None:
@@ -108,7 +110,7 @@ def test_a_case_turns_red_without_the_check(operator: str, rule: str) -> None:
 
 def test_every_breakable_requirement_has_a_check() -> None:
     checked = {rule for _, rule in checks()}
-    for spec in specs_in(None):
+    for spec in read_specs_in(None):
         for rule in spec.spec.requirements.values():
             name = spec.spec.full_id(rule.id)
             generic = name.replace("start-", "*-").replace("stop-", "*-").replace("step-", "*-")

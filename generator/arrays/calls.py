@@ -9,12 +9,12 @@ from typing import Any, Literal
 import ml_dtypes
 
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits
-from opcert.arrays.layouts import LAYOUTS, NEEDED, Layout
+from opcert.arrays.layouts import LAYOUTS, LONG_AXES_NEEDED, Layout
 from opcert.errors import Inapplicable, did_you_mean
 
 # What a tensor may have at most: beyond it a spec asks for gigabytes, or more than NumPy has.
-MOST_DIMENSIONS = 32
-MOST_ELEMENTS = 1 << 25
+MAX_DIMENSIONS = 32
+MAX_ELEMENTS = 1 << 25
 # How many values a message shows.
 _SHOWN = 16
 # The greatest absolute value of each type that is no integer type.
@@ -32,7 +32,7 @@ class Tensor:
     """A tensor as expressions see it; `values` is flat, and None where a data pattern fills it.
 
     `pattern` names the pattern: two tensors of one type, shape and pattern have the same elements.
-    `laid` is how its elements are to lie in memory when it is handed over. `turned` is one whose
+    `requested_layout` is how its elements are to lie in memory when it is handed over. `second_half_inverted` is one whose
     second half has every bit the other way round. One that is `alike` repeats a single element.
     """
 
@@ -40,9 +40,9 @@ class Tensor:
     shape: tuple[int, ...]
     values: tuple[bool | int | float, ...] | None = None
     pattern: str = ""
-    laid: Layout = "c"
-    turned: bool = False
-    alike: Literal["no", "some", "zero"] = "no"
+    requested_layout: Layout = "c"
+    second_half_inverted: bool = False
+    uniform: Literal["no", "some", "zero"] = "no"
 
     def __str__(self) -> str:
         values = "" if self.values is None or self.size > _SHOWN else f" {list(self.values)}"
@@ -67,7 +67,9 @@ class Tensor:
     def layout(self) -> Layout:
         """How its elements lie in memory: `c` also where another layout would come to the same."""
         long_axes = sum(extent > 1 for extent in self.shape) if self.size else 0
-        return self.laid if long_axes >= NEEDED[self.laid] else "c"
+        return (
+            self.requested_layout if long_axes >= LONG_AXES_NEEDED[self.requested_layout] else "c"
+        )
 
 
 @dataclass(frozen=True)
@@ -132,9 +134,9 @@ def filled(element_type: str, shape: tuple[int, ...]) -> Tensor:
         near = did_you_mean(str(element_type), list(ELEMENT_TYPES))
         raise ValueError(f"unknown type '{element_type}'{near}")
     whole = all(isinstance(extent, int) and extent >= 0 for extent in shape)
-    if not whole or len(shape) > MOST_DIMENSIONS or prod(shape) > MOST_ELEMENTS:
+    if not whole or len(shape) > MAX_DIMENSIONS or prod(shape) > MAX_ELEMENTS:
         raise ValueError(
-            f"shape {list(shape)}; expected up to {MOST_DIMENSIONS} sizes and {MOST_ELEMENTS} "
+            f"shape {list(shape)}; expected up to {MAX_DIMENSIONS} sizes and {MAX_ELEMENTS} "
             "elements"
         )
     return Tensor(element_type, tuple(shape))
@@ -154,7 +156,7 @@ def tensor(element_type: str, shape: tuple[int, ...], values: tuple[int, ...]) -
     return replace(empty, values=tuple(values))
 
 
-def laid_out(original: Tensor, layout: Layout) -> Tensor:
+def with_layout(original: Tensor, layout: Layout) -> Tensor:
     """Return `original` with its elements in memory as `layout` says.
 
     Raises:
@@ -162,10 +164,10 @@ def laid_out(original: Tensor, layout: Layout) -> Tensor:
     """
     if layout not in LAYOUTS:
         raise ValueError(f"unknown layout '{layout}'{did_you_mean(layout, list(LAYOUTS))}")
-    return replace(original, laid=layout)
+    return replace(original, requested_layout=layout)
 
 
-def alike(original: Tensor, kind: str) -> Tensor:
+def uniform(original: Tensor, kind: str) -> Tensor:
     """Return `original` with data of one element: no (it is not), some, or zero.
 
     Raises:
@@ -173,11 +175,11 @@ def alike(original: Tensor, kind: str) -> Tensor:
     """
     for known in ("no", "some", "zero"):
         if kind == known:
-            return replace(original, alike=known)
+            return replace(original, uniform=known)
     raise ValueError(f"unknown kind '{kind}'; expected no, some or zero")
 
 
-def listed(element_type: str, values: tuple[int, ...]) -> Tensor:
+def vector(element_type: str, values: tuple[int, ...]) -> Tensor:
     """Return a 1-D tensor of `values`."""
     return tensor(element_type, (len(values),), values)
 
@@ -190,7 +192,7 @@ def scalar(element_type: str, value: int) -> Tensor:
 def with_values(original: Tensor, values: tuple[int, ...]) -> Tensor:
     """Return a 1-D or one-element tensor like `original` with other values."""
     shape = original.shape if prod(original.shape) == len(values) else (len(values),)
-    return laid_out(tensor(original.type, shape, values), original.laid)
+    return with_layout(tensor(original.type, shape, values), original.requested_layout)
 
 
 def with_type(original: Tensor, element_type: str) -> Tensor:
@@ -202,7 +204,7 @@ def with_type(original: Tensor, element_type: str) -> Tensor:
     fit = most is None or all(-most * (most > 1) <= value <= most for value in values)
     if not fit or values != original.values:
         raise Inapplicable(f"{list(original.values)} does not fit {element_type}")
-    return laid_out(tensor(element_type, original.shape, values), original.laid)
+    return with_layout(tensor(element_type, original.shape, values), original.requested_layout)
 
 
 def with_shape(original: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -214,5 +216,5 @@ def with_shape(original: Tensor, shape: tuple[int, ...]) -> Tensor:
     return replace(original, shape=tuple(shape))
 
 
-BUILDERS = {f.__name__: f for f in (filled, tensor, listed, scalar, laid_out, alike)}
-CHANGES = {f.__name__: f for f in (with_values, with_type, with_shape)}
+TENSOR_BUILDERS = {f.__name__: f for f in (filled, tensor, vector, scalar, with_layout, uniform)}
+TENSOR_CHANGES = {f.__name__: f for f in (with_values, with_type, with_shape)}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
-Inputs: TypeAlias = Mapping[str, Array]
+InputArrays: TypeAlias = Mapping[str, Array]
 
 ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
     "boolean": np.dtype(np.bool_),
@@ -31,27 +31,27 @@ ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
     "i4": np.dtype(ml_dtypes.int4),
     "u4": np.dtype(ml_dtypes.uint4),
 }
-HALF_BYTES = ("i4", "u4")
-SIGNED = ("i8", "i16", "i32", "i64")
-UNSIGNED = ("u8", "u16", "u32", "u64")
-INTEGERS = (*SIGNED, *UNSIGNED)
+FOUR_BIT_TYPES = ("i4", "u4")
+SIGNED_INTEGERS = ("i8", "i16", "i32", "i64")
+UNSIGNED_INTEGERS = ("u8", "u16", "u32", "u64")
+INTEGERS = (*SIGNED_INTEGERS, *UNSIGNED_INTEGERS)
 FLOATS = ("bf16", "f16", "f32", "f64", "f8e4m3", "f8e5m2")
 TYPE_SETS: dict[str, tuple[str, ...]] = {
-    "any": tuple(name for name in ELEMENT_TYPES if name not in HALF_BYTES),
+    "any": tuple(name for name in ELEMENT_TYPES if name not in FOUR_BIT_TYPES),
     "integer": INTEGERS,
 }
 
 _NAMES = {dtype: name for name, dtype in ELEMENT_TYPES.items()}
 
 
-def name_of(dtype: np.dtype[Any]) -> str:
+def type_name(dtype: np.dtype[Any]) -> str:
     """Return opcert's name of `dtype`, or NumPy's own where opcert has none."""
     return _NAMES.get(dtype) or str(dtype)
 
 
-def width_of(name: str) -> int:
+def bit_width(name: str) -> int:
     """Return how many bits an element of type `name` has."""
-    widths = {"boolean": 1, **dict.fromkeys(HALF_BYTES, 4)}
+    widths = {"boolean": 1, **dict.fromkeys(FOUR_BIT_TYPES, 4)}
     return widths.get(name, 8 * ELEMENT_TYPES[name].itemsize)
 
 
@@ -71,10 +71,10 @@ def bits_of(array: Array) -> Array:
     return np.frombuffer(bytearray(array.tobytes()), bits_dtype(array.dtype)).reshape(array.shape)
 
 
-def inverted(array: Array) -> Array:
+def invert_bits(array: Array) -> Array:
     """Return other data of the same type and shape: every bit the other way round."""
     bits = array.view(bits_dtype(array.dtype))
-    mask = bits.dtype.type((1 << width_of(name_of(array.dtype))) - 1)
+    mask = bits.dtype.type((1 << bit_width(type_name(array.dtype))) - 1)
     # With `out`, since without it a scalar comes of an array of rank 0.
     other: Array = np.bitwise_xor(bits, mask, out=np.empty_like(bits))
     return other.view(array.dtype)

@@ -8,7 +8,7 @@ from opcert.errors import Inapplicable
 Item = TypeVar("Item")
 
 # Extents past a vector register (with a tail), past a tile, past 16 bits.
-LONG, WIDE, HUGE = 11, 521, 65539
+LONG_EXTENT, WIDE_EXTENT, HUGE_EXTENT = 11, 521, 65539
 
 
 def wrap(axis: int, rank: int) -> int:
@@ -34,7 +34,7 @@ def within(values: Sequence[int], low: int, high: int) -> bool:
     return any(low <= value < high for value in values)
 
 
-def kinds(extents: Sequence[int], taken: int) -> tuple[str, ...]:
+def extent_kinds(extents: Sequence[int], taken: int) -> tuple[str, ...]:
     """Return of which kinds that `dims` draws beside `taken` elements `extents` are."""
     if not extents:
         return ("varied",)
@@ -47,10 +47,10 @@ def kinds(extents: Sequence[int], taken: int) -> tuple[str, ...]:
         "varied": len(extents) == 1 or min(extents) < max(extents),
         "equal": len(extents) == 1 or len(set(past_one)) < len(past_one),
         "same": set(extents) == {taken},
-        "long": extents[-1] >= LONG,
-        "wide": extents[-1] >= WIDE,
-        "tall": extents[0] >= WIDE,
-        "huge": max(extents) >= HUGE,
+        "long": extents[-1] >= LONG_EXTENT,
+        "wide": extents[-1] >= WIDE_EXTENT,
+        "tall": extents[0] >= WIDE_EXTENT,
+        "huge": max(extents) >= HUGE_EXTENT,
     }
     return tuple(kind for kind, is_so in found.items() if is_so)
 

@@ -20,7 +20,7 @@ LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
 # How many dimensions must be longer than 1 for a layout to be another than C order.
-NEEDED: dict[Layout, int] = {
+LONG_AXES_NEEDED: dict[Layout, int] = {
     "c": 0,
     "fortran": 2,
     "reversed": 1,
@@ -32,7 +32,7 @@ NEEDED: dict[Layout, int] = {
 }
 
 
-def laid_out(array: Array, layout: Layout) -> Array:
+def copy_in_layout(array: Array, layout: Layout) -> Array:
     """Return a fresh, writeable copy of `array` in a memory layout.
 
     `c` and `fortran` have the last or the first dimension contiguous, `permuted` has the last two
@@ -45,7 +45,7 @@ def laid_out(array: Array, layout: Layout) -> Array:
     if layout == "c":
         return array.copy(order="C")
     long_axes = [axis for axis, extent in enumerate(array.shape) if extent > 1]
-    if not array.size or len(long_axes) < NEEDED[layout]:
+    if not array.size or len(long_axes) < LONG_AXES_NEEDED[layout]:
         return array.copy(order="C")
     if layout == "permuted":
         return array.swapaxes(*long_axes[-2:]).copy(order="C").swapaxes(*long_axes[-2:])
@@ -59,12 +59,12 @@ def laid_out(array: Array, layout: Layout) -> Array:
     return array[backwards].copy(order="C")[backwards]
 
 
-def memory(array: Array) -> Array:
+def underlying_buffer(array: Array) -> Array:
     """Return all that lies in memory where `laid_out` put `array`: its gaps too."""
     return array if array.base is None else array.base
 
 
-def form(array: Array) -> tuple[object, ...]:
+def array_properties(array: Array) -> tuple[object, ...]:
     """Return what of an array its caller relies on beside the elements."""
     return array.dtype, array.shape, array.strides, array.flags.writeable
 

@@ -67,7 +67,7 @@ def _npy_header(descr: str, shape: tuple[int, ...]) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
 
 
-def elements(data: bytes, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def read_elements(data: bytes, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return the array of `dtype` whose elements begin at `offset`, read-only.
 
     Raises:

@@ -13,13 +13,13 @@ from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
-    HALF_BYTES,
+    FOUR_BIT_TYPES,
     INTEGERS,
     Array,
+    bit_width,
     bits_dtype,
     bits_of,
     highest,
-    width_of,
 )
 
 Bits = npt.NDArray[np.unsignedinteger]
@@ -32,17 +32,17 @@ _ATTEMPTS = 64
 # Up to where a type that is no integer type has every whole number.
 _WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
 # The most bytes of an array that a pack stores; larger ones are made by a recipe.
-STORED = 3 << 9
+MAX_STORED_BYTES = 3 << 9
 
 
-def recipe_of(tensor: Tensor) -> int | None:
+def recipe_seed(tensor: Tensor) -> int | None:
     """Return the seed of the recipe that makes `tensor`, if its elements are too many to store."""
-    if tensor.values is not None or tensor.nbytes <= STORED or tensor.alike != "no":
+    if tensor.values is not None or tensor.nbytes <= MAX_STORED_BYTES or tensor.uniform != "no":
         return None
     return _number(tensor.pattern) % (1 << 32)
 
 
-def made_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
+def seeded_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
     """Return the array that a recipe makes, which any language can follow.
 
     In C order, an element of w bits has the upper w bits of the next number that SplitMix64 gives,
@@ -50,24 +50,24 @@ def made_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
     """
     dtype = ELEMENT_TYPES[element_type]
     numbers = np.arange(1, prod(shape) + 1, dtype=np.uint64)
-    bits = _split_mix(np.uint64(seed), numbers) >> np.uint64(64 - width_of(element_type))
+    bits = _split_mix(np.uint64(seed), numbers) >> np.uint64(64 - bit_width(element_type))
     return bits.astype(bits_dtype(dtype)).view(dtype).reshape(shape)
 
 
-def filled_array(tensor: Tensor) -> Array:
+def pattern_array(tensor: Tensor) -> Array:
     """Return the elements of a tensor that a pattern fills, the same for the same pattern.
 
     Made by a recipe where they are too many to store. Otherwise injective where the type has as
     many values as the tensor has elements; else scattered so that the tensor differs from itself
     shifted by one along any axis, and from its transposes.
     """
-    if tensor.alike != "no":
+    if tensor.uniform != "no":
         return _alike(tensor)
-    seed = recipe_of(tensor)
+    seed = recipe_seed(tensor)
     if seed is not None:
-        return made_array(tensor.type, tensor.shape, seed)
+        return seeded_array(tensor.type, tensor.shape, seed)
     dtype = ELEMENT_TYPES[tensor.type]
-    width = width_of(tensor.type)
+    width = bit_width(tensor.type)
     for attempt in range(_ATTEMPTS):
         bits = _bits(f"{tensor.pattern}|{attempt}", tensor.size, width).reshape(tensor.shape)
         if tensor.size > 1 << width:
@@ -79,26 +79,26 @@ def filled_array(tensor: Tensor) -> Array:
     return bits.astype(bits_dtype(dtype)).view(dtype)
 
 
-def array_of(tensor: Tensor) -> Array:
+def materialize(tensor: Tensor) -> Array:
     """Return the elements of `tensor`: its values, or those of its pattern."""
     if tensor.values is None:
-        return filled_array(tensor)
+        return pattern_array(tensor)
     # Floats by way of Python's, since ml_dtypes takes no integers of more than 64 bits with sign.
     values = map(float, tensor.values) if tensor.type in FLOATS else tensor.values
     return np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
 
 
 def _alike(tensor: Tensor) -> Array:
-    if tensor.alike == "zero":
+    if tensor.uniform == "zero":
         return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
-    one = filled_array(replace(tensor, shape=(1,), alike="no"))
+    one = pattern_array(replace(tensor, shape=(1,), uniform="no"))
     return np.repeat(one, tensor.size).reshape(tensor.shape)
 
 
 def special_bits(element_type: str) -> tuple[int, ...]:
     """Return the bit patterns that implementations lose: NaNs, -0.0, extremes."""
-    sign = 1 << (width_of(element_type) - 1)
-    if element_type in (*INTEGERS, *HALF_BYTES):
+    sign = 1 << (bit_width(element_type) - 1)
+    if element_type in (*INTEGERS, *FOUR_BIT_TYPES):
         return (sign, sign - 1, 2 * sign - 1)
     if element_type == "f8e4m3":
         return _F8E4M3
@@ -112,16 +112,16 @@ def special_bits(element_type: str) -> tuple[int, ...]:
     return (nans[0], sign, infinity, subnormals[0], *nans[1:], sign | infinity, subnormals[1])
 
 
-def with_specials(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Array:
+def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Array:
     """Return `array` with special values where its elements reach `outputs`, still injective.
 
     At most half of the elements that reach an output give way, each to another special value.
     """
-    if tensor.alike != "no" or recipe_of(tensor) is not None:
+    if tensor.uniform != "no" or recipe_seed(tensor) is not None:
         return array
     specials = special_bits(tensor.type)
     bits = bits_of(array).ravel()
-    if not specials or bits.size > 1 << min(63, width_of(tensor.type)):
+    if not specials or bits.size > 1 << min(63, bit_width(tensor.type)):
         return array
     arrived = [bits_of(each).ravel() for each in outputs if each.dtype == array.dtype]
     # An operator may give zeros of its own, so a zero in an output shows no arrival.
@@ -168,10 +168,10 @@ def _tells_positions(bits: Bits) -> bool:
     return not any(np.array_equal(bits, other) for other in [*shifted, *transposed])
 
 
-def counted(tensor: Tensor) -> Array:
+def materialize_numbered(tensor: Tensor) -> Array:
     """Return the elements of `tensor`, numbered from 1 where a pattern would fill them."""
     if tensor.values is not None:
-        return array_of(tensor)
+        return materialize(tensor)
     whole = highest(tensor.type) if tensor.type in INTEGERS else _WHOLE.get(tensor.type, 1 << 24)
     numbers = np.arange(tensor.size, dtype=np.int64) % min(whole, 1 << 24) + 1
     if tensor.type == "boolean":

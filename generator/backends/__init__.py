@@ -9,18 +9,18 @@ from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 from opcert.arrays.element_types import Array
-from opcert.errors import BackendError, did_you_mean, said, shown
-from opcert.python_files import module_from_file
+from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
+from opcert.python_files import import_file
 
-GROUP = "opcert.backends"
+ENTRY_POINT_GROUP = "opcert.backends"
 # How many characters a name or a version may have.
 LONGEST_NAME = 1000
-A_NAME = f"printable text, {LONGEST_NAME} characters at most"
+NAME_FORMAT = f"printable text, {LONGEST_NAME} characters at most"
 # The value of an option that stands for each of its `configurations`.
-ALL = "all"
+ALL_VALUES = "all"
 # What a program in any language is named by, in front of the command that starts it.
-DRIVER = "driver:"
-BUILT_IN = {
+DRIVER_PREFIX = "driver:"
+BUILT_IN_BACKENDS = {
     "reference": "opcert.backends.reference:Reference",
     "onnxruntime": "opcert.backends.onnxruntime:OnnxRuntime",
     "openvino": "opcert.backends.openvino:OpenVino",
@@ -67,7 +67,7 @@ class AdapterRejection(ValueError):
 
 
 @contextmanager
-def on_the_host() -> Iterator[None]:
+def adapter_rejections() -> Iterator[None]:
     """Attribute to the adapter what its own code raises: a call of no runtime belongs in here."""
     try:
         yield
@@ -90,22 +90,24 @@ def load(name: str, /, **options: Any) -> Backend:
     found = _find(name)
     for option, values in _choices(found, name, options).items():
         each = ", ".join(f"{option}={value}" for value in values)
-        raise BackendError(f"{option}={ALL} is several configurations; choose one: {each}")
+        raise BackendError(f"{option}={ALL_VALUES} is several configurations; choose one: {each}")
     if isinstance(found, type) or (callable(found) and not _is_backend(found)):
         with as_backend_error(f"backend '{name}' cannot be made"):
             found = found(**options)
     elif options:
         raise BackendError(f"backend '{name}' is an instance and takes no options: {options}")
-    return checked(found, name)
+    return check_backend(found, name)
 
 
-def with_specs(name: str, options: Mapping[str, Any], specs: str | Path | None) -> dict[str, Any]:
+def with_reference_specs(
+    name: str, options: Mapping[str, Any], specs: str | Path | None
+) -> dict[str, Any]:
     """Return the options of a backend; the reference follows `specs` where they are given."""
     follows = name == "reference" and specs is not None
     return {"specs": str(specs), **options} if follows else dict(options)
 
 
-def given_object(backend: Any, isolated: bool | None) -> Backend:
+def in_process_backend(backend: Any, isolated: bool | None) -> Backend:
     """Return a backend that is given as an object, and runs in this process.
 
     Raises:
@@ -114,10 +116,10 @@ def given_object(backend: Any, isolated: bool | None) -> Backend:
     if isolated:
         text = "an object runs in this process; expected what `--backend` takes, to isolate it"
         raise BackendError(text)
-    return checked(backend, type(backend).__name__)
+    return check_backend(backend, type(backend).__name__)
 
 
-def choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+def option_choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return the values of each of the `options` that is `all` and has a meaning so.
 
     Raises:
@@ -127,7 +129,11 @@ def choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _choices(found: Any, name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
-    asked = [option for option, value in options.items() if isinstance(value, str) and value == ALL]
+    asked = [
+        option
+        for option, value in options.items()
+        if isinstance(value, str) and value == ALL_VALUES
+    ]
     if not asked:
         return {}
     place = f"backend '{name}': configurations"
@@ -150,17 +156,17 @@ def _are_distinct(values: Any) -> bool:
     # No number of thousands of digits, of which Python makes no text.
     small = listed and all(isinstance(v, str) or abs(v) < 1 << 64 for v in values)
     texts = list(map(str, values)) if small else []
-    return all(map(str.isprintable, texts)) and len({*texts, ALL}) == len(texts) + 1 > 1
+    return all(map(str.isprintable, texts)) and len({*texts, ALL_VALUES}) == len(texts) + 1 > 1
 
 
-def program_for(name: str, options: Mapping[str, Any]) -> str:
+def setup_code(name: str, options: Mapping[str, Any]) -> str:
     """Return the lines of Python that make, as `backend`, what `name` means with `options`.
 
     They need opcert for what it has built in, and to speak to a driver.
     """
-    if name.startswith(DRIVER) or name in BUILT_IN:
-        return loading(name, options)
-    points = entry_points(group=GROUP) if ":" not in name else []
+    if name.startswith(DRIVER_PREFIX) or name in BUILT_IN_BACKENDS:
+        return load_code(name, options)
+    points = entry_points(group=ENTRY_POINT_GROUP) if ":" not in name else []
     place, _, attribute = next((p.value for p in points if p.name == name), name).rpartition(":")
     found = _find(name)
     made = isinstance(found, type) or (callable(found) and not _is_backend(found))
@@ -171,16 +177,16 @@ def program_for(name: str, options: Mapping[str, Any]) -> str:
     return f"import {place}\n\nbackend = {place}.{attribute}{call}"
 
 
-def loading(name: str, options: Mapping[str, Any]) -> str:
+def load_code(name: str, options: Mapping[str, Any]) -> str:
     """Return the lines of Python by which opcert makes, as `backend`, what `name` means."""
-    if name.startswith(DRIVER):
+    if name.startswith(DRIVER_PREFIX):
         given = f"{name!r}, {dict(options)!r}"
-        return f"from opcert.isolation.supervised import hosted\n\nbackend = hosted({given})"
+        return f"from opcert.isolation.supervised import start_backend\n\nbackend = start_backend({given})"
     given = "".join(f", {key}={value!r}" for key, value in options.items())
     return f"from opcert.backends import load\n\nbackend = load({name!r}{given})"
 
 
-def options_of(given: Sequence[str] | None) -> dict[str, str]:
+def parse_backend_options(given: Sequence[str] | None) -> dict[str, str]:
     """Return the backend options of a command line.
 
     Raises:
@@ -198,7 +204,7 @@ def options_of(given: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
-def checked(backend: Any, name: str) -> Backend:
+def check_backend(backend: Any, name: str) -> Backend:
     """Return `backend` if it has what the contract asks for.
 
     Raises:
@@ -212,19 +218,19 @@ def checked(backend: Any, name: str) -> Backend:
                 "version and run(operator, inputs, attributes)"
             )
         for part in (backend.name, backend.version):
-            if not is_name(part):
-                text = f"found {shown(part)}; expected {A_NAME}"
+            if not is_valid_name(part):
+                text = f"found {safe_repr(part)}; expected {NAME_FORMAT}"
                 raise BackendError(f"'{name}' is no backend: name or version: {text}")
     found: Backend = backend
     return found
 
 
-def is_name(text: object) -> bool:
+def is_valid_name(text: object) -> bool:
     """Whether `text` is what a backend may give as its name or version."""
     return isinstance(text, str) and text.isprintable() and 0 < len(text) <= LONGEST_NAME
 
 
-def reuse_of(backend: object) -> str | None:
+def declared_reuse(backend: object) -> str | None:
     """Return what `backend` says of what it keeps from call to call, if it says so.
 
     Raises:
@@ -234,10 +240,10 @@ def reuse_of(backend: object) -> str | None:
         found = getattr(backend, "reuse", None)
     if found is None or (isinstance(found, str) and found.isprintable()):
         return found
-    raise BackendError(f"reuse: found {shown(found)}; expected printable text, or nothing")
+    raise BackendError(f"reuse: found {safe_repr(found)}; expected printable text, or nothing")
 
 
-def closed(backend: object) -> None:
+def close_backend(backend: object) -> None:
     """Let a backend clean up; what it raises then changes no verdict."""
     try:
         close = getattr(backend, "close", None)
@@ -257,7 +263,7 @@ def as_backend_error(what: str) -> Iterator[None]:
     except (BackendError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise BackendError(f"{what}: {said(error)}") from None
+        raise BackendError(f"{what}: {describe_error(error)}") from None
 
 
 def _is_backend(candidate: Any) -> bool:
@@ -265,18 +271,18 @@ def _is_backend(candidate: Any) -> bool:
 
 
 def _find(name: str) -> Any:
-    if name.startswith(DRIVER):
+    if name.startswith(DRIVER_PREFIX):
         text = "a driver is a process of its own; run it without --in-process, not on Windows"
         raise BackendError(f"backend '{name}': {text}")
     place, _, attribute = name.rpartition(":")
-    if name in BUILT_IN:
-        place, _, attribute = BUILT_IN[name].rpartition(":")
+    if name in BUILT_IN_BACKENDS:
+        place, _, attribute = BUILT_IN_BACKENDS[name].rpartition(":")
     elif not place:
         return _entry_point(name)
     with as_backend_error(f"backend '{name}': {place} cannot be imported"):
         if place.endswith(".py"):
-            module = module_from_file(Path(place).resolve())
-        elif name in BUILT_IN:
+            module = import_file(Path(place).resolve())
+        elif name in BUILT_IN_BACKENDS:
             module = _with_its_extra(name, place)
         else:
             module = importlib.import_module(place)
@@ -299,9 +305,9 @@ def _with_its_extra(name: str, place: str) -> ModuleType:
 
 
 def _entry_point(name: str) -> Any:
-    known = {point.name: point for point in entry_points(group=GROUP)}
+    known = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
     if name not in known:
-        near = did_you_mean(name, [*BUILT_IN, *known])
+        near = did_you_mean(name, [*BUILT_IN_BACKENDS, *known])
         raise BackendError(
             f"unknown backend '{name}'{near}; a backend of your own is path/file.py:attribute "
             "or package.module:attribute"

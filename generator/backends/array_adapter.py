@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from opcert.arrays.element_types import Array
-from opcert.backends import on_the_host
+from opcert.arrays import Array
+from opcert.backends import adapter_rejections
 from opcert.backends.composition import (
     as_described,
     described_lengths,
@@ -43,11 +43,11 @@ class ArrayAdapter(ABC):
         """
         if operator not in self._operators:
             raise NotImplementedError(f"{self.name}: {operator}")
-        with on_the_host():
+        with adapter_rejections():
             compute = self._operators[operator](**inputs, **attributes)
         outputs = [self._array(tensor) for tensor in compute()]
         if "OutputTensors" in attributes:
-            with on_the_host():
+            with adapter_rejections():
                 return as_described(outputs, attributes["OutputTensors"])
         return outputs
 

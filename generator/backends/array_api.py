@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, name_of
+from opcert.arrays import Array, type_name
 from opcert.backends.array_adapter import ArrayAdapter, Compute
 from opcert.backends.composition import Picking, aligned, are_integers, runtime
 
@@ -58,8 +58,8 @@ class ArrayApi(ArrayAdapter):
         self.version = f"{namespace} {base.__version__}{by}"
 
     def _tensor(self, array: Array) -> Any:
-        if name_of(array.dtype) not in TYPES:
-            raise NotImplementedError(f"array-api: element type {name_of(array.dtype)}")
+        if type_name(array.dtype) not in TYPES:
+            raise NotImplementedError(f"array-api: element type {type_name(array.dtype)}")
         return self._xp.asarray(array.copy(order="C"))
 
     def _array(self, tensor: Any) -> Array:
@@ -92,7 +92,7 @@ class ArrayApi(ArrayAdapter):
         return lambda: [xp.broadcast_to(xp.reshape(self._tensor(data), shape), tuple(target))]
 
     def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
-        if name_of(indices.dtype) not in TYPES:
+        if type_name(indices.dtype) not in TYPES:
             raise ValueError(f"indices of {indices.dtype}, which the standard does not have")
         picking = Picking(data, indices, axis, batch_dims)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import INTEGERS, Array, name_of
+from opcert.arrays import INTEGERS, Array, type_name
 from opcert.errors import BackendError
 
 
@@ -49,7 +49,7 @@ def numbers(tensor: Array) -> list[Any]:
     """
     if tensor.ndim == 0 or (tensor.ndim > 1 and not tensor.shape[0]):
         raise ValueError(f"a tensor of shape {tensor.shape}; expected one dimension")
-    if not tensor.size and name_of(tensor.dtype) not in (*INTEGERS, "boolean"):
+    if not tensor.size and type_name(tensor.dtype) not in (*INTEGERS, "boolean"):
         raise TypeError(f"no elements of {tensor.dtype}; expected integers")
     found: list[Any] = tensor.tolist()
     return found
@@ -165,7 +165,7 @@ def in_range(indices: Array, extent: int) -> tuple[Array, Array]:
 
     Indices of no integer type stay as they are, for the runtime to reject.
     """
-    if name_of(indices.dtype) not in (*INTEGERS, "boolean"):
+    if type_name(indices.dtype) not in (*INTEGERS, "boolean"):
         return indices, np.ones(indices.shape, bool)
     wide = signed(indices)
     inside = (wide >= -extent) & (wide < extent)

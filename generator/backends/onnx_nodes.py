@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from opcert.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array, name_of
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, type_name
 from opcert.backends.plain_calls import DML_TYPES
 
 Inputs: TypeAlias = Mapping[str, Array]
@@ -116,7 +116,7 @@ def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
     # Names are all that counts outputs in ONNX; one too many is as wrong as a billion.
     count = max(0, min(attributes["OutputCount"], len(tensors) + 1))
     names = ((TensorProto.UNDEFINED, None),) * (count - len(tensors))
-    described = (("InputTensor", name_of(tensor.dtype), tensor.shape),)
+    described = (("InputTensor", type_name(tensor.dtype), tensor.shape),)
     lengths = tuple(_extent(each["Sizes"], axis) for each in tensors)
     given = json.dumps({"axis": axis, "names": count})
     node = Node("Split", described, given, outputs + names, lengths)
@@ -168,7 +168,7 @@ def _call(
 ) -> NodeCall:
     """Return a call of a node for any sizes; the array named by nothing is left out."""
     inputs = tuple(
-        (name, name_of(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
+        (name, type_name(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
     )
     promised = ((TYPES.get(inputs[0][1], TensorProto.UNDEFINED), None),) * outputs
     node = Node(node_type, inputs, json.dumps(dict(attributes)), promised)
@@ -204,4 +204,4 @@ def _extent(sizes: list[int], axis: int) -> int:
 
 def handed_over(name: str) -> bool:
     """Whether arrays of element type `name` can be handed to a session."""
-    return name in TYPES and name not in HALF_BYTES
+    return name in TYPES and name not in FOUR_BIT_TYPES

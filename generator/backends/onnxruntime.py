@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, name_of
-from opcert.backends import on_the_host
+from opcert.arrays import ELEMENT_TYPES, Array, bits_of, type_name
+from opcert.backends import adapter_rejections
 from opcert.backends.composition import signed
-from opcert.backends.hows import HOWS
+from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
 from opcert.backends.options import CACHE, check
 from opcert.backends.plain_calls import DML_SPLIT, types_taken
@@ -75,7 +75,7 @@ class OnnxRuntime:
             AdapterRejection: there is no model of the call.
             Exception: ONNX Runtime rejects the call.
         """
-        with on_the_host():
+        with adapter_rejections():
             call = self._call(operator, inputs, attributes)
         values = {name: _value(array) for name, array in call.arrays.items()}
         outputs = self._session(call.node).run_with_ort_values(None, values)
@@ -90,7 +90,7 @@ class OnnxRuntime:
             options.add_session_config_entry("session.strict_shape_type_inference", "1")
         if self._provider != "CPUExecutionProvider":
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-        with on_the_host():
+        with adapter_rejections():
             model = model_of(node).SerializeToString()
         return ort.InferenceSession(model, options, providers=[self._provider])
 
@@ -100,7 +100,7 @@ class OnnxRuntime:
         excluded = {"excluded": EXCLUDED[operator]} if operator in EXCLUDED else {}
         widened = self._widens and operator != DML_SPLIT
         cast = "; the host makes int64 of indices, its largest of larger ones" if widened else ""
-        return {"how": HOWS["onnxruntime"][operator] + cast, **taken, **excluded}
+        return {"how": DECLARED_SUPPORT["onnxruntime"][operator] + cast, **taken, **excluded}
 
     def _call(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
@@ -110,7 +110,7 @@ class OnnxRuntime:
         given = _widened(inputs) if self._widens else inputs
         call = NODES[operator](given, attributes)
         for array in call.arrays.values():
-            if not handed_over(name_of(array.dtype)):
+            if not handed_over(type_name(array.dtype)):
                 raise NotImplementedError(f"no array of {array.dtype} can be handed over")
         return call
 
@@ -127,7 +127,7 @@ def _widened(inputs: Mapping[str, Array]) -> dict[str, Array]:
 def _value(array: Array) -> ort.OrtValue:
     if array.dtype.isbuiltin == 1:
         return ort.OrtValue.ortvalue_from_numpy(np.array(array, order="C"))
-    number = TYPES[name_of(array.dtype)]
+    number = TYPES[type_name(array.dtype)]
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits_of(array), number)
 
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import openvino
 
-from opcert.arrays.element_types import Array
-from opcert.backends import on_the_host
-from opcert.backends.hows import HOWS
+from opcert.arrays import Array
+from opcert.backends import adapter_rejections
+from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
 from opcert.backends.openvino_tensors import array_of, tensor_of
 from opcert.backends.options import CACHE, check
@@ -61,7 +61,7 @@ class OpenVino:
         """What is supported; types are those for which the device compiles a node."""
         return {
             operator: {
-                "how": HOWS["openvino"][operator],
+                "how": DECLARED_SUPPORT["openvino"][operator],
                 **types_taken(operator, lambda *call: self._compiled(self._feeding.plan(*call))),
             }
             for operator in NODE_TYPES
@@ -77,7 +77,7 @@ class OpenVino:
             AdapterRejection: an input is left out that a node cannot be made without.
             Exception: OpenVINO rejects the call.
         """
-        with on_the_host():
+        with adapter_rejections():
             plan = self._feeding.plan(operator, inputs, attributes)
         request = self._request(plan)
         for position, name in enumerate(plan.parameters):

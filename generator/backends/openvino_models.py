@@ -9,7 +9,7 @@ from openvino import Model, PartialShape
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
+from opcert.arrays import ELEMENT_TYPES, Array, type_name
 from opcert.backends.openvino_tensors import TYPES, tensor_of
 
 
@@ -103,7 +103,7 @@ class Feeding:
     def _port(self, node_type: NodeType, name: str, array: Array) -> Port:
         constant = self.data == "constant" if name == "data" else self.constant_indices
         constant |= self.data != "dynamic" and name in node_type.known
-        element_type, shape = name_of(array.dtype), array.shape
+        element_type, shape = type_name(array.dtype), array.shape
         if constant:
             return Port(element_type, shape, array.tobytes())
         any_size = self.data == "dynamic" and name not in node_type.lengths

@@ -3,7 +3,7 @@
 import numpy as np
 from openvino import Tensor, Type
 
-from opcert.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array, bits_of, name_of
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
 
 # OpenVINO calls the element types as opcert does.
 TYPES = {name: getattr(Type, name) for name in ELEMENT_TYPES}
@@ -16,7 +16,7 @@ def tensor_of(array: Array) -> Tensor:
     Raises:
         NotImplementedError: OpenVINO has no such type.
     """
-    name = name_of(array.dtype)
+    name = type_name(array.dtype)
     if name not in TYPES:
         raise NotImplementedError(f"no element type of OpenVINO for {array.dtype}")
     if array.dtype.isbuiltin == 1:
@@ -25,7 +25,7 @@ def tensor_of(array: Array) -> Tensor:
     # A tensor does not keep alive what it wraps, so that one with memory of its own is needed.
     tensor = Tensor(TYPES[name], list(array.shape))
     tensor.copy_from(
-        Tensor(_packed(bits) if name in HALF_BYTES else bits, array.shape, TYPES[name])
+        Tensor(_packed(bits) if name in FOUR_BIT_TYPES else bits, array.shape, TYPES[name])
     )
     return tensor
 
@@ -34,7 +34,7 @@ def array_of(tensor: Tensor) -> Array:
     """Return an array with a copy of `tensor`."""
     name, shape = _NAMES[tensor.element_type], tuple(tensor.shape)
     dtype = ELEMENT_TYPES[name]
-    if name in HALF_BYTES:
+    if name in FOUR_BIT_TYPES:
         return _unpacked(tensor.data.view(np.uint8), shape).view(dtype)
     copied: Array = np.array(tensor.data).view(dtype)
     return copied.reshape(shape)

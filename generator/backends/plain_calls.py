@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, width_of
+from opcert.arrays import ELEMENT_TYPES, INTEGERS, Array, bit_width
 
 Attempt: TypeAlias = Callable[[str, dict[str, Array], dict[str, Any]], object]
 
@@ -20,7 +20,7 @@ INDICES: Mapping[str, Mapping[str, list[int] | int]] = {
 # DirectML has a name for a type by what its letter stands for.
 _WORDS = {"f": "FLOAT", "i": "INT", "u": "UINT"}
 DML_TYPES = {
-    name: f"{_WORDS[name[0]]}{width_of(name)}" for name in ("f64", "f32", "f16", *INTEGERS)
+    name: f"{_WORDS[name[0]]}{bit_width(name)}" for name in ("f64", "f32", "f16", *INTEGERS)
 }
 
 

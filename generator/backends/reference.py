@@ -1,12 +1,12 @@
 """The NumPy reference as a backend: the function that each spec names."""
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from opcert.arrays.element_types import Array
-from opcert.specification.references import references_in
+from opcert import __version__
+from opcert.arrays import Array
+from opcert.specification import load_references
 
 
 class Reference:
@@ -15,8 +15,8 @@ class Reference:
     name = "reference"
 
     def __init__(self, specs: str | Path | None = None) -> None:
-        self.version = version("opcert")
-        self._functions = references_in(Path(specs) if specs is not None else None)
+        self.version = __version__
+        self._functions = load_references(Path(specs) if specs is not None else None)
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, name_of
+from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype, type_name
 from opcert.backends.array_adapter import ArrayAdapter, Compute
 from opcert.backends.composition import Picking, aligned, are_integers, runtime
 
@@ -69,7 +69,7 @@ class Torch(ArrayAdapter):
 
     def _tensor(self, array: Array) -> Any:
         """Return `array` on the device; on the CPU in the memory that it has."""
-        name = name_of(array.dtype)
+        name = type_name(array.dtype)
         if name not in TYPES:
             raise NotImplementedError(f"torch: element type {name}")
         if any(stride < 0 for stride in array.strides):

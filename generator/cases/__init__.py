@@ -1,1 +1,45 @@
 """Spec -> cases and vectors: covering arrays, calls drawn, changed, and proved by the reference."""
+
+from opcert.cases.candidates import bounds_in
+from opcert.cases.case import Case, MistakeLog, short_digest
+from opcert.cases.changes import Change, after
+from opcert.cases.conditions import Conditions
+from opcert.cases.discrimination import discriminates
+from opcert.cases.factors import Level, levels_by_factor, role_factors
+from opcert.cases.generation import COVERING_STRENGTH, generate_cases
+from opcert.cases.input_space import InputSpace
+from opcert.cases.laws import Laws, References, check_laws
+from opcert.cases.list_mutations import MutationContext
+from opcert.cases.mutations import Mutation, mutations_of
+from opcert.cases.observation import Observer
+from opcert.cases.positive import PositiveCases
+from opcert.cases.vectors import Vector, iterate_vectors, make_vectors, specials_added
+
+__all__ = [
+    "COVERING_STRENGTH",
+    "Case",
+    "Change",
+    "Conditions",
+    "InputSpace",
+    "Laws",
+    "Level",
+    "MistakeLog",
+    "Mutation",
+    "MutationContext",
+    "Observer",
+    "PositiveCases",
+    "References",
+    "Vector",
+    "after",
+    "bounds_in",
+    "check_laws",
+    "discriminates",
+    "generate_cases",
+    "iterate_vectors",
+    "levels_by_factor",
+    "make_vectors",
+    "mutations_of",
+    "role_factors",
+    "short_digest",
+    "specials_added",
+]

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from opcert.arrays.calls import Call
-from opcert.arrays.patterns import recipe_of
-from opcert.cases.case import Case, Mistakes, digest
+from opcert.arrays import Call, recipe_seed
+from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.changes import Change, after
 from opcert.cases.conditions import Conditions
-from opcert.cases.list_changes import AT_A_BOUND, Aim
+from opcert.cases.list_mutations import AT_A_BOUND, MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.expressions import integer, parse
-from opcert.yaml_files.source import SpecPath
+from opcert.specification import evaluate_integer, parse_expression
+from opcert.yaml_files import YamlPath
 
 # To how many baselines a mutation is applied, after how many it is left that all came to nothing,
 # and how many are passed by that it does not apply to.
@@ -44,7 +43,7 @@ def bounds_in(conditions: Conditions, call: Call, name: str) -> Bounds:
         return None, None
     names = conditions.names(call)
     try:
-        least, most = (integer(parse(end), names) for end in argument.range)
+        least, most = (evaluate_integer(parse_expression(end), names) for end in argument.range)
     except (ExpressionError, Inapplicable):
         return None, None
     return least, most
@@ -64,26 +63,26 @@ class Candidate:
     """A changed call that breaks one requirement alone, or that an ambiguity decides.
 
     `stratum` is the argument and the kind of its mutation, or the name of a violation; `type` that
-    of the argument, or of the first input beside an attribute. `shows` is what comes of the call
+    of the argument, or of the first input beside an attribute. `extra_behaviours` is what comes of the call
     without the check that it is to show; None where that is not known yet.
     """
 
     baseline: Case
     call: Call
     name: str
-    place: SpecPath
+    place: YamlPath
     stratum: tuple[str, str]
     position: str
     type: str
     broken: tuple[str, ...]
-    shows: int | None = None
+    extra_behaviours: int | None = None
 
     @cached_property
     def bytes(self) -> int:
         """How many bytes of arrays a pack stores for it that its baseline does not have."""
         inputs = self.baseline.call.inputs
         changed = [each for name, each in self.call.inputs.items() if each is not inputs.get(name)]
-        return sum(each.nbytes for each in changed if recipe_of(each) is None)
+        return sum(each.nbytes for each in changed if recipe_seed(each) is None)
 
 
 class Candidates:
@@ -95,7 +94,7 @@ class Candidates:
         profile: str,
         seed: int,
         baselines: Sequence[Case],
-        mistakes: Mistakes,
+        mistakes: MistakeLog,
     ) -> None:
         self._conditions = conditions
         self._spec = conditions.spec
@@ -106,7 +105,7 @@ class Candidates:
         self._of: defaultdict[str, list[Candidate]] = defaultdict(list)
         self._circles: dict[tuple[str, bool | None], list[list[Baseline]]] = {}
         self._bounds: dict[tuple[str, str], Bounds] = {}
-        self._failures: dict[SpecPath, str] = {}
+        self._failures: dict[YamlPath, str] = {}
 
     def found(self) -> Mapping[str, Sequence[Candidate]]:
         """Return the candidates by requirement or ambiguity.
@@ -127,7 +126,7 @@ class Candidates:
         return {owner: some for owner, some in self._of.items() if some}
 
     @property
-    def failures(self) -> Mapping[SpecPath, str]:
+    def failures(self) -> Mapping[YamlPath, str]:
         """Where a condition could not be evaluated on a changed call, and why."""
         return self._failures
 
@@ -202,8 +201,8 @@ class Candidates:
         return sum(extents) <= _MOST_OUTPUT
 
     @cached_property
-    def _places(self) -> dict[str, SpecPath]:
-        places: dict[str, SpecPath] = {}
+    def _places(self) -> dict[str, YamlPath]:
+        places: dict[str, YamlPath] = {}
         for i, rule in enumerate(self._spec.rules):
             places[rule.id] = "rules", i, "id"
         for i, ambiguity in enumerate(self._spec.ambiguities):
@@ -217,9 +216,9 @@ class Candidates:
         least, most = self._bounds[key]
         # Another mutation draws otherwise beside the same baseline.
         draw = baseline.number + len(mutation.name)
-        return mutation.applied(self._spec, baseline.case.call, Aim(least, most, draw))
+        return mutation.applied(self._spec, baseline.case.call, MutationContext(least, most, draw))
 
-    def _violate(self, owner: str, place: SpecPath, name: str, change: Change) -> None:
+    def _violate(self, owner: str, place: YamlPath, name: str, change: Change) -> None:
         """Apply a violation of the spec to baselines until it has done often what it is for."""
         first = next(iter(change))
         count = 0
@@ -230,7 +229,7 @@ class Candidates:
                 call = after(self._conditions, baseline.case.call, change)
                 if call is None:
                     continue
-                broken = self._conditions.standing(call).broken
+                broken = self._conditions.check(call).violated
                 ambiguity = self._conditions.ambiguity(call)
                 if owner == (ambiguity or (broken[0] if len(broken) == 1 else None)):
                     count += 1
@@ -253,7 +252,7 @@ class Candidates:
         Those of a type stand in a circle by chance, and each mutation starts at a place of its own:
         a new case among them moves few others.
         """
-        first = int(digest(f"{self._seed}|{start}"), 16)
+        first = int(short_digest(f"{self._seed}|{start}"), 16)
         lines = []
         for circle in self._circles_of(argument, present=present):
             middle = bisect_left(circle, first, key=lambda baseline: baseline.number)
@@ -276,7 +275,7 @@ class Candidates:
             for case in self._baselines:
                 inputs = case.call.inputs
                 if anyway or (argument in inputs) == present:
-                    number = int(digest(f"{self._seed}|{argument}|{case.id}"), 16)
+                    number = int(short_digest(f"{self._seed}|{argument}|{case.id}"), 16)
                     leading = inputs[self._spec.leading.name]
                     element_type = inputs.get(argument, leading).type
                     by_type[element_type].append(Baseline(number, case, element_type))

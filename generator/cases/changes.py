@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from opcert.arrays.calls import BUILDERS, CHANGES, Call
+from opcert.arrays import TENSOR_BUILDERS, TENSOR_CHANGES, Call
 from opcert.cases.conditions import Conditions
 from opcert.errors import Inapplicable
-from opcert.specification.expressions import evaluate_in, parse, scope_of
+from opcert.specification import evaluate_in, evaluation_scope, parse_expression
 
 Change = Mapping[str, str]
-_FUNCTIONS = {**BUILDERS, **CHANGES}
+_FUNCTIONS = {**TENSOR_BUILDERS, **TENSOR_CHANGES}
 
 
 def after(conditions: Conditions, valid: Call, change: Change) -> Call | None:
@@ -18,10 +18,10 @@ def after(conditions: Conditions, valid: Call, change: Change) -> Call | None:
         ExpressionError: the change cannot be evaluated.
     """
     defaults = conditions.spec.defaults
-    scope = scope_of(conditions.names(valid), _FUNCTIONS)
+    scope = evaluation_scope(conditions.names(valid), _FUNCTIONS)
     call = valid
     for target, text in change.items():
-        expression = parse(text)
+        expression = parse_expression(text)
         if any(scope[each] is None for each in expression.names & defaults.keys()):
             return None
         try:

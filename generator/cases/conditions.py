@@ -5,32 +5,34 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays import Call, Tensor
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.expressions import (
-    Scope,
+from opcert.specification import (
+    Ambiguity,
+    EvaluationScope,
+    Rule,
+    Spec,
+    abbreviate,
+    evaluate_condition_in,
     evaluate_in,
-    holds_in,
-    parse,
-    scope_of,
-    shown,
+    evaluation_scope,
+    parse_expression,
 )
-from opcert.specification.model import Ambiguity, Rule, Spec
-from opcert.yaml_files.source import SpecPath
+from opcert.yaml_files import YamlPath
 
 _MOST_OUTPUTS = 1000
 
 
 @dataclass(frozen=True)
-class Standing:
+class RuleCheck:
     """How a call stands to the requirements: those it keeps and those it breaks, by id.
 
     A requirement is in neither where it does not speak of the call, where a required argument
-    that it names is absent, or where a requirement that it is given is broken.
+    that it names is absent, or where a requirement that it is given is violated.
     """
 
-    kept: tuple[str, ...]
-    broken: tuple[str, ...]
+    satisfied: tuple[str, ...]
+    violated: tuple[str, ...]
 
 
 class _Condition:
@@ -38,13 +40,13 @@ class _Condition:
 
     def __init__(self, spec: Spec, text: str, *place: str | int) -> None:
         # Most conditions of rules have nothing to ask.
-        self._expression = None if text == "True" else parse(text)
-        self._place: SpecPath = place
+        self._expression = None if text == "True" else parse_expression(text)
+        self._place: YamlPath = place
         required = {each.name for each in spec.arguments if each.required}
-        self.names = parse(text).names
+        self.names = parse_expression(text).names
         self.about = required & self.names
 
-    def holds(self, scope: Scope) -> bool:
+    def holds(self, scope: EvaluationScope) -> bool:
         """Return whether it holds.
 
         Raises:
@@ -53,7 +55,7 @@ class _Condition:
         if self._expression is None:
             return True
         try:
-            return holds_in(scope, self._expression)
+            return evaluate_condition_in(scope, self._expression)
         except ExpressionError as error:
             raise ExpressionError(str(error), self._place) from None
 
@@ -100,24 +102,24 @@ class Conditions:
         omitted = tuple(name for name in self.spec.defaults if name not in given)
         return {**self._fixed, **given, "omitted": omitted}
 
-    def standing(self, call: Call, presumed: Collection[str] = ()) -> Standing:
+    def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Ask every requirement of `call`.
 
         A requirement is asked whose prerequisites hold. Those of `presumed` count as holding even
-        where they are broken; what then cannot be evaluated has no answer.
+        where they are violated; what then cannot be evaluated has no answer.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        scope = scope_of(self.names(call))
+        scope = evaluation_scope(self.names(call))
         return self._standing(scope, self.spec.requirements.values(), presumed)
 
     def _standing(
-        self, scope: Scope, asked: Iterable[Rule], presumed: Collection[str] = ()
-    ) -> Standing:
+        self, scope: EvaluationScope, asked: Iterable[Rule], presumed: Collection[str] = ()
+    ) -> RuleCheck:
         absent = {name for name in self._required if scope[name] is None}
-        kept: list[str] = []
-        broken: list[str] = []
+        satisfied: list[str] = []
+        violated: list[str] = []
         moot: set[str] = set()
         for rule in asked:
             when, holds = self._rules[rule.id]
@@ -132,24 +134,24 @@ class Conditions:
                     if presumed:
                         continue
                     raise
-                (kept if is_kept else broken).append(rule.id)
+                (satisfied if is_kept else violated).append(rule.id)
                 if not is_kept and rule.id not in presumed:
                     moot.add(rule.id)
-        return Standing(tuple(kept), tuple(broken))
+        return RuleCheck(tuple(satisfied), tuple(violated))
 
     def after_change(self, call: Call, argument: str) -> tuple[tuple[str, ...], str | None]:
-        """Return what `standing` and `ambiguity` say of a valid call of which an argument changed.
+        """Return what `check` and `ambiguity` say of a valid call of which an argument changed.
 
         That is the requirements that it breaks, and the ambiguity that decides it. Only what names
-        the argument is asked: the rest is as it was before, kept and not touched.
+        the argument is asked: the rest is as it was before, satisfied and not touched.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        scope = scope_of(self.names(call))
+        scope = evaluation_scope(self.names(call))
         rules, ambiguities = self._naming(argument)
-        broken = self._standing(scope, rules).broken
-        return broken, self._ambiguity(scope, ambiguities, rules)
+        violated = self._standing(scope, rules).violated
+        return violated, self._ambiguity(scope, ambiguities, rules)
 
     def _naming(self, argument: str) -> tuple[Sequence[Rule], Sequence[Ambiguity]]:
         """Return the requirements and the ambiguities that name an argument, or what is omitted."""
@@ -185,16 +187,16 @@ class Conditions:
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        scope = scope_of(self.names(call))
-        shown = []
+        scope = evaluation_scope(self.names(call))
+        abbreviate = []
         for name in self.spec.behaviours:
             try:
                 if self._rules[name][0].holds(scope):
-                    shown.append(name)
+                    abbreviate.append(name)
             except ExpressionError:
                 if not where_answered:
                     raise
-        return tuple(shown)
+        return tuple(abbreviate)
 
     def ambiguity(self, call: Call) -> str | None:
         """Return the ambiguity that decides what `call` has to give.
@@ -203,11 +205,11 @@ class Conditions:
         decide nothing where it is invalid however they are read: where it breaks a requirement that
         rests on none of them, also once theirs are presumed to hold.
         """
-        scope = scope_of(self.names(call))
+        scope = evaluation_scope(self.names(call))
         return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())
 
     def _ambiguity(
-        self, scope: Scope, asked: Iterable[Ambiguity], rules: Iterable[Rule]
+        self, scope: EvaluationScope, asked: Iterable[Ambiguity], rules: Iterable[Rule]
     ) -> str | None:
         absent = {name for name in self._required if scope[name] is None}
         touched = [
@@ -219,10 +221,10 @@ class Conditions:
         if not touched:
             return None
         breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
-        if not breaks.issuperset(self._standing(scope, rules, breaks).broken):
+        if not breaks.issuperset(self._standing(scope, rules, breaks).violated):
             return None
-        broken = self._standing(scope, rules).broken
-        return next((each.id for each in touched if {*broken} <= {*each.breaks}), touched[0].id)
+        violated = self._standing(scope, rules).violated
+        return next((each.id for each in touched if {*violated} <= {*each.breaks}), touched[0].id)
 
     def output_counts(self, call: Call) -> list[int]:
         """Return how many outputs of a valid `call` each description in the spec stands for.
@@ -230,7 +232,7 @@ class Conditions:
         Raises:
             ExpressionError: a count is no number, or cannot be evaluated.
         """
-        scope = scope_of(self.names(call))
+        scope = evaluation_scope(self.names(call))
         return [_count(output.count, scope, k) for k, output in enumerate(self.spec.outputs)]
 
     def outputs(self, call: Call) -> list[Tensor]:
@@ -239,7 +241,7 @@ class Conditions:
         Raises:
             ExpressionError: a count is no number, a shape no shape, or neither can be evaluated.
         """
-        scope = scope_of(self.names(call))
+        scope = evaluation_scope(self.names(call))
         types = {
             each.type: scope[each.name].type for each in reversed(self.spec.inputs) if each.required
         }
@@ -255,7 +257,7 @@ class Conditions:
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]
     ) -> list[str]:
         """Return the behaviours among `rules`, by full id, that `outputs` contradict."""
-        scope = scope_of({**self.names(call), "outputs": tuple(outputs)})
+        scope = evaluation_scope({**self.names(call), "outputs": tuple(outputs)})
         return [
             name
             for name, rule in self.spec.behaviours.items()
@@ -265,25 +267,27 @@ class Conditions:
         ]
 
 
-def _shape(text: str, scope: Scope, output: int) -> tuple[int, ...]:
+def _shape(text: str, scope: EvaluationScope, output: int) -> tuple[int, ...]:
     place = ("outputs", output, "shape")
     shape = _value(text, scope, place)
     if not isinstance(shape, tuple) or not all(isinstance(each, int) for each in shape):
-        raise ExpressionError(f"{shown(text)} is {shown(shape)}; expected a shape", place)
+        raise ExpressionError(f"{abbreviate(text)} is {abbreviate(shape)}; expected a shape", place)
     return shape
 
 
-def _count(text: str, scope: Scope, output: int) -> int:
+def _count(text: str, scope: EvaluationScope, output: int) -> int:
     place = ("outputs", output, "count")
     count = _value(text, scope, place)
     if not isinstance(count, int) or not 0 <= count <= _MOST_OUTPUTS:
         expected = f"a number of outputs, {_MOST_OUTPUTS} at most"
-        raise ExpressionError(f"{shown(text)} is {shown(count)}; expected {expected}", place)
+        raise ExpressionError(
+            f"{abbreviate(text)} is {abbreviate(count)}; expected {expected}", place
+        )
     return count
 
 
-def _value(text: str, scope: Scope, place: SpecPath) -> Any:
+def _value(text: str, scope: EvaluationScope, place: YamlPath) -> Any:
     try:
-        return evaluate_in(scope, parse(text))
+        return evaluate_in(scope, parse_expression(text))
     except (ExpressionError, Inapplicable) as error:
         raise ExpressionError(str(error), place) from None

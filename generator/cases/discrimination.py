@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import Array, bits_of, inverted
-from opcert.arrays.patterns import counted
+from opcert.arrays import Array, Call, Tensor, bits_of, invert_bits, materialize_numbered
 from opcert.errors import OpcertError
-from opcert.specification.references import Reference, golden
+from opcert.specification import Reference, golden_outputs
 
 # Calls of more elements are taken to discriminate: to measure them would take long.
 _MOST_ELEMENTS = 1 << 20
@@ -25,17 +23,17 @@ def discriminates(data: Iterable[Array], outputs: Sequence[Array], others: Seque
 
 def can_discriminate(reference: Reference, call: Call) -> bool:
     """Whether the output of a valid call could show a fault; its data may be any."""
-    if not any(each.size > 1 and each.alike == "no" for each in _free(call).values()):
+    if not any(each.size > 1 and each.uniform == "no" for each in _free(call).values()):
         return False
     if sum(tensor.size for tensor in call.inputs.values()) > _MOST_ELEMENTS:
         return True
-    inputs = {name: counted(tensor) for name, tensor in call.inputs.items()}
-    turned = {name: inverted(inputs[name]) for name in _free(call)}
+    inputs = {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
+    turned = {name: invert_bits(inputs[name]) for name in _free(call)}
     try:
-        outputs = golden(reference, inputs, call.attributes)
+        outputs = golden_outputs(reference, inputs, call.attributes)
         if not any(output.size for output in outputs):
             return False
-        others = golden(reference, {**inputs, **turned}, call.attributes)
+        others = golden_outputs(reference, {**inputs, **turned}, call.attributes)
     except OpcertError:
         # What goes wrong is said where goldens are proved.
         return False

@@ -6,15 +6,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from opcert.errors import ExpressionError
-from opcert.roles.factors import Factor
-from opcert.specification.expressions import (
-    FUNCTIONS,
+from opcert.roles import Factor
+from opcert.specification import (
+    EXPRESSION_FUNCTIONS,
     Expression,
+    Levels,
+    Spec,
+    abbreviate,
     evaluate,
-    parse,
-    shown,
+    parse_expression,
 )
-from opcert.specification.model import Levels, Spec
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Level:
     value: Callable[[Mapping[str, Any]], Any]
 
 
-def factors_of(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
+def levels_by_factor(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
     """Return the levels of every factor: those of roles, then those that the spec writes out."""
     fixed = spec.fixed_names
     factors = {factor.name: _levels_of_role(factor) for factor in role_factors(spec, profile)}
@@ -64,14 +65,14 @@ def _written(levels: Levels, fixed: Mapping[str, Any], factors: Iterable[str]) -
     """Yield the levels that a mapping names, or that an expression lists."""
     known = set(factors)
     if isinstance(levels, str):
-        values = evaluate(parse(levels), fixed, FUNCTIONS)
+        values = evaluate(parse_expression(levels), fixed, EXPRESSION_FUNCTIONS)
         levels = {str(value): repr(value) for value in values}
 
     def evaluated(expression: Expression) -> Callable[[Mapping[str, Any]], Any]:
-        return lambda values: evaluate(expression, {**fixed, **values}, FUNCTIONS)
+        return lambda values: evaluate(expression, {**fixed, **values}, EXPRESSION_FUNCTIONS)
 
     for name, text in levels.items():
-        expression = parse(text)
+        expression = parse_expression(text)
         needs = tuple(sorted(expression.names & known))
         value = evaluated(expression)
         if not needs:
@@ -97,7 +98,7 @@ class Factors:
 
     def __init__(self, spec: Spec, profile: str) -> None:
         self.fixed = spec.fixed_names
-        self.levels = factors_of(spec, profile)
+        self.levels = levels_by_factor(spec, profile)
         self.sizes = [len(levels) for levels in self.levels.values()]
         self.position = {name: i for i, name in enumerate(self.levels)}
         # The factors that the value of each one builds on, through others too.
@@ -129,7 +130,7 @@ class Factors:
             level = self.levels[factor][row[factor]]
             value = level.value({each: self.value(each, row) for each in needed})
             if not isinstance(value, bool | int | float | str):
-                text = f"{shown(value)}; expected a number or text as the value of a level"
+                text = f"{abbreviate(value)}; expected a number or text as the value of a level"
                 raise ExpressionError(text, ("cases", "factors", factor, level.name))
             self._values[key] = value
         return self._values[key]

@@ -9,24 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import Array, bits_dtype, name_of
+from opcert.arrays import Array, Tensor, bits_dtype, type_name
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, SpecError
-from opcert.specification.elementwise import (
+from opcert.specification import (
     FORMULA_FUNCTIONS,
-    OUTSIDE,
-    ZERO,
-    Indexed,
-    Numbers,
-    by_element,
-    places_of,
+    OUTSIDE_SOURCE,
+    ZERO_SOURCE,
+    ElementwiseValues,
+    EvaluationScope,
+    IndexedInput,
+    Output,
+    SpecFile,
+    abbreviate,
+    evaluate_in,
+    evaluation_scope,
+    parse_elementwise,
+    source_positions,
 )
-from opcert.specification.expressions import Scope, evaluate_in, scope_of, shown
-from opcert.specification.files import SpecFile
-from opcert.specification.model import Output
-from opcert.yaml_files.source import SpecPath
+from opcert.yaml_files import YamlPath
 
 # How many elements of an output are compared at most; of a larger one, indices are drawn.
 MOST_COMPARED = 4096
@@ -45,8 +47,8 @@ class Formulas:
         return Conditions(self.file.spec)
 
     @cached_property
-    def _functions(self) -> Scope:
-        return scope_of({}, FORMULA_FUNCTIONS)
+    def _functions(self) -> EvaluationScope:
+        return evaluation_scope({}, FORMULA_FUNCTIONS)
 
     def prove(self, case: Case, *made: Made) -> None:
         """Compare outputs with the elements that the formulas name, bit by bit.
@@ -59,7 +61,7 @@ class Formulas:
         if not any(output.element for output in self.file.spec.outputs):
             return
         names = self._conditions.names(case.call)
-        tensors: dict[str, Indexed] = {}
+        tensors: dict[str, IndexedInput] = {}
         first = 0
         for name, tensor in case.call.inputs.items():
             tensors[name] = _indexed(name, tensor, first)
@@ -86,9 +88,9 @@ class Formulas:
             yield from ((k, i) for i in range(count))
 
 
-def _indexed(name: str, tensor: Tensor, first: int) -> Indexed:
-    kept = tensor.type, tensor.shape, tensor.values, tensor.pattern, tensor.laid
-    return Indexed(*kept, tensor.turned, tensor.alike, name, first)
+def _indexed(name: str, tensor: Tensor, first: int) -> IndexedInput:
+    kept = tensor.type, tensor.shape, tensor.values, tensor.pattern, tensor.requested_layout
+    return IndexedInput(*kept, tensor.second_half_inverted, tensor.uniform, name, first)
 
 
 # Per axis, the indices that are compared.
@@ -113,12 +115,14 @@ def _coordinates(shape: tuple[int, ...], seed: str) -> Coordinates:
 
 
 @lru_cache(maxsize=1024)
-def _numbers(coordinates: Coordinates) -> tuple[Numbers, ...]:
+def _numbers(coordinates: Coordinates) -> tuple[ElementwiseValues, ...]:
     """Return the index along each axis: one number for each coordinate, for all of the others."""
-    return tuple(map(Numbers, np.ix_(*(np.array(each, np.int64) for each in coordinates))))
+    return tuple(
+        map(ElementwiseValues, np.ix_(*(np.array(each, np.int64) for each in coordinates)))
+    )
 
 
-def _places(output: Output, k: int, scope: Scope) -> Array:
+def _places(output: Output, k: int, scope: EvaluationScope) -> Array:
     """Return which element of the inputs each element of an output is.
 
     Raises:
@@ -128,16 +132,16 @@ def _places(output: Output, k: int, scope: Scope) -> Array:
         scope[name] = _value(text, scope, ("outputs", k, "where", name))
     place = ("outputs", k, "element")
     value = _value(str(output.element), scope, place)
-    places = places_of(value)
+    places = source_positions(value)
     if places is None:
-        text = f"{shown(str(output.element))} is {shown(value)}; expected an element of an input"
+        text = f"{abbreviate(str(output.element))} is {abbreviate(value)}; expected an element of an input"
         raise ExpressionError(f"{text}, such as data[at], or 0", place)
     return places
 
 
-def _value(text: str, scope: Scope, place: SpecPath) -> Any:
+def _value(text: str, scope: EvaluationScope, place: YamlPath) -> Any:
     try:
-        return evaluate_in(scope, by_element(text))
+        return evaluate_in(scope, parse_elementwise(text))
     except (ExpressionError, Inapplicable) as error:
         raise ExpressionError(str(error), place) from None
 
@@ -145,7 +149,7 @@ def _value(text: str, scope: Scope, place: SpecPath) -> Any:
 def _compare(
     places: Array,
     coordinates: Coordinates,
-    tensors: Mapping[str, Indexed],
+    tensors: Mapping[str, IndexedInput],
     inputs: Mapping[str, Array],
     output: Array,
 ) -> None:
@@ -173,24 +177,24 @@ def _compare(
                 continue
             stated[within] = elements[numbers[within]]
         if array.dtype != output.dtype:
-            types = f"{name_of(array.dtype)}; expected {name_of(output.dtype)}"
+            types = f"{type_name(array.dtype)}; expected {type_name(output.dtype)}"
             raise ExpressionError(f"the formula gives elements of '{name}', of {types}")
-    if least > OUTSIDE and np.array_equal(np.broadcast_to(stated, bits.shape), bits):
+    if least > OUTSIDE_SOURCE and np.array_equal(np.broadcast_to(stated, bits.shape), bits):
         return
-    wrong = (stated != bits) | (places == OUTSIDE)
+    wrong = (stated != bits) | (places == OUTSIDE_SOURCE)
     position = tuple(int(each) for each in np.argwhere(wrong)[0])
     index = tuple(each[p] for each, p in zip(coordinates, position, strict=True))
     place = int(np.broadcast_to(places, bits.shape)[position])
-    if place == OUTSIDE:
+    if place == OUTSIDE_SOURCE:
         raise ExpressionError(f"the formula gives an element out of bounds at {list(index)}")
     source = _source(place, tensors, inputs)
     text = f"the formula gives {source}, the reference {_shown(output[index])}"
     raise ExpressionError(f"at {list(index)} {text}")
 
 
-def _source(place: int, tensors: Mapping[str, Indexed], inputs: Mapping[str, Array]) -> str:
+def _source(place: int, tensors: Mapping[str, IndexedInput], inputs: Mapping[str, Array]) -> str:
     """Say which element of which input has a place."""
-    if place == ZERO:
+    if place == ZERO_SOURCE:
         return "0"
     tensor = next(each for each in tensors.values() if 0 <= place - each.first < each.size)
     index = tuple(int(each) for each in np.unravel_index(place - tensor.first, tensor.shape))

@@ -5,8 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from opcert.arrays.calls import BUILDERS, Call, Tensor
-from opcert.arrays.element_types import Array
+from opcert.arrays import (
+    LAW_FUNCTIONS,
+    TENSOR_BUILDERS,
+    Array,
+    Call,
+    Tensor,
+    elements_of,
+    tensor_of_array,
+)
 from opcert.cases.conditions import Conditions
 from opcert.cases.vectors import Vector
 from opcert.errors import (
@@ -17,12 +24,18 @@ from opcert.errors import (
     SpecError,
     did_you_mean,
 )
-from opcert.specification.expressions import FUNCTIONS, condition, evaluate, parse, shown
-from opcert.specification.files import SpecFile
-from opcert.specification.law_functions import ARRAYS, array_in, held
-from opcert.specification.model import FurtherCall
-from opcert.specification.references import Reference, golden
-from opcert.yaml_files.source import SpecPath
+from opcert.specification import (
+    EXPRESSION_FUNCTIONS,
+    LawCall,
+    Reference,
+    SpecFile,
+    abbreviate,
+    evaluate,
+    evaluate_condition,
+    golden_outputs,
+    parse_expression,
+)
+from opcert.yaml_files import YamlPath
 
 References: TypeAlias = Mapping[str, Reference]
 
@@ -54,7 +67,9 @@ class Laws:
             SpecError: whether it does cannot be told.
         """
         with self._telling(call), _at(("laws", i, "when")):
-            return condition(parse(self.spec.laws[i].when), self.conditions.names(call))
+            return evaluate_condition(
+                parse_expression(self.spec.laws[i].when), self.conditions.names(call)
+            )
 
     def further(
         self, i: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
@@ -65,23 +80,25 @@ class Laws:
             SpecError: it does not, or its expressions or further calls fail.
         """
         law = self.spec.laws[i]
-        names = {**self.conditions.names(call), "outputs": tuple(map(held, outputs))}
+        names = {**self.conditions.names(call), "outputs": tuple(map(tensor_of_array, outputs))}
         for name, array in inputs.items():
-            names[name] = held(array, call.inputs[name].values)
+            names[name] = tensor_of_array(array, call.inputs[name].values)
         made: list[Made] = []
         for name, each in law.calls.items():
             place = ("laws", i, "calls", name)
             with self._telling(call), _at(place):
                 made.append(self._made(each, names, place))
-            names[name] = tuple(map(held, made[-1].outputs))
+            names[name] = tuple(map(tensor_of_array, made[-1].outputs))
         with self._telling(call), _at(("laws", i, "holds")):
-            if not condition(parse(law.holds), names, {**FUNCTIONS, **ARRAYS}):
+            if not evaluate_condition(
+                parse_expression(law.holds), names, {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
+            ):
                 raise ExpressionError(f"the law '{law.id}' does not hold for the reference")
         return made
 
-    def _made(self, call: FurtherCall, names: Mapping[str, Any], place: SpecPath) -> Made:
+    def _made(self, call: LawCall, names: Mapping[str, Any], place: YamlPath) -> Made:
         tensors = dict(_values(call.inputs, names, (*place, "inputs")))
-        inputs = {name: array_in(each) for name, each in tensors.items()}
+        inputs = {name: elements_of(each) for name, each in tensors.items()}
         free = tuple(name for name, each in tensors.items() if each.values is None)
         attributes = Call({}, dict(_values(call.attributes, names, (*place, "attributes"))))
         operator = call.operator or self.spec.operator
@@ -90,7 +107,7 @@ class Laws:
             text = f"there is no spec of '{operator}'{near}"
             raise ExpressionError(text, (*place, "operator"))
         try:
-            outputs = golden(self._references[operator], inputs, attributes.attributes)
+            outputs = golden_outputs(self._references[operator], inputs, attributes.attributes)
         except OpcertError as error:
             raise ExpressionError(str(error)) from None
         return Made(operator, inputs, free, attributes.attributes, outputs)
@@ -106,20 +123,26 @@ class Laws:
 
 
 def _values(
-    expressions: Mapping[str, str], names: Mapping[str, Any], place: SpecPath
+    expressions: Mapping[str, str], names: Mapping[str, Any], place: YamlPath
 ) -> Iterator[tuple[str, Any]]:
     """Yield the value of each argument that is not left out."""
     for name, text in expressions.items():
         with _at((*place, name)):
-            value = evaluate(parse(text), names, {**FUNCTIONS, **BUILDERS, **ARRAYS})
+            value = evaluate(
+                parse_expression(text),
+                names,
+                {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **LAW_FUNCTIONS},
+            )
             if place[-1] == "inputs" and not isinstance(value, Tensor | None):
-                raise ExpressionError(f"{shown(text)} is {shown(value)}; expected a tensor")
+                raise ExpressionError(
+                    f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"
+                )
         if value is not None:
             yield name, value
 
 
 @contextmanager
-def _at(place: SpecPath) -> Iterator[None]:
+def _at(place: YamlPath) -> Iterator[None]:
     """Tell an expression's error with its place, the innermost one."""
     try:
         yield
@@ -127,7 +150,7 @@ def _at(place: SpecPath) -> Iterator[None]:
         raise ExpressionError(str(error), getattr(error, "place", ()) or place) from None
 
 
-def prove_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: References) -> None:
+def check_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: References) -> None:
     """Hold the goldens of a spec against its laws.
 
     Raises:
@@ -137,7 +160,7 @@ def prove_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: Refer
     silent = dict(enumerate(spec_file.spec.laws))
     mistakes: dict[int, Mistake] = {}
     for vector in vectors:
-        if vector.case.rejects is None and vector.case.ambiguity is None:
+        if vector.case.violated_rule is None and vector.case.ambiguity is None:
             for i in range(len(spec_file.spec.laws)):
                 if not laws.speaks(i, vector.case.call):
                     continue

@@ -10,36 +10,37 @@ from itertools import chain, cycle, islice
 from math import prod
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor, with_type
-from opcert.arrays.element_types import (
+from opcert.arrays import (
     ELEMENT_TYPES,
-    HALF_BYTES,
+    FOUR_BIT_TYPES,
     INTEGERS,
-    SIGNED,
-    UNSIGNED,
+    SIGNED_INTEGERS,
+    UNSIGNED_INTEGERS,
+    Call,
+    Tensor,
     highest,
     lowest,
+    with_type,
 )
-from opcert.cases.list_changes import (
+from opcert.cases.list_mutations import (
     ELEMENTS,
     LENGTHS,
     POSITIONS,
     WRAPS,
-    Aim,
     ListChange,
+    MutationContext,
     at_position,
     elements,
     orders,
     pairs,
 )
-from opcert.cases.record_changes import record_changes
+from opcert.cases.record_mutations import record_changes
 from opcert.errors import Inapplicable
-from opcert.roles.argument import Attribute, Input
-from opcert.roles.role import Role
-from opcert.specification.model import Spec
+from opcert.roles import Attribute, Input, Role
+from opcert.specification import Spec
 
 # What a changed argument is, given what it is in a call; None where it is none that could be.
-Change = Callable[[Any, Aim], Any]
+Change = Callable[[Any, MutationContext], Any]
 
 # What a changed input may have at most: elements of data, and values that are listed.
 _MOST_ELEMENTS = 1 << 17
@@ -127,7 +128,7 @@ class Mutation:
         """The words by which ids name it."""
         return "-".join(part for part in (self.argument, self.position, self.kind) if part)
 
-    def applied(self, spec: Spec, call: Call, aim: Aim) -> Call | None:
+    def applied(self, spec: Spec, call: Call, aim: MutationContext) -> Call | None:
         """Return a call with this change; None where it admits none, or comes to the same."""
         order = tuple(spec.defaults)
         given = {**call.inputs, **call.attributes}
@@ -177,11 +178,11 @@ def _of_attribute(spec: Spec, attribute: Attribute | Role) -> Iterator[Parts]:
         yield from record_changes(sorted({*chain(*(each.values() for each in tables))}))
 
 
-def _constant(value: Any, _: Any, __: Aim) -> Any:
+def _constant(value: Any, _: Any, __: MutationContext) -> Any:
     return value
 
 
-def _spelt(spell: Callable[[str], str], value: str, _: Aim) -> str:
+def _spelt(spell: Callable[[str], str], value: str, _: MutationContext) -> str:
     return spell(value)
 
 
@@ -193,7 +194,7 @@ def _of_lists() -> Iterator[Parts]:
         yield position, name, partial(_integers, change)
 
 
-def _integers(change: ListChange, value: Any, aim: Aim) -> list[int] | None:
+def _integers(change: ListChange, value: Any, aim: MutationContext) -> list[int] | None:
     if not all(isinstance(each, int) for each in value):
         return None
     changed = change(value, aim)
@@ -203,7 +204,7 @@ def _integers(change: ListChange, value: Any, aim: Aim) -> list[int] | None:
 def _of_tensors() -> Iterator[Parts]:
     # Whether 4 bits are an integer type is for a document to say that has them; see `TYPE_SETS`.
     for name in ELEMENT_TYPES:
-        if name not in HALF_BYTES:
+        if name not in FOUR_BIT_TYPES:
             yield "", f"as-{name}", partial(_typed, name)
     for name, kind in _RANKS.items():
         yield "", kind, partial(_shaped, LENGTHS[name])
@@ -226,16 +227,16 @@ def _of_values() -> Iterator[Parts]:
     for position, name, change in (*elements(), *orders(), *pairs()):
         yield position, name, partial(_valued, change)
     for position in POSITIONS:
-        yield position, "least", partial(_limited, position, SIGNED, lowest)
-        yield position, "greatest", partial(_limited, position, SIGNED, highest)
+        yield position, "least", partial(_limited, position, SIGNED_INTEGERS, lowest)
+        yield position, "greatest", partial(_limited, position, SIGNED_INTEGERS, highest)
     # What a signed type of the same width takes for -1, and for the same counted from the end.
-    for name in UNSIGNED:
+    for name in UNSIGNED_INTEGERS:
         for position in ("", "first", "middle", "last"):
             yield position, f"greatest-of-{name}", partial(_limited, position, (name,), highest)
             yield position, f"from-the-end-as-{name}", partial(_from_the_end, position, name)
 
 
-def _typed(element_type: str, value: Tensor, _: Aim) -> Tensor | None:
+def _typed(element_type: str, value: Tensor, _: MutationContext) -> Tensor | None:
     if value.type == element_type:
         return None
     try:
@@ -244,7 +245,9 @@ def _typed(element_type: str, value: Tensor, _: Aim) -> Tensor | None:
         return None
 
 
-def _formed(form: Callable[[int], tuple[int, ...]], value: Tensor, _: Aim) -> Tensor | None:
+def _formed(
+    form: Callable[[int], tuple[int, ...]], value: Tensor, _: MutationContext
+) -> Tensor | None:
     """Give a tensor of values another shape for the same ones."""
     if value.values is None:
         return None
@@ -252,14 +255,14 @@ def _formed(form: Callable[[int], tuple[int, ...]], value: Tensor, _: Aim) -> Te
     return replace(value, shape=shape) if prod(shape) == value.size else None
 
 
-def _repeated(shape: tuple[int, ...], value: Tensor, _: Aim) -> Tensor | None:
+def _repeated(shape: tuple[int, ...], value: Tensor, _: MutationContext) -> Tensor | None:
     """Repeat the one value of a tensor."""
     if value.values is None or value.size != 1:
         return None
     return replace(value, shape=shape, values=value.values * prod(shape))
 
 
-def _shaped(change: ListChange, value: Tensor, aim: Aim) -> Tensor | None:
+def _shaped(change: ListChange, value: Tensor, aim: MutationContext) -> Tensor | None:
     """Change the extents of data, or of values that are no list, cut or begun again."""
     if value.values is not None and (value.rank < 2 or value.size > _MOST_VALUES):
         return None
@@ -278,7 +281,7 @@ def _shaped(change: ListChange, value: Tensor, aim: Aim) -> Tensor | None:
     return replace(value, shape=shape, values=tuple(islice(cycle(value.values), size)))
 
 
-def _valued(change: ListChange, value: Tensor, aim: Aim) -> Tensor | None:
+def _valued(change: ListChange, value: Tensor, aim: MutationContext) -> Tensor | None:
     """Change the values of a tensor that has some."""
     if value.values is None or value.size > _MOST_VALUES:
         return None
@@ -292,7 +295,11 @@ def _valued(change: ListChange, value: Tensor, aim: Aim) -> Tensor | None:
 
 
 def _limited(
-    position: str, types: Sequence[str], limit: Callable[[str], int], value: Tensor, aim: Aim
+    position: str,
+    types: Sequence[str],
+    limit: Callable[[str], int],
+    value: Tensor,
+    aim: MutationContext,
 ) -> Tensor | None:
     """Set values to a limit of their type, where it is one of `types`."""
     if value.type not in types:
@@ -301,7 +308,9 @@ def _limited(
     return _valued(at_position(position, lambda _, __: number), value, aim)
 
 
-def _from_the_end(position: str, element_type: str, value: Tensor, aim: Aim) -> Tensor | None:
+def _from_the_end(
+    position: str, element_type: str, value: Tensor, aim: MutationContext
+) -> Tensor | None:
     """Set values of an unsigned type to what, taken for negative ones, comes to the same."""
     if value.type != element_type or aim.round is None:
         return None
@@ -320,5 +329,5 @@ def _added(spec: Spec, argument: Input | Role) -> Iterator[Parts]:
             yield "", f"added-{name}", partial(_counted, name)
 
 
-def _counted(element_type: str, first: Tensor, _: Aim) -> Tensor:
+def _counted(element_type: str, first: Tensor, _: MutationContext) -> Tensor:
     return Tensor(element_type, (first.rank,), tuple(range(first.rank)))

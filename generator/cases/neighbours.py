@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
-from opcert.arrays.layouts import LAYOUTS
-from opcert.arrays.patterns import STORED
-from opcert.cases.case import Case, digest
+from opcert.arrays import ELEMENT_TYPES, INTEGERS, LAYOUTS, MAX_STORED_BYTES, Call, Tensor, fits
+from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.model import Spec
+from opcert.specification import Spec
 
 # Yields calls that differ from one in one thing, given other calls to take it from.
 Vary = Callable[[Call, Sequence[Call]], Iterator[Call]]
@@ -44,7 +41,7 @@ def neighbours(
 
 
 def _by_chance(seed: str, cases: Sequence[Case]) -> list[Case]:
-    return sorted(cases, key=lambda case: digest(f"{seed}|{case.id}"))
+    return sorted(cases, key=lambda case: short_digest(f"{seed}|{case.id}"))
 
 
 def _varied(
@@ -58,18 +55,18 @@ def _varied(
             calls = [
                 call
                 for call in islice(vary(baseline.call, others), _CHOICE)
-                if not conditions.standing(call).broken and not conditions.ambiguity(call)
+                if not conditions.check(call).violated and not conditions.ambiguity(call)
             ]
         if calls:
             # What is varied in several ways is so by turns.
             call = calls[number % len(calls)]
             number += 1
             yield Case(
-                spec.full_id(f"{name}-{digest(baseline.id)}"),
+                spec.full_id(f"{name}-{short_digest(baseline.id)}"),
                 call,
                 ("cases", "draw"),
                 spec.full_ids(*conditions.behaviours(call)),
-                twin=baseline.id,
+                baseline=baseline.id,
                 feature_levels=baseline.feature_levels,
             )
 
@@ -128,23 +125,23 @@ def _fit(element_type: str, values: Sequence[float]) -> bool:
 def _with_other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
     """Yield calls with data of another shape of the same rank: its own backwards, or another's."""
     tensor = call.inputs.get(name)
-    if tensor is None or tensor.values is not None or tensor.nbytes > STORED:
+    if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
         return
     theirs = [other.inputs[name] for other in others if name in other.inputs]
     shapes = [tensor.shape[::-1], *(each.shape for each in theirs if each.rank == tensor.rank)]
     for shape in dict.fromkeys(each for each in shapes if each != tensor.shape):
         found = replace(tensor, shape=shape)
-        if found.nbytes <= STORED:
+        if found.nbytes <= MAX_STORED_BYTES:
             yield _with(call, name, found)
 
 
 def _with_other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield calls of which an input lies otherwise in memory."""
     tensor = call.inputs.get(name)
-    if tensor is None or tensor.nbytes > STORED:
+    if tensor is None or tensor.nbytes > MAX_STORED_BYTES:
         return
     for layout in LAYOUTS:
-        found = replace(tensor, laid=layout)
+        found = replace(tensor, requested_layout=layout)
         if found.layout != tensor.layout:
             yield _with(call, name, found)
 
@@ -152,13 +149,13 @@ def _with_other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Cal
 def _with_other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
     """Yield calls with data of another call's type."""
     tensor = call.inputs.get(name)
-    if tensor is None or tensor.values is not None or tensor.nbytes > STORED:
+    if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
         return
     for element_type in dict.fromkeys(
         each.inputs[name].type for each in others if name in each.inputs
     ):
         other = replace(tensor, type=element_type)
-        if element_type != tensor.type and other.nbytes <= STORED:
+        if element_type != tensor.type and other.nbytes <= MAX_STORED_BYTES:
             yield _with(call, name, other)
 
 
@@ -212,10 +209,10 @@ def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:
     for name, tensor in call.inputs.items():
         if (
             tensor.values is None
-            and _TOLD_APART <= tensor.nbytes <= STORED
+            and _TOLD_APART <= tensor.nbytes <= MAX_STORED_BYTES
             and moved > tensor.size // 2
         ):
-            yield _with(call, name, replace(tensor, turned=True))
+            yield _with(call, name, replace(tensor, second_half_inverted=True))
 
 
 def _with(call: Call, name: str, tensor: Tensor) -> Call:

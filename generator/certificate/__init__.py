@@ -1,1 +1,81 @@
 """Verdicts -> certificate: a whole run or the rest of one, its file, folder and signature."""
+
+from opcert.certificate.certificate import (
+    BackendEntry,
+    Certificate,
+    ClaimEntry,
+    SuiteEntry,
+    WaiversEntry,
+)
+from opcert.certificate.certify_suite import (
+    CertificationInterrupted,
+    OnVerdict,
+    UnusedWaiverError,
+    certify,
+    open_suite,
+)
+from opcert.certificate.claim_draft import claim_path, draft_claim, write_claim
+from opcert.certificate.entries import backend_entry
+from opcert.certificate.file import (
+    CERTIFICATE_FILE,
+    MAX_CERTIFICATE_BYTES,
+    json_differences,
+    json_schema,
+    parse_certificate,
+    read_certificate,
+    read_certificate_bytes,
+    refuse_path_in_suite,
+)
+from opcert.certificate.signing import (
+    Sign,
+    is_exposed,
+    load_public_key,
+    load_signer,
+    signature_error,
+)
+from opcert.certificate.submission import (
+    CLAIM_FILE,
+    MAX_FILES,
+    SIGNATURE_FILE,
+    WAIVERS_FILE,
+    files_below,
+    submission_path,
+    write_submission,
+)
+
+__all__ = [
+    "CERTIFICATE_FILE",
+    "CLAIM_FILE",
+    "MAX_CERTIFICATE_BYTES",
+    "MAX_FILES",
+    "SIGNATURE_FILE",
+    "WAIVERS_FILE",
+    "BackendEntry",
+    "Certificate",
+    "CertificationInterrupted",
+    "ClaimEntry",
+    "OnVerdict",
+    "Sign",
+    "SuiteEntry",
+    "UnusedWaiverError",
+    "WaiversEntry",
+    "backend_entry",
+    "certify",
+    "claim_path",
+    "draft_claim",
+    "files_below",
+    "is_exposed",
+    "json_differences",
+    "json_schema",
+    "load_public_key",
+    "load_signer",
+    "open_suite",
+    "parse_certificate",
+    "read_certificate",
+    "read_certificate_bytes",
+    "refuse_path_in_suite",
+    "signature_error",
+    "submission_path",
+    "write_claim",
+    "write_submission",
+]

@@ -9,15 +9,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
 from opcert.errors import did_you_mean
-from opcert.run.excerpts import Excerpt
-from opcert.run.outcome import Rejecter
-from opcert.scope.claims import ClaimContent
-from opcert.scope.scope import Scope
-from opcert.scope.support import OperatorSupport, Support
-from opcert.suite.format import Digest, Extent, Record
-from opcert.verdicts.confirmation import Reproduction
-from opcert.verdicts.verdict import FAILURES, STATUSES, Status, Verdict, unverified
-from opcert.verdicts.waivers import Waiver
+from opcert.run import Excerpt, Rejecter
+from opcert.scope import ClaimContent, OperatorSupport, Scope, Support
+from opcert.suite import Digest, Extent, StrictModel
+from opcert.verdicts import (
+    FAILURE_STATUSES,
+    STATUSES,
+    Reproduction,
+    Status,
+    Verdict,
+    Waiver,
+    unverified_reasons,
+)
 
 SCHEMA = 3
 
@@ -39,7 +42,7 @@ Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_prin
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+!-]{1,100}$")]
 
 
-class SuiteEntry(Record):
+class SuiteEntry(StrictModel):
     """The suite: its format, what it was made of and with, its size, its manifest's digest."""
 
     version: int
@@ -50,7 +53,7 @@ class SuiteEntry(Record):
     specs: Mapping[str, Digest]
 
 
-class Selection(Record):
+class Selection(StrictModel):
     """Which cases of the suite were chosen: globs, and a feature level."""
 
     operator: str
@@ -58,7 +61,7 @@ class Selection(Record):
     feature_level: str | None
 
 
-class BackendEntry(Record):
+class BackendEntry(StrictModel):
     """The backend, the options that it was made with, and what it declares.
 
     `source` is what it was looked up by, None where it was given as an object. `reuse` is what it
@@ -75,7 +78,7 @@ class BackendEntry(Record):
     delivery: Literal["as drawn", "packed"]
 
 
-class Run(Record):
+class Run(StrictModel):
     """How the calls were made.
 
     `isolated` is in a process of its own, where a call had `timeout` seconds and the process
@@ -96,21 +99,21 @@ class Run(Record):
         return self
 
 
-class ClaimEntry(Record):
+class ClaimEntry(StrictModel):
     """The claim, and the digest of its file."""
 
     sha256: Digest
     content: ClaimContent
 
 
-class WaiversEntry(Record):
+class WaiversEntry(StrictModel):
     """The waivers, and the digest of their file."""
 
     sha256: Digest
     content: tuple[Waiver, ...]
 
 
-class Platform(Record):
+class Platform(StrictModel):
     """Where the run took place, and when it began."""
 
     date: Moment
@@ -121,7 +124,7 @@ class Platform(Record):
     numpy: Word
 
 
-class Certificate(Record):
+class Certificate(StrictModel):
     """The verdicts of one run of a backend on a suite, and what follows from them."""
 
     suite: SuiteEntry
@@ -202,7 +205,7 @@ class Certificate(Record):
     @cached_property
     def reasons(self) -> list[str]:
         """Why the backend is not conformant; nothing where it is."""
-        failing = {v.case for v in self.verdicts if v.status in (*FAILURES, "waived")}
+        failing = {v.case for v in self.verdicts if v.status in (*FAILURE_STATUSES, "waived")}
         # An uncredited rejection is a consequence of its baseline's failure.
         failed = Counter(
             v.kind
@@ -244,7 +247,7 @@ class Certificate(Record):
         if not self.verdicts:
             return [f"nothing was verified: no case matches {self._sought()}"]
         claimed = () if self.claim is None else self.claim.content.operators
-        return unverified(self.verdicts, claimed)
+        return unverified_reasons(self.verdicts, claimed)
 
     def _sought(self) -> str:
         """Say what was asked for, and the operator that may have been meant."""

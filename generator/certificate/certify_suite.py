@@ -7,41 +7,41 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import Backend, closed, given_object, with_specs
+from opcert.backends import Backend, close_backend, in_process_backend, with_reference_specs
 from opcert.certificate.certificate import Certificate, SuiteEntry
 from opcert.certificate.entries import (
     backend_entry,
     claim_entry,
+    current_platform,
     run_entry,
     selection_entry,
-    this_platform,
     waivers_entry,
 )
-from opcert.certificate.resumption import resumed
+from opcert.certificate.resumption import resume_certificate
 from opcert.errors import Mistake, SpecError
-from opcert.isolation.supervised import TIMEOUT, Supervised, hosted
-from opcert.run.excerpts import Excerpt
-from opcert.scope.claims import Claim, read_claim
-from opcert.scope.support import support_of
-from opcert.suite.generation import generate
-from opcert.suite.suite import Cases, Suite
-from opcert.verdicts.causes import causes
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.confirmation import (
+from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
+from opcert.run import Excerpt
+from opcert.scope import Claim, checked_support, read_claim
+from opcert.suite import CasesById, Suite, generate
+from opcert.verdicts import (
+    FAILURE_STATUSES,
+    Certification,
     Confirmation,
     Confirmed,
     Reproduction,
-    representative,
+    Verdict,
+    Waivers,
+    causes,
+    read_waivers,
+    representative_verdict,
 )
-from opcert.verdicts.verdict import FAILURES, Verdict
-from opcert.verdicts.waivers import Waivers, read_waivers
-from opcert.yaml_files.source import Source
+from opcert.yaml_files import YamlSource
 
 # Told each verdict, its number and how many there will be.
 OnVerdict = Callable[[Verdict, int, int], None]
 
 
-class IdleWaiverError(SpecError):
+class UnusedWaiverError(SpecError):
     """A run of which no failure is what a waiver speaks of, with its certificate."""
 
     def __init__(self, mistakes: list[Mistake], certificate: Certificate) -> None:
@@ -49,7 +49,7 @@ class IdleWaiverError(SpecError):
         self.certificate = certificate
 
 
-class Interrupted(KeyboardInterrupt):
+class CertificationInterrupted(KeyboardInterrupt):
     """A run that was interrupted, with the certificate of what was reached."""
 
     def __init__(self, certificate: Certificate) -> None:
@@ -67,10 +67,10 @@ def certify(
     operator: str = "*",
     case: str = "*",
     feature_level: str | None = None,
-    claim: str | Path | Source | None = None,
-    waivers: str | Path | Source | None = None,
+    claim: str | Path | YamlSource | None = None,
+    waivers: str | Path | YamlSource | None = None,
     stop_at_failure: bool = False,
-    timeout: float = TIMEOUT,
+    timeout: float = CALL_TIMEOUT,
     memory: int = 0,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
@@ -91,19 +91,19 @@ def certify(
             those of `resume`.
         Interrupted: with the certificate of what was reached, the rest not-run.
     """
-    opened = opened_suite(suite, specs, operator)
+    opened = open_suite(suite, specs, operator)
     given = dict(options or {})
     # Read before the backend is made, which may change the current folder.
     claimed, level = _claimed(claim, opened, operator, feature_level)
     known = None if waivers is None else read_waivers(_file(waivers), opened, given.get("device"))
-    here = this_platform()
+    here = current_platform()
     if isinstance(backend, str):
-        made_with = with_specs(backend, given, specs)
-        found = hosted(backend, made_with, isolated, timeout=timeout, memory=memory)
+        made_with = with_reference_specs(backend, given, specs)
+        found = start_backend(backend, made_with, isolated, timeout=timeout, memory=memory)
     else:
-        found = given_object(backend, isolated)
+        found = in_process_backend(backend, isolated)
     with ExitStack() as stack:
-        stack.callback(closed, found)
+        stack.callback(close_backend, found)
         begin = partial(Certification, found, opened, level, claimed)
         begun = Certificate(
             suite=SuiteEntry(**opened.identity),
@@ -112,7 +112,7 @@ def certify(
                 found,
                 backend if isinstance(backend, str) else None,
                 given,
-                support_of(found, opened),
+                checked_support(found, opened),
             ),
             run=run_entry(found, timeout, memory),
             claim=claim_entry(claimed),
@@ -124,7 +124,7 @@ def certify(
             verdicts=tuple(_not_run(opened, operator, case)),
         )
         if resume is not None:
-            begun = resumed(resume, begun)
+            begun = resume_certificate(resume, begun)
             if not resume.counts["not-run"]:
                 return resume
         return _concluded(begin, begun, known, progress, stop_at_failure)
@@ -170,9 +170,9 @@ def _concluded(
     )
     if ended:
         # What it has not reached may be what a waiver is for.
-        raise Interrupted(certificate)
+        raise CertificationInterrupted(certificate)
     if known is not None and (mistakes := known.idle(raw)):
-        raise IdleWaiverError(mistakes, certificate)
+        raise UnusedWaiverError(mistakes, certificate)
     return certificate
 
 
@@ -180,16 +180,16 @@ def _excerpts(
     verdicts: Sequence[Verdict],
     excerpts: Mapping[str, Excerpt],
     reproductions: Mapping[str, Reproduction],
-    cases: Cases,
+    cases: CasesById,
 ) -> dict[str, Excerpt]:
     """Return of `excerpts` those of the case that stands for each cause."""
-    shown = [representative(cause, reproductions, cases).case for cause in causes(verdicts)]
+    shown = [representative_verdict(cause, reproductions, cases).case for cause in causes(verdicts)]
     return {case: excerpts[case] for case in shown if case in excerpts}
 
 
 def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
     """Yield the verdicts before anything has run, of the cases that were chosen."""
-    for name in suite.chosen(operator, case):
+    for name in suite.select(operator, case):
         of, chosen = suite.cases[name]
         yield Verdict(name, of.index.operator, "not-run", None, "not-run", chosen.rules, "")
 
@@ -197,7 +197,7 @@ def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
 def _confirmed(certification: Certification, verdicts: Mapping[str, Verdict]) -> Confirmed:
     """Confirm failures where the backend can be made afresh; an interrupt ends that alone."""
     backend = certification.backend
-    if not isinstance(backend, Supervised):
+    if not isinstance(backend, SupervisedBackend):
         return Confirmed()
     try:
         suite = certification.suite
@@ -220,17 +220,17 @@ def _run(
             verdict = certification.verdict(name)
             verdict = verdict if known is None else known.applied(verdict)
             progress(verdict, number, len(chosen))
-            if stop_at_failure and verdict.status in FAILURES:
+            if stop_at_failure and verdict.status in FAILURE_STATUSES:
                 break
     except KeyboardInterrupt:
-        if isinstance(certification.backend, Supervised):
+        if isinstance(certification.backend, SupervisedBackend):
             certification.backend.stop()
         return True
     return False
 
 
 def _claimed(
-    claim: str | Path | Source | None, suite: Suite, operator: str, feature_level: str | None
+    claim: str | Path | YamlSource | None, suite: Suite, operator: str, feature_level: str | None
 ) -> tuple[Claim | None, str | None]:
     """Return the claim, and the feature level to certify."""
     if claim is None:
@@ -239,11 +239,11 @@ def _claimed(
     return found, found.feature_level(feature_level)
 
 
-def _file(given: str | Path | Source) -> Path | Source:
-    return given if isinstance(given, Source) else Path(given)
+def _file(given: str | Path | YamlSource) -> Path | YamlSource:
+    return given if isinstance(given, YamlSource) else Path(given)
 
 
-def opened_suite(
+def open_suite(
     suite: str | Path | Suite | None, specs: str | Path | None = None, operator: str = "*"
 ) -> Suite:
     """Return the suite in a folder, that of opcert, or one made of `specs`."""

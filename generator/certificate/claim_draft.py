@@ -8,17 +8,16 @@ from typing import Any
 
 import yaml
 
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES
 from opcert.backends import Backend
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.certify_suite import OnVerdict, certify, opened_suite
-from opcert.certificate.file import refuse_suite
+from opcert.certificate.certify_suite import OnVerdict, certify, open_suite
+from opcert.certificate.file import refuse_path_in_suite
 from opcert.errors import OpcertError
-from opcert.given_files import make_folder
-from opcert.scope.support import excludable
-from opcert.suite.format import IndexedCase
-from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import FAILURES
+from opcert.scope import rules_and_levels
+from opcert.suite import IndexedCase, Suite
+from opcert.untrusted_files import make_folder
+from opcert.verdicts import FAILURE_STATUSES
 
 # A part of a scope, and what of it a call has.
 Feature = tuple[str, str | int]
@@ -38,11 +37,11 @@ class Tried:
         yield "types", self.case.type
         yield from (("index_types", each) for each in sorted(self.case.index_types))
         yield "ranks", self.case.rank
-        yield from (("excluded", each) for each in sorted(excludable(self.case)))
+        yield from (("excluded", each) for each in sorted(rules_and_levels(self.case)))
 
 
 @dataclass(frozen=True)
-class Draft:
+class ClaimDraft:
     """The operators that a draft claims, what was tried of them, and of which run it is."""
 
     about: str
@@ -90,13 +89,13 @@ def draft_claim(
     operator: str = "*",
     feature_level: str | None = None,
     progress: OnVerdict = lambda *_: None,
-) -> Draft:
+) -> ClaimDraft:
     """Run the cases of a suite on a backend, and draft the claim that it may make.
 
     Raises:
         OpcertError: as `certify` does.
     """
-    opened = opened_suite(suite, specs, operator)
+    opened = open_suite(suite, specs, operator)
     certificate = certify(
         backend,
         opened,
@@ -113,7 +112,7 @@ def draft_claim(
         if scope:
             operators[name] = scope
             claimed += left
-    return Draft(_about(certificate), feature_level, operators, claimed)
+    return ClaimDraft(_about(certificate), feature_level, operators, claimed)
 
 
 def _tried(certificate: Certificate, suite: Suite) -> dict[str, list[Tried]]:
@@ -125,7 +124,7 @@ def _tried(certificate: Certificate, suite: Suite) -> dict[str, list[Tried]]:
         declined = verdict.observed == "unsupported" or verdict.status == "unsupported"
         decides = case.expects == "outputs" and case.ambiguity is None
         if decides and (declined or verdict.observed != "not-run"):
-            failed = verdict.status in FAILURES and not declined
+            failed = verdict.status in FAILURE_STATUSES and not declined
             found.setdefault(verdict.operator, []).append(Tried(case, declined, failed))
     return found
 
@@ -178,7 +177,7 @@ def claim_path(out: Path, suite: Path | None) -> Path:
     """
     try:
         target = out.resolve()
-        refuse_suite(target, suite)
+        refuse_path_in_suite(target, suite)
         if target.exists():
             raise OpcertError(f"{out}: exists; remove it, or name another file by --out")
     except (OSError, RuntimeError) as error:
@@ -188,7 +187,7 @@ def claim_path(out: Path, suite: Path | None) -> Path:
     return target
 
 
-def write_claim(draft: Draft, target: Path) -> None:
+def write_claim(draft: ClaimDraft, target: Path) -> None:
     """Write a draft to the file `target`, unless it is there by now.
 
     Raises:

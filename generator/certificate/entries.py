@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from opcert.backends import Backend, reuse_of
+from opcert import __version__
+from opcert.backends import Backend, declared_reuse
 from opcert.certificate.certificate import (
     BackendEntry,
     ClaimEntry,
@@ -17,11 +18,9 @@ from opcert.certificate.certificate import (
     Selection,
     WaiversEntry,
 )
-from opcert.run.outcome import Isolated
-from opcert.scope.claims import Claim
-from opcert.scope.support import Support
-from opcert.verdicts.anonymous import without_names
-from opcert.verdicts.waivers import Waivers
+from opcert.run import IsolatedBackend
+from opcert.scope import Claim, Support
+from opcert.verdicts import Waivers, without_names
 
 
 def selection_entry(operator: str, case: str, feature_level: str | None) -> Selection:
@@ -41,8 +40,8 @@ def backend_entry(
         source=None if source is None else _text(without_names(source)).removeprefix("<here>/"),
         options=plain,
         support=support.declared,
-        reuse=_text(without_names(reuse)) if (reuse := reuse_of(backend)) else None,
-        delivery=backend.delivery if isinstance(backend, Isolated) else "as drawn",
+        reuse=_text(without_names(reuse)) if (reuse := declared_reuse(backend)) else None,
+        delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "as drawn",
     )
 
 
@@ -69,7 +68,7 @@ def _text(given: str) -> str:
 
 def run_entry(backend: Backend, timeout: float, memory: int) -> Run:
     """Return how calls will be made; limits are None where there are none."""
-    isolated = isinstance(backend, Isolated)
+    isolated = isinstance(backend, IsolatedBackend)
     return Run(
         isolated=isolated,
         timeout=float(timeout) if isolated and math.isfinite(timeout) else None,
@@ -93,11 +92,11 @@ def waivers_entry(waivers: Waivers | None) -> WaiversEntry | None:
     return WaiversEntry(sha256=waivers.source.sha256, content=waivers.content)
 
 
-def this_platform() -> Platform:
+def current_platform() -> Platform:
     """Return where and when a run takes place, as a certificate says it."""
     return Platform(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        opcert=version("opcert"),
+        opcert=__version__,
         system=platform.system(),
         machine=platform.machine(),
         python=platform.python_version(),

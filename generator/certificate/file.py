@@ -11,13 +11,13 @@ from pydantic import ValidationError
 
 from opcert.certificate.certificate import SCHEMA, Certificate
 from opcert.errors import OpcertError, SuiteError
-from opcert.given_files import content, make_folder
-from opcert.suite.suite import default_folder
-from opcert.yaml_files.validation import first_mistake
+from opcert.suite import core_suite_folder
+from opcert.untrusted_files import make_folder, read_limited
+from opcert.yaml_files import describe_first_error
 
-NAME = "certificate.json"
+CERTIFICATE_FILE = "certificate.json"
 # The most bytes that are read; that of the largest suite has a tenth of it.
-LARGEST = 1 << 28
+MAX_CERTIFICATE_BYTES = 1 << 28
 # What the rest of a file says already.
 _FOLLOWS = {"schema", *Certificate.model_computed_fields}
 _WANTED = "expected a certificate that `opcert certify --out` wrote"
@@ -31,8 +31,8 @@ def certificate_path(out: Path, suite: Path | None) -> Path:
         OpcertError: `out` is in a suite's folder, or cannot be made.
     """
     try:
-        target = out.resolve() / NAME
-        refuse_suite(target, suite)
+        target = out.resolve() / CERTIFICATE_FILE
+        refuse_path_in_suite(target, suite)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{out}: cannot be made: {reason}") from None
@@ -42,13 +42,13 @@ def certificate_path(out: Path, suite: Path | None) -> Path:
     return target
 
 
-def refuse_suite(target: Path, suite: Path | None) -> None:
+def refuse_path_in_suite(target: Path, suite: Path | None) -> None:
     """Refuse to write `target`, a resolved path, into a suite.
 
     Raises:
         SuiteError: it is in the folder of opcert's own suite, or of `suite`.
     """
-    for folder in {default_folder().resolve(), (suite or default_folder()).resolve()}:
+    for folder in {core_suite_folder().resolve(), (suite or core_suite_folder()).resolve()}:
         if target.is_relative_to(folder):
             raise SuiteError(f"{target}: is inside the suite {folder}; expected a place outside")
 
@@ -59,10 +59,10 @@ def read_certificate(path: str | Path) -> Certificate:
     Raises:
         OpcertError: it is none, of another schema, of another form, or contradicts itself.
     """
-    return certificate_of(certificate_bytes(Path(path)), Path(path))
+    return parse_certificate(read_certificate_bytes(Path(path)), Path(path))
 
 
-def certificate_of(written: bytes, path: Path) -> Certificate:
+def parse_certificate(written: bytes, path: Path) -> Certificate:
     """Return the certificate that the file at `path` holds, as it was read.
 
     Raises:
@@ -81,21 +81,21 @@ def certificate_of(written: bytes, path: Path) -> Certificate:
     try:
         found = Certificate.model_validate_json(json.dumps(stated))
     except ValidationError as error:
-        raise OpcertError(f"{path}: {first_mistake(error)}; {_CHANGED}") from None
-    for place, says, follows in differences(data, found.content()):
+        raise OpcertError(f"{path}: {describe_first_error(error)}; {_CHANGED}") from None
+    for place, says, follows in json_differences(data, found.content()):
         text = f"found {says}, but {follows} follows from the rest"
         raise OpcertError(f"{path}: {'.'.join(place)}: {text}; {_CHANGED}")
     return found
 
 
-def certificate_bytes(path: Path) -> bytes:
+def read_certificate_bytes(path: Path) -> bytes:
     """Return what the file at `path` holds.
 
     Raises:
         OpcertError: it cannot be read, or holds more than any certificate.
     """
     try:
-        return content(path, LARGEST)
+        return read_limited(path, MAX_CERTIFICATE_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; {_WANTED}") from None
@@ -140,16 +140,16 @@ def _finite(text: str) -> float:
     return number
 
 
-def differences(
+def json_differences(
     one: Any, other: Any, place: Sequence[str] = ()
 ) -> Iterator[tuple[Sequence[str], str, str]]:
     """Yield where two pieces of plain data differ, and what is there in either."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in {**one, **other}:
-            yield from differences(one.get(key, ...), other.get(key, ...), (*place, key))
+            yield from json_differences(one.get(key, ...), other.get(key, ...), (*place, key))
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for number, pair in enumerate(zip(one, other, strict=True)):
-            yield from differences(*pair, (*place, str(number)))
+            yield from json_differences(*pair, (*place, str(number)))
     elif one != other or isinstance(one, bool) != isinstance(other, bool):
         yield place, _shown(one), _shown(other)
 

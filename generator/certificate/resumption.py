@@ -3,14 +3,14 @@
 from typing import Any
 
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.file import differences
+from opcert.certificate.file import json_differences
 from opcert.errors import OpcertError
 
 # How many differences are told.
 _TOLD = 5
 
 
-def resumed(former: Certificate, begun: Certificate) -> Certificate:
+def resume_certificate(former: Certificate, begun: Certificate) -> Certificate:
     """Return `former`, resumed now, if `begun` rests on the same suite, backend and limits.
 
     Raises:
@@ -18,7 +18,7 @@ def resumed(former: Certificate, begun: Certificate) -> Certificate:
     """
     found = [
         f"{'.'.join(place)} was {was} and now is {now}"
-        for place, was, now in differences(_identity(former), _identity(begun))
+        for place, was, now in json_differences(_identity(former), _identity(begun))
     ]
     if [each.case for each in former.verdicts] != [each.case for each in begun.verdicts]:
         found.append("it has other cases than the suite")
@@ -28,8 +28,8 @@ def resumed(former: Certificate, begun: Certificate) -> Certificate:
             f"cannot go on from a certificate of another run: {'; '.join(found[:_TOLD])}{more}; "
             "expected the same, or begin anew without resuming"
         )
-    resumed = (*former.run.resumed, begun.platform.date)
-    return former.replaced(run=former.run.model_copy(update={"resumed": resumed}))
+    resume_certificate = (*former.run.resumed, begun.platform.date)
+    return former.replaced(run=former.run.model_copy(update={"resumed": resume_certificate}))
 
 
 def _identity(certificate: Certificate) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from opcert.errors import OpcertError
-from opcert.given_files import content
+from opcert.untrusted_files import read_limited
 
 try:
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -32,7 +32,7 @@ _LARGEST = 1 << 16
 Sign = Callable[[bytes], bytes]
 
 
-def signer(path: Path) -> Sign:
+def load_signer(path: Path) -> Sign:
     """Return what signs with the private key in a PEM file.
 
     The passphrase of an encrypted one is taken out of the environment, where a backend would
@@ -73,7 +73,7 @@ def is_exposed(path: Path) -> bool:
     return os.name == "posix" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
-def public_key(path: Path) -> Ed25519PublicKey:
+def load_public_key(path: Path) -> Ed25519PublicKey:
     """Return the public key in a PEM file.
 
     Raises:
@@ -92,7 +92,7 @@ def public_key(path: Path) -> Ed25519PublicKey:
     return key
 
 
-def wrong_signature(text: bytes, signed: bytes, key: Ed25519PublicKey) -> str | None:
+def signature_error(text: bytes, signed: bytes, key: Ed25519PublicKey) -> str | None:
     """Return what is wrong with the `text` of a signature of bytes, or None where nothing is."""
     try:
         signature = base64.b64decode(text, validate=False)
@@ -110,7 +110,7 @@ def wrong_signature(text: bytes, signed: bytes, key: Ed25519PublicKey) -> str | 
 
 def _read(path: Path) -> bytes:
     try:
-        return content(path, _LARGEST, pipes=True)
+        return read_limited(path, _LARGEST, pipes=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; expected the PEM file of a key") from None

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from opcert.certificate.certificate import FILE_NAME, Certificate
-from opcert.certificate.file import LARGEST, NAME, certificate_path
+from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES, certificate_path
 from opcert.errors import OpcertError
-from opcert.given_files import opened
-from opcert.suite.writing import refuse_strangers
+from opcert.suite import refuse_foreign_files
+from opcert.untrusted_files import open_untrusted
 
-CLAIM, WAIVERS = "claim.yaml", "waivers.yaml"
-SIGNATURE = f"{NAME}.sig"
+CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"
+SIGNATURE_FILE = f"{CERTIFICATE_FILE}.sig"
 # What every certificate has, and hardly another file of its name.
 _PARTS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
 # The most files that are looked at.
-MOST = 10_000
+MAX_FILES = 10_000
 
 
 def submission_path(out: Path, suite: Path | None) -> Path:
@@ -36,9 +36,9 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     former = _former(folder)
 
     def is_ours(name: str) -> bool:
-        return name == SIGNATURE or former.get(name) == _digest(folder / name)
+        return name == SIGNATURE_FILE or former.get(name) == _digest(folder / name)
 
-    refuse_strangers(folder, files_below(folder), is_ours, "a submission")
+    refuse_foreign_files(folder, files_below(folder), is_ours, "a submission")
     return target
 
 
@@ -58,11 +58,11 @@ def write_submission(
     digests = {name: sha256(files[name]).hexdigest() for name in sorted(files)}
     stated = certificate.replaced(files=digests)
     text = stated.to_json().encode()
-    parts = {**files, NAME: text}
+    parts = {**files, CERTIFICATE_FILE: text}
     if sign is not None:
-        parts[SIGNATURE] = sign(text)
+        parts[SIGNATURE_FILE] = sign(text)
     folder = target.parent
-    stale = [name for name in (*_former(folder), SIGNATURE) if name not in parts]
+    stale = [name for name in (*_former(folder), SIGNATURE_FILE) if name not in parts]
     fresh: dict[Path, Path] = {}
     try:
         for name, data in parts.items():
@@ -99,21 +99,21 @@ def _former(folder: Path) -> dict[str, str]:
     Nothing is where there is none, or something else of its name.
     """
     try:
-        with opened(folder / NAME) as file:
-            written = file.read(LARGEST)
+        with open_untrusted(folder / CERTIFICATE_FILE) as file:
+            written = file.read(MAX_CERTIFICATE_BYTES)
         found: Any = json.loads(written)
         if not found.keys() >= _PARTS:
             return {}
         files = found["files"].items()
         named = {name: str(each) for name, each in files if re.fullmatch(FILE_NAME, name)}
-        return {**named, NAME: sha256(written).hexdigest()}
+        return {**named, CERTIFICATE_FILE: sha256(written).hexdigest()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
 
 
 def _digest(path: Path) -> str:
     try:
-        with opened(path) as file:
+        with open_untrusted(path) as file:
             return file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
@@ -124,7 +124,7 @@ def files_below(folder: Path) -> Iterator[str]:
 
     There are no more than `MOST`.
     """
-    left = MOST
+    left = MAX_FILES
     closed: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=closed.append):
         links = [name for name in folders if (Path(parent) / name).is_symlink()]

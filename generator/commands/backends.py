@@ -21,11 +21,11 @@ from opcert.commands.options import (
 @reports_errors
 def backends() -> None:
     """List the backends that have a name, and what each says of each operator."""
-    from opcert.commands.tables import show_backends
-    from opcert.report.terminal import console
-    from opcert.run.backend_list import listed, operators
+    from opcert.commands.tables import print_backends
+    from opcert.report import console
+    from opcert.run import available_backends, core_operators
 
-    show_backends(listed(), operators(), console())
+    print_backends(available_backends(), core_operators(), console())
 
 
 @reports_errors
@@ -39,11 +39,11 @@ def claim(
     feature_level: FeatureLevelOption = None,
 ) -> None:
     """Draft a claim from a run. Exit 0: written; 1: nothing to claim; 2: a wrong call."""
-    from opcert.backends import options_of
-    from opcert.certificate.claim_draft import claim_path, draft_claim, write_claim
-    from opcert.report.terminal import console, progress
+    from opcert.backends import parse_backend_options
+    from opcert.certificate import claim_path, draft_claim, write_claim
+    from opcert.report import console, progress
 
-    options = options_of(backend_option)
+    options = parse_backend_options(backend_option)
     target = claim_path(out, suite)
     with progress(console(stderr=True)) as on_verdict:
         drafted = draft_claim(

@@ -21,20 +21,19 @@ from opcert.commands.options import (
     SpecsOption,
     SuiteOption,
     TimeoutOption,
+    print_error,
     reports_errors,
     say,
-    tell,
-    tell_strangers,
+    warn_of_unknown_operators,
 )
 from opcert.errors import OpcertError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from opcert.certificate.certificate import Certificate
-    from opcert.certificate.signing import Sign
-    from opcert.isolation.configuration import Configuration
-    from opcert.suite.suite import Suite
+    from opcert.certificate import Certificate, Sign
+    from opcert.isolation import Configuration
+    from opcert.suite import Suite
 
 _SAID = {
     CONFORMANT: "conformant",
@@ -82,12 +81,11 @@ def certify(
     ] = None,
 ) -> None:
     """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
-    from opcert.backends import options_of
-    from opcert.certificate.certify_suite import certify as run
-    from opcert.certificate.certify_suite import opened_suite
-    from opcert.certificate.submission import CLAIM, WAIVERS
-    from opcert.isolation.configuration import configurations
-    from opcert.yaml_files.source import Source
+    from opcert.backends import parse_backend_options
+    from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, open_suite
+    from opcert.certificate import certify as run
+    from opcert.isolation import configurations
+    from opcert.yaml_files import YamlSource
 
     if sign is not None and out is None:
         raise OpcertError("--sign needs --out, the folder of the certificate to sign")
@@ -95,13 +93,13 @@ def certify(
     signs = None if sign is None else _signer(sign)
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to go on from")
-    paths = {CLAIM: claim, WAIVERS: waivers}
-    given = {name: Source(path) for name, path in paths.items() if path is not None}
+    paths = {CLAIM_FILE: claim, WAIVERS_FILE: waivers}
+    given = {name: YamlSource(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
-    found = configurations(backend, options_of(backend_option), isolated)
+    found = configurations(backend, parse_backend_options(backend_option), isolated)
     if as_json and len(found) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
-    opened = opened_suite(suite, specs, operator)
+    opened = open_suite(suite, specs, operator)
     _say_near(opened, operator, case)
     begin = partial(
         run,
@@ -112,8 +110,8 @@ def certify(
         operator=operator,
         case=case,
         feature_level=feature_level,
-        claim=given.get(CLAIM),
-        waivers=given.get(WAIVERS),
+        claim=given.get(CLAIM_FILE),
+        waivers=given.get(WAIVERS_FILE),
         stop_at_failure=stop_at_failure,
         timeout=timeout,
         memory=memory << 20,
@@ -136,17 +134,17 @@ def certify(
 
 def _say_near(suite: "Suite", operator: str, case: str) -> None:
     """Say which case may have been meant, where none is chosen."""
-    ids = suite.chosen(operator, "*")
-    if ids and not suite.chosen(operator, case):
+    ids = suite.select(operator, "*")
+    if ids and not suite.select(operator, case):
         near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
         say(f"opcert: no case matches '{case}'{near}", err=True)
 
 
 def _signer(path: Path) -> "Sign":
     """Return what signs with the key at `path`; say so where others can read it."""
-    from opcert.certificate.signing import is_exposed, signer
+    from opcert.certificate import is_exposed, load_signer
 
-    found = signer(path)
+    found = load_signer(path)
     if is_exposed(path):
         say(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
     return found
@@ -158,13 +156,13 @@ def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Co
     Raises:
         OpcertError: there is none.
     """
-    from opcert.certificate.file import NAME
+    from opcert.certificate import CERTIFICATE_FILE
 
     if out is None:
         return ()
-    resumed = [each for each in found if (out / each.name / NAME).exists()]
+    resumed = [each for each in found if (out / each.name / CERTIFICATE_FILE).exists()]
     if not resumed:
-        place = out / found[0].name / NAME
+        place = out / found[0].name / CERTIFICATE_FILE
         raise OpcertError(f"{place}: there is none; expected the certificate to go on from")
     return resumed
 
@@ -191,7 +189,7 @@ class _Request:
             try:
                 codes[each.name] = self.certified(each)
             except (OpcertError, OSError) as error:
-                tell(error)
+                print_error(error)
                 codes[each.name] = AT_FAULT
             except KeyboardInterrupt:
                 codes[each.name] = INTERRUPTED
@@ -203,15 +201,23 @@ class _Request:
 
     def certified(self, configuration: "Configuration") -> int:
         """Certify one configuration, write its certificate, print it, and return its exit code."""
-        from opcert.certificate.certify_suite import IdleWaiverError, Interrupted
-        from opcert.certificate.file import NAME, read_certificate
-        from opcert.certificate.submission import submission_path
-        from opcert.report.terminal import console, progress, show
+        from opcert.certificate import (
+            CERTIFICATE_FILE,
+            CertificationInterrupted,
+            UnusedWaiverError,
+            read_certificate,
+            submission_path,
+        )
+        from opcert.report import console, print_certificate, progress
 
         folder = None if self.out is None else self.out / configuration.name
         former, target, interrupted = None, None, False
         if folder is not None:
-            former = read_certificate(folder / NAME) if configuration in self.resumed else None
+            former = (
+                read_certificate(folder / CERTIFICATE_FILE)
+                if configuration in self.resumed
+                else None
+            )
             target = submission_path(folder, self.suite_folder)
         if former is not None:
             left = former.counts["not-run"]
@@ -221,20 +227,20 @@ class _Request:
                 certificate = self.begin(
                     options=configuration.options, resume=former, progress=on_verdict
                 )
-        except Interrupted as reached:
+        except CertificationInterrupted as reached:
             certificate, interrupted = reached.certificate, True
-        except IdleWaiverError as error:
+        except UnusedWaiverError as error:
             # The run is not lost, though its waivers have to be mended.
             if target is not None:
                 self.written(error.certificate, target)
             raise
-        tell_strangers(certificate, self.suite)
+        warn_of_unknown_operators(certificate, self.suite)
         if target is not None:
             certificate = self.written(certificate, target)
         if self.as_json:
             typer.echo(certificate.to_json(), nl=False)
         else:
-            show(certificate, console())
+            print_certificate(certificate, console())
         if interrupted:
             say("opcert: interrupted; the cases that were not reached are not-run", err=True)
             return INTERRUPTED
@@ -245,8 +251,8 @@ class _Request:
 
         That of a run that was interrupted has no report.
         """
-        from opcert.certificate.submission import write_submission
-        from opcert.report.files import report_files
+        from opcert.certificate import write_submission
+        from opcert.report import report_files
 
         done = not certificate.counts["not-run"]
         told = report_files(certificate, self.suite, self.specs) if done else {}

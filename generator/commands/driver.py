@@ -30,13 +30,13 @@ def driver_check(
     ] = 60.0,
 ) -> None:
     """Check how a driver speaks. Exit 0: all is right; 1: something is wrong; 2: a wrong call."""
-    from opcert.backends import DRIVER, options_of
-    from opcert.isolation.driver_check import check_driver
-    from opcert.suite.suite import Suite
+    from opcert.backends import DRIVER_PREFIX, parse_backend_options
+    from opcert.isolation import check_driver
+    from opcert.suite import Suite
 
-    options = options_of(backend_option)
+    options = parse_backend_options(backend_option)
     wrong = steps = 0
-    for step in check_driver(command.removeprefix(DRIVER), options, timeout, Suite()):
+    for step in check_driver(command.removeprefix(DRIVER_PREFIX), options, timeout, Suite()):
         say_lines(str(step))
         steps, wrong = steps + 1, wrong + (not step.right)
     say(f"{wrong} of {steps} steps are wrong" if wrong else f"all {steps} steps are right")

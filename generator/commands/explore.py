@@ -34,11 +34,11 @@ def explore(
     timeout: TimeoutOption = 60.0,
 ) -> None:
     """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
-    from opcert.backends import options_of, program_for
-    from opcert.exploration.explore import explore as run
-    from opcert.exploration.snippets import told
+    from opcert.backends import parse_backend_options, setup_code
+    from opcert.exploration import explore as run
+    from opcert.exploration import result_text
 
-    options = options_of(backend_option)
+    options = parse_backend_options(backend_option)
     found = False
     for each in run(
         backend,
@@ -50,6 +50,6 @@ def explore(
         isolated=False if in_process else None,
         timeout=timeout,
     ):
-        say_lines(told(each, partial(program_for, backend, options)))
-        found = found or each.finding is not None
+        say_lines(result_text(each, partial(setup_code, backend, options)))
+        found = found or each.counterexample is not None
     raise typer.Exit(FOUND if found else NOTHING_FOUND)

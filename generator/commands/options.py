@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from opcert.errors import OpcertError, SpecError, one_line
+from opcert.errors import OpcertError, SpecError, printable_line
 
 if TYPE_CHECKING:
-    from opcert.certificate.certificate import Certificate
-    from opcert.suite.suite import Suite
+    from opcert.certificate import Certificate
+    from opcert.suite import Suite
 
 CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
 NOTHING_FOUND, FOUND = 0, 1
@@ -99,24 +99,24 @@ class OnceCommand(TyperCommand):
 
 def say(text: str, err: bool = False) -> None:
     """Print one line, of which a terminal obeys nothing, whoever wrote what it says."""
-    typer.echo(one_line(text), err=err)
+    typer.echo(printable_line(text), err=err)
 
 
 def say_lines(text: str) -> None:
     """Print lines, of which a terminal obeys nothing."""
-    typer.echo("\n".join(map(one_line, text.split("\n"))))
+    typer.echo("\n".join(map(printable_line, text.split("\n"))))
 
 
-def tell_strangers(certificate: "Certificate", suite: "Suite") -> None:
+def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> None:
     """Name on stderr the operators that a backend declares and no suite at hand has."""
-    from opcert.scope.support import unknown_operators
+    from opcert.scope import unknown_operators
 
     if names := unknown_operators(certificate.backend.support or {}, suite):
         text = f"the backend declares what neither this suite nor opcert's has: {', '.join(names)}"
         say(f"opcert: {text}", err=True)
 
 
-def tell(error: OpcertError | OSError) -> None:
+def print_error(error: OpcertError | OSError) -> None:
     """Print what the user can mend: one line, or one for each mistake."""
     if isinstance(error, SpecError):
         # A mistake in a spec begins with its place, as editors read it.
@@ -136,7 +136,7 @@ def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, 
         try:
             command(*args, **kwargs)
         except (OpcertError, OSError) as error:
-            tell(error)
+            print_error(error)
             raise typer.Exit(AT_FAULT) from None
         except KeyboardInterrupt:
             say("opcert: interrupted; nothing was written", err=True)

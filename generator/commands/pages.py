@@ -28,20 +28,20 @@ def docs(
     ] = False,
 ) -> None:
     """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
-    from opcert.certificate.file import refuse_suite
-    from opcert.pages.site import pages_of, write_pages
-    from opcert.panel import strength_of
-    from opcert.specification.files import specs_in
-    from opcert.suite.suite import Suite
+    from opcert.certificate import refuse_path_in_suite
+    from opcert.pages import render_pages, write_pages
+    from opcert.panel import measure_strength
+    from opcert.specification import read_specs_in
+    from opcert.suite import Suite
 
-    refuse_suite(out.resolve(), suite)
-    opened, spec_files = Suite(suite, specs), specs_in(specs, operator)
+    refuse_path_in_suite(out.resolve(), suite)
+    opened, spec_files = Suite(suite, specs), read_specs_in(specs, operator)
     strengths = {
-        each.spec.operator: strength_of(each, opened.operators[each.spec.operator])
+        each.spec.operator: measure_strength(each, opened.operators[each.spec.operator])
         for each in spec_files
         if strength and each.spec.operator in opened.operators
     }
-    pages = pages_of(spec_files, opened, strengths)
+    pages = render_pages(spec_files, opened, strengths)
     write_pages(out, pages)
     say(f"wrote {out / 'index.html'}, and a page for each operator")
 
@@ -57,20 +57,19 @@ def explain(
     backend_option: BackendOptions = None,
 ) -> None:
     """Show one case: what it calls, why, what is expected, and a program that makes the call."""
-    from opcert.backends import options_of, program_for
-    from opcert.pages.accounts import account_of
-    from opcert.pages.explain import found_case, told
-    from opcert.programs.cases import program_of
-    from opcert.suite.suite import Suite
+    from opcert.backends import parse_backend_options, setup_code
+    from opcert.pages import describe_case, explain_case, find_case
+    from opcert.programs import case_program
+    from opcert.suite import Suite
 
     if backend_option and backend is None:
         raise OpcertError("--backend-option without --backend; name the backend that it is for")
-    options = options_of(backend_option)
+    options = parse_backend_options(backend_option)
     opened = Suite(suite, specs)
-    operator, found = found_case(opened, case)
-    account = account_of(operator, found)
-    made = None if backend is None else program_for(backend, options)
-    say_lines(told(account, program_of(operator, found, made)))
+    operator, found = find_case(opened, case)
+    account = describe_case(operator, found)
+    made = None if backend is None else setup_code(backend, options)
+    say_lines(explain_case(account, case_program(operator, found, made)))
 
 
 @reports_errors
@@ -85,20 +84,31 @@ def report(
     specs: SpecsOption = None,
 ) -> None:
     """Show a certificate again, or several side by side: what differs, regressed, was mended."""
-    from opcert.certificate.file import NAME, read_certificate, refuse_suite
-    from opcert.report.files import report_files, side_by_side, write_report
-    from opcert.report.terminal import console, show, show_side_by_side
-    from opcert.suite.suite import Suite
+    from opcert.certificate import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
+    from opcert.report import (
+        console,
+        print_certificate,
+        print_side_by_side,
+        render_side_by_side,
+        report_files,
+        write_report,
+    )
+    from opcert.suite import Suite
 
-    read = [read_certificate(each / NAME if each.is_dir() else each) for each in certificates]
+    read = [
+        read_certificate(each / CERTIFICATE_FILE if each.is_dir() else each)
+        for each in certificates
+    ]
     if len(read) == 1:
-        show(read[0], console())
+        print_certificate(read[0], console())
     else:
-        show_side_by_side(read, console())
+        print_side_by_side(read, console())
     if out is not None:
-        refuse_suite(out.resolve(), suite)
+        refuse_path_in_suite(out.resolve(), suite)
         files = (
-            side_by_side(read) if read[1:] else report_files(read[0], Suite(suite, specs), specs)
+            render_side_by_side(read)
+            if read[1:]
+            else report_files(read[0], Suite(suite, specs), specs)
         )
         write_report(out, files)
         say(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")

@@ -29,19 +29,19 @@ def check(
     ] = True,
 ) -> None:
     """Check specs: mistakes, warnings, cases behind each rule, generic faults that they find."""
-    from opcert.commands.tables import show_counts, show_strength
-    from opcert.panel import strength_of
-    from opcert.report.terminal import console
-    from opcert.specification.references import spec_paths
-    from opcert.suite.spec_check import check_specs
+    from opcert.commands.tables import print_rule_counts, print_strength
+    from opcert.panel import measure_strength
+    from opcert.report import console
+    from opcert.specification import find_spec_files
+    from opcert.suite import check_specs
 
-    checked = check_specs(files or spec_paths(specs))
+    checked = check_specs(files or find_spec_files(specs))
     for each in checked:
         for warning in each.warnings:
             say(f"warning: {warning}", err=True)
-    show_counts([counts for each in checked for counts in each.counts], console())
+    print_rule_counts([counts for each in checked for counts in each.counts], console())
     for each in checked if strength else ():
-        show_strength(strength_of(each.spec_file, each.operator), console())
+        print_strength(measure_strength(each.spec_file, each.operator), console())
 
 
 @reports_errors
@@ -57,7 +57,7 @@ def generate(
     ] = False,
 ) -> None:
     """Write the suite that the specs give, in the place of a former one."""
-    from opcert.suite.generation import generate as make
+    from opcert.suite import generate as make
 
     def done(name: str) -> None:
         say(name, err=True)
@@ -87,16 +87,15 @@ def coverage(
     specs: SpecsOption = None,
 ) -> None:
     """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
-    from opcert.commands.tables import show_coverage
-    from opcert.report.terminal import console
-    from opcert.specification.files import specs_in
-    from opcert.suite.coverage import coverage_of
-    from opcert.suite.suite import Suite
+    from opcert.commands.tables import print_coverage
+    from opcert.report import console
+    from opcert.specification import read_specs_in
+    from opcert.suite import Suite, measure_coverage
 
-    described = {each.spec.operator: each for each in specs_in(specs, operator)}
-    found = list(coverage_of(Suite(suite, specs), described))
+    described = {each.spec.operator: each for each in read_specs_in(specs, operator)}
+    found = list(measure_coverage(Suite(suite, specs), described))
     for each in found:
-        show_coverage(each, console())
+        print_coverage(each, console())
     if not found:
         raise OpcertError("the suite has no operator of these specs; nothing was counted")
     raise typer.Exit(CONFORMANT if all(each.share == 1 for each in found) else NOT_CONFORMANT)
@@ -112,8 +111,8 @@ def schema(
     import json
 
     if certificate:
-        from opcert.certificate.file import json_schema
+        from opcert.certificate import json_schema
     else:
-        from opcert.specification.model import json_schema
+        from opcert.specification import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=1))

@@ -8,49 +8,52 @@ from rich.console import Console
 from rich.table import Table
 
 from opcert.panel import Strength
-from opcert.report.terminal import cell, print_line
-from opcert.run.backend_list import Listed
-from opcert.suite.coverage import Coverage
-from opcert.suite.spec_warnings import RuleCounts
+from opcert.report import print_line, table_cell
+from opcert.run import AvailableBackend
+from opcert.suite import Coverage, RuleCounts
 
 
-def show_counts(counts: Sequence[RuleCounts], console: Console) -> None:
+def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:
     """Print each rule with its positive and negative cases."""
     table = Table("rule", "kind", "positive", "negative")
     for column in table.columns[2:]:
         column.justify = "right"
     for each in counts:
         negative = str(each.negative) if each.kind == "requirement" else ""
-        table.add_row(cell(each.rule), each.kind, str(each.positive), negative)
+        table.add_row(table_cell(each.rule), each.kind, str(each.positive), negative)
     console.print(table)
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
 
 
-def show_strength(strength: Strength, console: Console) -> None:
+def print_strength(strength: Strength, console: Console) -> None:
     """Print how many generic faults the cases of an operator find, and name the others."""
-    found = f"{strength.found} of {strength.applying}"
+    found = f"{strength.detected} of {strength.applicable}"
     print_line(console, f"{strength.operator}: generic faults found: {found}")
     for each in strength.missed:
         print_line(console, f"  not found: {each.text} ({each.name})")
         print_line(console, f"    it differs in {each.witness:.300}")
 
 
-def show_backends(backends: Iterable[Listed], operators: Sequence[str], console: Console) -> None:
+def print_backends(
+    backends: Iterable[AvailableBackend], operators: Sequence[str], console: Console
+) -> None:
     """Print each backend, where it comes from, and how it makes each operator."""
     # Without lines between the columns, which take the room of a name.
     table = Table("backend", "packages", box=box.SIMPLE_HEAD)
     for operator in operators:
-        table.add_column(cell(operator).replace("/", "/\n"))
+        table.add_column(table_cell(operator).replace("/", "/\n"))
     for each in backends:
-        packages = cell(each.packages if each.installed else f"not installed: {each.packages}")
+        packages = table_cell(
+            each.packages if each.installed else f"not installed: {each.packages}"
+        )
         how = (each.how.get(operator, "undeclared") for operator in operators)
-        table.add_row(cell(each.name), packages, *map(cell, how))
+        table.add_row(table_cell(each.name), packages, *map(table_cell, how))
     console.print(table)
     text = "undeclared: whatever is not said to be unsupported counts as supported"
     print_line(console, text)
 
 
-def show_coverage(coverage: Coverage, console: Console) -> None:
+def print_coverage(coverage: Coverage, console: Console) -> None:
     """Print what a suite covers of one operator, and by name what it does not."""
     line = partial(print_line, console)
     line(f"{coverage.operator}: {_percent(coverage.share)}")

@@ -11,14 +11,14 @@ from opcert.commands.options import (
     SuiteOption,
     reports_errors,
     say,
-    tell_strangers,
+    warn_of_unknown_operators,
 )
 from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
-    from opcert.certificate.certificate import Certificate
-    from opcert.suite.suite import Suite
-    from opcert.verification.flaws import Flaw
+    from opcert.certificate import Certificate
+    from opcert.suite import Suite
+    from opcert.verification import Finding
 
 SOUND, FLAWED = 0, 1
 
@@ -43,21 +43,16 @@ def verify(
     ] = None,
 ) -> None:
     """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
-    from opcert.certificate.file import certificate_bytes, certificate_of
-    from opcert.report.terminal import answer
-    from opcert.verification.submission_checks import (
-        certificate_in,
-        folder_flaws,
-        form_flaws,
-    )
-    from opcert.verification.verification import flaws_of
+    from opcert.certificate import parse_certificate, read_certificate_bytes
+    from opcert.report import conclusion_line
+    from opcert.verification import certificate_in, folder_flaws, form_flaws, verify_certificate
 
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
     target = certificate_in(path)
     # Read once, so that what is checked is what the signature is of.
-    written = certificate_bytes(target)
-    certificate = certificate_of(written, target)
+    written = read_certificate_bytes(target)
+    certificate = parse_certificate(written, target)
     flaws, unchecked = _signature_flaws(target, written, key)
     flaws += form_flaws(target.name, written, certificate)
     if path.is_dir():
@@ -65,14 +60,14 @@ def verify(
     elif certificate.files:
         unchecked.append("the files beside it (name the folder)")
     opened = _opened(certificate, suite, specs)
-    found = flaws_of(certificate, opened)
+    found = verify_certificate(certificate, opened)
     flaws += found
     if path.is_dir():
         unmade, left_out = _report_flaws(certificate, opened, specs, sound=not found)
         flaws, unchecked = flaws + unmade, unchecked + left_out
     if backend is not None:
         flaws += _again(certificate, opened, rerun, seed, backend, backend_option or [], specs)
-    tell_strangers(certificate, opened)
+    warn_of_unknown_operators(certificate, opened)
     for flaw in flaws:
         say(str(flaw))
     left = f"; not checked: {', '.join(unchecked)}" if unchecked else ""
@@ -80,14 +75,14 @@ def verify(
     if flaws:
         say(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
         raise typer.Exit(FLAWED)
-    say(f"sound: {answer(certificate)}{left}")
+    say(f"sound: {conclusion_line(certificate)}{left}")
 
 
 def _made_by(certificate: "Certificate") -> str:
     """Say that another opcert made a certificate, where it did."""
     from importlib.metadata import version
 
-    from opcert.verification.report_checks import is_ours
+    from opcert.verification import is_ours
 
     if is_ours(certificate):
         return ""
@@ -97,9 +92,9 @@ def _made_by(certificate: "Certificate") -> str:
 
 def _report_flaws(
     certificate: "Certificate", suite: "Suite", specs: Path | None, *, sound: bool
-) -> "tuple[list[Flaw], list[str]]":
+) -> "tuple[list[Finding], list[str]]":
     """Return what is wrong with the files beside a certificate, and which cannot be compared."""
-    from opcert.verification.report_checks import is_ours, name_flaws, report_flaws
+    from opcert.verification import is_ours, name_flaws, report_flaws
 
     if not is_ours(certificate):
         return [], ["the report (another opcert made it)"]
@@ -112,30 +107,29 @@ def _report_flaws(
 
 def _signature_flaws(
     target: Path, written: bytes, key: Path | None
-) -> "tuple[list[Flaw], list[str]]":
+) -> "tuple[list[Finding], list[str]]":
     """Return what is wrong with the signature, and what is not checked of it."""
-    from opcert.verification.flaws import Flaw
-    from opcert.verification.submission_checks import signature_beside
+    from opcert.verification import Finding, signature_beside
 
     text = signature_beside(target)
     if key is None:
         return [], ["who made it (no signature)" if text is None else "the signature (no --key)"]
-    from opcert.certificate.signing import public_key, wrong_signature
+    from opcert.certificate import load_public_key, signature_error
 
-    known = public_key(key)
+    known = load_public_key(key)
     if text is None:
-        return [Flaw(f"{target.name}.sig", f"found none; expected one that {key} holds for")], []
-    wrong = wrong_signature(text, written, known)
-    return [Flaw(f"{target.name}.sig", wrong)] if wrong else [], []
+        return [Finding(f"{target.name}.sig", f"found none; expected one that {key} holds for")], []
+    wrong = signature_error(text, written, known)
+    return [Finding(f"{target.name}.sig", wrong)] if wrong else [], []
 
 
 def _opened(certificate: "Certificate", suite: Path | None, specs: Path | None) -> "Suite":
     """Return the suite in a folder, one made of `specs` as the certificate's was, or opcert's."""
-    from opcert.suite.suite import Suite
-    from opcert.verification.verification import regenerated
+    from opcert.suite import Suite
+    from opcert.verification import regenerate_suite
 
     if specs is not None and suite is None:
-        return regenerated(certificate.suite, specs)
+        return regenerate_suite(certificate.suite, specs)
     return Suite(suite, specs)
 
 
@@ -147,15 +141,15 @@ def _again(
     backend: str,
     options: list[str],
     specs: Path | None,
-) -> "list[Flaw]":
+) -> "list[Finding]":
     """Run a sample of the cases again, and say which it is."""
     from secrets import randbelow
 
-    from opcert.backends import options_of
-    from opcert.verification.rerun import rerun_flaws, sample
+    from opcert.backends import parse_backend_options
+    from opcert.verification import rerun_flaws, sample
 
     seed = randbelow(1 << 32) if seed is None else seed
     sampled = sample(certificate, suite, count, seed)
     say(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
-    given = options_of(options)
+    given = parse_backend_options(options)
     return list(rerun_flaws(certificate, suite, sampled, backend, given, specs))

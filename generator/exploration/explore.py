@@ -6,12 +6,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opcert.backends import Backend, closed, given_object, load, with_specs
-from opcert.exploration.search import Explored, Open, Search
+from opcert.backends import Backend, close_backend, in_process_backend, load, with_reference_specs
+from opcert.exploration.search import ExplorationResult, Open, Search
 from opcert.exploration.trials import Trials
-from opcert.isolation.supervised import TIMEOUT, Supervised, hosted
-from opcert.specification.files import specs_in
-from opcert.specification.references import references_in
+from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
+from opcert.specification import load_references, read_specs_in
 
 Make: TypeAlias = Callable[[], Backend]
 
@@ -25,13 +24,13 @@ def explore(
     minutes: float = 1,
     seed: int = 0,
     isolated: bool | None = None,
-    timeout: float = TIMEOUT,
-) -> Iterator[Explored]:
+    timeout: float = CALL_TIMEOUT,
+) -> Iterator[ExplorationResult]:
     """Try fresh calls of each operator in turn, and yield what became of it.
 
     `backend` is an object, which is left open, what makes one, or what `load` looks up, which runs
     in a process of its own unless it is the reference, or as `isolated` says; a call that ends that
-    process, or takes longer than `timeout` seconds, is a finding. The operators share the time
+    process, or takes longer than `timeout` seconds, is a counterexample. The operators share the time
     alike; getting ready for one is not counted. An interrupt passes on once what was found so far
     is yielded.
 
@@ -40,8 +39,8 @@ def explore(
     """
     folder = Path(specs) if specs is not None else None
     opened = _opening(backend, dict(options or {}), specs, isolated, timeout)
-    files = specs_in(folder, operator)
-    references = {**references_in(None), **references_in(folder)}
+    files = read_specs_in(folder, operator)
+    references = {**load_references(None), **load_references(folder)}
     seconds = 60 * minutes
     for left, spec_file in zip(range(len(files), 0, -1), files, strict=True):
         trials = Trials(spec_file, references)
@@ -65,10 +64,10 @@ def _opening(
     """Return what opens the backend, once that has been tried."""
     if not isinstance(backend, str):
         return _in_python(backend, isolated)
-    options = with_specs(backend, options, specs)
-    first = hosted(backend, options, isolated, timeout=timeout)
-    closed(first)
-    if isinstance(first, Supervised):
+    options = with_reference_specs(backend, options, specs)
+    first = start_backend(backend, options, isolated, timeout=timeout)
+    close_backend(first)
+    if isinstance(first, SupervisedBackend):
         return lambda: _restarted(first)
     return lambda: _made(lambda: load(backend, **options))
 
@@ -76,9 +75,9 @@ def _opening(
 def _in_python(backend: Backend | Make, isolated: bool | None) -> Open:
     if isinstance(backend, type) or (callable(backend) and not hasattr(backend, "run")):
         with _made(backend) as first:
-            given_object(first, isolated)
+            in_process_backend(first, isolated)
         return lambda: _made(backend)
-    given = given_object(backend, isolated)
+    given = in_process_backend(backend, isolated)
     return lambda: nullcontext(given)
 
 
@@ -88,13 +87,13 @@ def _made(make: Make) -> Iterator[Backend]:
     try:
         yield backend
     finally:
-        closed(backend)
+        close_backend(backend)
 
 
 @contextmanager
-def _restarted(backend: Supervised) -> Iterator[Backend]:
+def _restarted(backend: SupervisedBackend) -> Iterator[Backend]:
     try:
         backend.restart()
         yield backend
     finally:
-        closed(backend)
+        close_backend(backend)

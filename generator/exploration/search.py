@@ -1,4 +1,4 @@
-"""Trials x backend -> a finding: fresh calls at random, the first that fails made small."""
+"""Trials x backend -> a counterexample: fresh calls at random, the first that fails made small."""
 
 import time
 from collections import deque
@@ -8,31 +8,29 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeAlias
 
-from opcert.arrays.calls import Call
-from opcert.arrays.patterns import counted
+from opcert.arrays import Call, materialize_numbered
 from opcert.backends import Backend
 from opcert.errors import ExpressionError
 from opcert.exploration.trials import Trial, Trials
-from opcert.run.outcome import Isolated
-from opcert.run.stage import Fault, Stage, Step
-from opcert.scope.support import declared_support
-from opcert.verdicts.reduction import Candidate, Reduction
+from opcert.run import IsolatedBackend, Session, SessionFault, SessionStep
+from opcert.scope import declared_support
+from opcert.verdicts import Candidate, Reduction
 
 # Makes a backend afresh, and closes it behind the block that uses it.
 Open: TypeAlias = Callable[[], AbstractContextManager[Backend]]
 # How a call goes wrong: the kind, and the rule that it breaks.
 Sort: TypeAlias = tuple[str, str | None]
 
-# Of the time for an operator, what is left to make a finding small.
+# Of the time for an operator, what is left to make a counterexample small.
 _REDUCING = 0.25
-# How many steps before a finding are kept, for what only shows behind others.
+# How many steps before a counterexample are kept, for what only shows behind others.
 _HISTORY = 400
 # Up to how many seconds a backend may take to be made for every call that is tried.
 _QUICK = 0.02
 
 
 @dataclass(frozen=True)
-class Finding:
+class Counterexample:
     """Calls of which the last goes wrong, and how.
 
     `call` is the valid one that was tried, in the step `valid`. What is not `repeatable` showed
@@ -40,10 +38,10 @@ class Finding:
     """
 
     operator: str
-    difference: Fault
+    difference: SessionFault
     call: Call
-    valid: Step
-    steps: Sequence[Step]
+    valid: SessionStep
+    steps: Sequence[SessionStep]
     repeatable: bool = True
 
     @property
@@ -53,7 +51,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Explored:
+class ExplorationResult:
     """What became of one operator: how many calls were tried, and what was found.
 
     `declined` are those of the tried that the backend does not support.
@@ -62,7 +60,7 @@ class Explored:
     operator: str
     tried: int
     declined: int
-    finding: Finding | None
+    counterexample: Counterexample | None
 
 
 class _Chance:
@@ -97,14 +95,14 @@ class Search:
         self._opened = opened
         self._trials = trials
         self._seconds = seconds
-        self._history: deque[Step] = deque(maxlen=_HISTORY)
+        self._history: deque[SessionStep] = deque(maxlen=_HISTORY)
         self.tried = 0
         self._declined = 0
-        self.best: Finding | None = None
+        self.best: Counterexample | None = None
 
-    def explored(self) -> Explored:
+    def explored(self) -> ExplorationResult:
         """Return what became of the operator so far."""
-        return Explored(self._trials.spec.operator, self.tried, self._declined, self.best)
+        return ExplorationResult(self._trials.spec.operator, self.tried, self._declined, self.best)
 
     def run(self, seed: int) -> None:
         """Try calls until the time is up, or one goes wrong, which is made small.
@@ -114,10 +112,10 @@ class Search:
         """
         asked = time.monotonic()
         with self._opened() as backend:
-            self._stage = Stage(backend)
+            self._stage = Session(backend)
             self._support = declared_support(backend)
             self._begun = time.monotonic()
-            self._quick = not isinstance(backend, Isolated) and self._begun - asked < _QUICK
+            self._quick = not isinstance(backend, IsolatedBackend) and self._begun - asked < _QUICK
             trial = self._hunted(_Chance(seed))
             if trial is None or self.best is None:
                 return
@@ -131,11 +129,11 @@ class Search:
         share = 1 if self.best else 1 - _REDUCING
         return time.monotonic() - self._begun > share * self._seconds
 
-    def _hunted(self, chance: _Chance) -> Trial | None:
+    def _hunted(self, random_source: _Chance) -> Trial | None:
         """Return the first trial that goes wrong in time, and keep what goes wrong as `best`."""
         while not self._time_is_up():
-            chance.begin()
-            trial = self._trials.drawn(chance.below, chance)
+            random_source.begin()
+            trial = self._trials.drawn(random_source.below, random_source)
             if trial is None:
                 continue
             self.tried += 1
@@ -148,17 +146,19 @@ class Search:
             self._history.extend(steps)
         return None
 
-    def _supported(self, trial: Trial) -> Sequence[Step]:
+    def _supported(self, trial: Trial) -> Sequence[SessionStep]:
         everything = self._support.declared is None
         return trial.steps if everything else self._trials.supported(trial, self._support)
 
-    def _finding(self, trial: Trial, steps: Sequence[Step], fault: tuple[int, Fault]) -> Finding:
+    def _finding(
+        self, trial: Trial, steps: Sequence[SessionStep], fault: tuple[int, SessionFault]
+    ) -> Counterexample:
         number, difference = fault
         operator, played = self._trials.spec.operator, steps[: number + 1]
-        return Finding(operator, difference, trial.call, steps[0], played, repeatable=False)
+        return Counterexample(operator, difference, trial.call, steps[0], played, repeatable=False)
 
-    def _confirmed(self, finding: Finding) -> Finding:
-        """Return a finding as it shows on a backend made afresh, if need be behind earlier steps.
+    def _confirmed(self, counterexample: Counterexample) -> Counterexample:
+        """Return a counterexample as it shows on a backend made afresh, if need be behind earlier steps.
 
         Raises:
             BackendError: the backend cannot be made again.
@@ -166,81 +166,96 @@ class Search:
         earlier, count = list(self._history), 0
         while True:
             behind = earlier[len(earlier) - count :]
-            shown = self._shown(finding, [*behind, *finding.steps])
+            shown = self._shown(counterexample, [*behind, *counterexample.steps])
             if shown is not None:
                 return shown
             if count == len(earlier) or self._time_is_up():
-                return finding
+                return counterexample
             count = min(max(1, 4 * count), len(earlier))
 
-    def _shown(self, finding: Finding, steps: Sequence[Step]) -> Finding | None:
-        """Return the finding with `steps` up to where they go wrong afresh, if they do."""
+    def _shown(
+        self, counterexample: Counterexample, steps: Sequence[SessionStep]
+    ) -> Counterexample | None:
+        """Return the counterexample with `steps` up to where they go wrong afresh, if they do."""
         with self._opened() as backend:
-            fault = Stage(backend).first_fault(steps)
+            fault = Session(backend).first_fault(steps)
         if fault is None:
             return None
         number, difference = fault
-        return replace(finding, difference=difference, steps=steps[: number + 1], repeatable=True)
+        return replace(
+            counterexample, difference=difference, steps=steps[: number + 1], repeatable=True
+        )
 
-    def _same(self, finding: Finding, steps: Sequence[Step]) -> Finding | None:
-        """Return the finding with `steps`, if they go wrong in the same way."""
-        shown = self._shown(finding, steps)
-        return shown if shown is not None and shown.sort == finding.sort else None
+    def _same(
+        self, counterexample: Counterexample, steps: Sequence[SessionStep]
+    ) -> Counterexample | None:
+        """Return the counterexample with `steps`, if they go wrong in the same way."""
+        shown = self._shown(counterexample, steps)
+        return shown if shown is not None and shown.sort == counterexample.sort else None
 
-    def _reduced(self, trial: Trial, finding: Finding) -> Finding:
-        """Return the finding of a smaller valid call, with what belongs beside that one."""
+    def _reduced(self, trial: Trial, counterexample: Counterexample) -> Counterexample:
+        """Return the counterexample of a smaller valid call, with what belongs beside that one."""
         if not self._may_be_reduced():
-            return finding
+            return counterexample
 
-        def smaller(valid: Step) -> Sequence[Step]:
+        def smaller(valid: SessionStep) -> Sequence[SessionStep]:
             try:
                 return self._supported(self._trials.beside(trial, valid))
             except ExpressionError:
                 # A law has no answer for it.
                 return []
 
-        def fails(steps: Sequence[Step]) -> bool:
+        def fails(steps: Sequence[SessionStep]) -> bool:
             if self._time_is_up():
                 return False
             trial_steps = smaller(steps[0])
             if self._quick:
-                return self._same(finding, trial_steps) is not None
+                return self._same(counterexample, trial_steps) is not None
             # To make a process for each call takes long; what depends on earlier calls shows below.
             fault = self._stage.first_fault(trial_steps)
-            return fault is not None and _sort(fault, trial_steps) == finding.sort
+            return fault is not None and _sort(fault, trial_steps) == counterexample.sort
 
         reduction = Reduction(self._trials.file, fails)
-        start = Candidate.of(finding.valid)
+        start = Candidate.of(counterexample.valid)
         # Numbered elements are read more easily than those of a pattern, where they fail too.
-        numbered = start.given(**{name: counted(start.call.inputs[name]) for name in start.free})
+        numbered = start.given(
+            **{name: materialize_numbered(start.call.inputs[name]) for name in start.free}
+        )
         steps = reduction.steps(numbered, None, [False])
         if steps and fails(steps):
             start = numbered
         left = self._begun + self._seconds - time.monotonic()
         least = reduction.reduced(start, None, [False], left) or start
         steps = reduction.steps(least, None, [False])
-        found = self._same(finding, smaller(steps[0])) if steps else None
-        return finding if found is None else replace(found, call=least.call, valid=found.steps[0])
+        found = self._same(counterexample, smaller(steps[0])) if steps else None
+        return (
+            counterexample
+            if found is None
+            else replace(found, call=least.call, valid=found.steps[0])
+        )
 
     def _may_be_reduced(self) -> bool:
         """Whether the declaration excludes no level: those of a smaller call are not known."""
         declared = (self._support.declared or {}).get(self._trials.spec.operator)
         return declared is None or not any("=" in each for each in declared.excluded)
 
-    def _shortened(self, finding: Finding) -> Finding:
+    def _shortened(self, counterexample: Counterexample) -> Counterexample:
         """Leave out each step before the last without which it goes wrong all the same."""
-        last = self._same(finding, finding.steps[-1:])
+        last = self._same(counterexample, counterexample.steps[-1:])
         if last is not None:
             return last
         number = 0
-        while number < len(finding.steps) - 1 and not self._time_is_up():
-            fewer = self._same(finding, [*finding.steps[:number], *finding.steps[number + 1 :]])
+        while number < len(counterexample.steps) - 1 and not self._time_is_up():
+            fewer = self._same(
+                counterexample,
+                [*counterexample.steps[:number], *counterexample.steps[number + 1 :]],
+            )
             if fewer is None:
                 number += 1
-            finding = fewer or finding
-        return finding
+            counterexample = fewer or counterexample
+        return counterexample
 
 
-def _sort(fault: tuple[int, Fault], steps: Sequence[Step]) -> Sort:
+def _sort(fault: tuple[int, SessionFault], steps: Sequence[SessionStep]) -> Sort:
     number, difference = fault
     return difference.kind, steps[number].rule

@@ -4,29 +4,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import (
-    Array,
-    inverted,
-    name_of,
+from opcert.arrays import Array, Call, invert_bits, materialize, materialize_numbered, type_name
+from opcert.cases import (
+    Change,
+    Conditions,
+    InputSpace,
+    Laws,
+    Mutation,
+    MutationContext,
+    References,
+    after,
+    bounds_in,
+    mutations_of,
+    specials_added,
 )
-from opcert.arrays.patterns import array_of, counted
-from opcert.cases.candidates import bounds_in
-from opcert.cases.changes import Change, after
-from opcert.cases.conditions import Conditions
-from opcert.cases.drawing import InputSpace
-from opcert.cases.laws import Laws, References
-from opcert.cases.list_changes import Aim
-from opcert.cases.mutations import Mutation, mutations_of
-from opcert.cases.vectors import specials_added
-from opcert.combinatorics.rows import Below, PossibleRows
+from opcert.combinatorics import RandBelow, RowSampler
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.roles.samplers import Chance
-from opcert.run.stage import Step
-from opcert.scope.support import Support
-from opcert.specification.files import SpecFile
-from opcert.specification.references import golden
-from opcert.verdicts.reduction import Candidate
+from opcert.roles import RandomSource
+from opcert.run import SessionStep
+from opcert.scope import Support
+from opcert.specification import SpecFile, golden_outputs
+from opcert.verdicts import Candidate
 
 # How many patterns data is drawn from, beside the elements numbered from 1.
 _PATTERNS = 1 << 16
@@ -41,7 +39,7 @@ class Trial:
     """A valid call, and the steps that try it; `wrong` and `law` number what they add."""
 
     call: Call
-    steps: Sequence[Step]
+    steps: Sequence[SessionStep]
     levels: Mapping[str, str]
     wrong: int
     law: int
@@ -54,13 +52,13 @@ class Trial:
 class _About:
     """What a declaration can speak of in the call of a step."""
 
-    step: Step
+    step: SessionStep
     rules: tuple[str, ...] = ()
     levels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def _types(self) -> list[str]:
-        return [name_of(array.dtype) for array in self.step.inputs.values()]
+        return [type_name(array.dtype) for array in self.step.inputs.values()]
 
     @property
     def type(self) -> str:
@@ -99,11 +97,11 @@ class Trials:
         ]
         try:
             self._space = InputSpace(self.spec)
-            self._rows = PossibleRows(self._space.choices()[0])
+            self._rows = RowSampler(self._space.choices()[0])
         except ExpressionError as error:
             raise self._mistake(error, "") from None
 
-    def drawn(self, below: Below, chance: Chance) -> Trial | None:
+    def drawn(self, below: RandBelow, random_source: RandomSource) -> Trial | None:
         """Draw a trial, or None where the draws come to nothing that decides anything.
 
         Raises:
@@ -113,20 +111,20 @@ class Trials:
         wrong = below(len(self._mutations) + len(self._violations) + 1)
         law = below(len(self.spec.laws) + 1)
         try:
-            call = self._space.call(row, "", chance)
+            call = self._space.call(row, "", random_source)
         except Inapplicable:
             return None
         except ExpressionError as error:
             raise self._mistake(error, "") from None
         try:
-            if self.conditions.ambiguity(call) or self.conditions.standing(call).broken:
+            if self.conditions.ambiguity(call) or self.conditions.check(call).violated:
                 return None
             steps = self._steps(call, self._inputs(call, pattern), wrong, law)
             return Trial(call, steps, self._space.level_names(row), wrong, law)
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
 
-    def beside(self, trial: Trial, valid: Step) -> Trial:
+    def beside(self, trial: Trial, valid: SessionStep) -> Trial:
         """Return the trial of another valid call, with what `trial` has beside its own.
 
         Raises:
@@ -139,28 +137,28 @@ class Trials:
     def _mistake(self, error: ExpressionError, context: str) -> SpecError:
         return SpecError([self.file.mistake(error.place, f"{error}{context}")])
 
-    def supported(self, trial: Trial, support: Support) -> Sequence[Step]:
+    def supported(self, trial: Trial, support: Support) -> Sequence[SessionStep]:
         """Return the steps of `trial` that a backend does not declare to leave out."""
-        kept = self.conditions.standing(trial.call).kept
+        kept = self.conditions.check(trial.call).satisfied
         rules = self.spec.full_ids(*kept, *self.conditions.behaviours(trial.call))
         about = _About(trial.steps[0], rules, trial.levels)
-        if support.why_left_out(self.spec.operator, about) is not None:
+        if support.exclusion_reason(self.spec.operator, about) is not None:
             return ()
         return [
             step
             for step in trial.steps
-            if not step.by_law or support.why_left_out(step.operator, _About(step)) is None
+            if not step.by_law or support.exclusion_reason(step.operator, _About(step)) is None
         ]
 
     def _steps(
         self, call: Call, inputs: Mapping[str, Array], wrong: int, law: int
-    ) -> Sequence[Step]:
+    ) -> Sequence[SessionStep]:
         outputs = self._golden(call, inputs)
         valid = self._step(call, inputs, outputs)
         steps = [valid]
         free = [name for name, tensor in call.inputs.items() if tensor.values is None]
         if free:
-            other = {**inputs, **{name: inverted(inputs[name]) for name in free}}
+            other = {**inputs, **{name: invert_bits(inputs[name]) for name in free}}
             beside = "with every bit of the data inverted"
             steps.append(self._step(call, other, self._golden(call, other), beside=beside))
         steps.append(self._step(call, inputs, outputs, beside="repeated"))
@@ -169,14 +167,14 @@ class Trials:
 
     def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
         if not pattern:
-            return {name: counted(tensor) for name, tensor in call.inputs.items()}
+            return {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
         patterned = call.patterned(str(pattern))
-        inputs = {name: array_of(tensor) for name, tensor in patterned.inputs.items()}
+        inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
         return specials_added(patterned, inputs, self._golden(call, inputs))
 
     def _golden(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
         try:
-            return golden(self.file.reference, inputs, call.attributes)
+            return golden_outputs(self.file.reference, inputs, call.attributes)
         except OpcertError as error:
             raise ExpressionError(str(error), ("reference",)) from None
 
@@ -184,17 +182,17 @@ class Trials:
         self,
         call: Call,
         inputs: Mapping[str, Array],
-        golden: Sequence[Array] | None,
+        golden_outputs: Sequence[Array] | None,
         beside: str = "",
         rule: str | None = None,
-    ) -> Step:
-        layouts = {name: tensor.laid for name, tensor in call.inputs.items()}
+    ) -> SessionStep:
+        layouts = {name: tensor.requested_layout for name, tensor in call.inputs.items()}
         free = tuple(name for name, tensor in call.inputs.items() if tensor.values is None)
-        return Step(
+        return SessionStep(
             self.spec.operator,
             inputs,
             call.attributes,
-            golden,
+            golden_outputs,
             layouts,
             free,
             beside,
@@ -202,10 +200,10 @@ class Trials:
         )
 
     def _rejections(
-        self, call: Call, inputs: Mapping[str, Array], valid: Step, first: int
-    ) -> list[Step]:
+        self, call: Call, inputs: Mapping[str, Array], valid: SessionStep, first: int
+    ) -> list[SessionStep]:
         """Return calls that break one rule alone, and the valid one behind them."""
-        rejected: list[Step] = []
+        rejected: list[SessionStep] = []
         for name, changed in self._changed(call, first):
             if len(rejected) == _REJECTIONS:
                 break
@@ -213,12 +211,12 @@ class Trials:
             # A changed call on which a condition has no answer shows nothing.
             with suppress(ExpressionError):
                 if self.conditions.ambiguity(changed) is None:
-                    broken = self.conditions.standing(changed).broken
+                    broken = self.conditions.check(changed).violated
             if len(broken) == 1:
                 given = {
                     argument: inputs[argument]
                     if call.inputs.get(argument) is tensor
-                    else counted(tensor)
+                    else materialize_numbered(tensor)
                     for argument, tensor in changed.inputs.items()
                 }
                 rule = self.spec.full_id(broken[0])
@@ -231,7 +229,7 @@ class Trials:
         changes: list[Mutation | tuple[str, Change]] = [*self._mutations, *self._violations]
         for change in (changes[first - 1 :] + changes[: first - 1])[: _TRIES if first else 0]:
             if isinstance(change, Mutation):
-                aim = Aim(*bounds_in(self.conditions, call, change.argument), first)
+                aim = MutationContext(*bounds_in(self.conditions, call, change.argument), first)
                 name, changed = change.name, change.applied(self.spec, call, aim)
             else:
                 name, changed = change[0], after(self.conditions, call, change[1])
@@ -240,13 +238,13 @@ class Trials:
 
     def _law(
         self, number: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
-    ) -> list[Step]:
+    ) -> list[SessionStep]:
         """Return the further calls of a law: with those right, it holds as for the reference."""
         if not number or not self.laws.speaks(number - 1, call):
             return []
         beside = f"by the law {self.spec.full_id(self.spec.laws[number - 1].id)}"
         return [
-            Step(
+            SessionStep(
                 made.operator,
                 made.inputs,
                 made.attributes,

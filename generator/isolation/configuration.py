@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote
 
-from opcert.backends import ALL, DRIVER, choices
+from opcert.backends import ALL_VALUES, DRIVER_PREFIX, option_choices
 from opcert.errors import BackendError
-from opcert.isolation.process import EndedError
+from opcert.isolation.process import WorkerFailure
 from opcert.isolation.worker_process import answered
 
 
@@ -32,7 +32,9 @@ def configurations(
     """
     given = dict(options or {})
     # The others may be what no message holds.
-    asked = {key: value for key, value in given.items() if isinstance(value, str) and value == ALL}
+    asked = {
+        key: value for key, value in given.items() if isinstance(value, str) and value == ALL_VALUES
+    }
     several = _choices(backend, asked, isolated) if asked else {}
     found = [dict(zip(several, values, strict=True)) for values in product(*several.values())]
     return [Configuration(_name(each), {**given, **each}) for each in found]
@@ -41,15 +43,15 @@ def configurations(
 def _choices(
     backend: str, asked: Mapping[str, str], isolated: bool | None
 ) -> Mapping[str, list[Any]]:
-    if backend.startswith(DRIVER):
+    if backend.startswith(DRIVER_PREFIX):
         return {}
     try:
         if isolated is False or os.name != "posix":
-            return choices(backend, asked)
+            return option_choices(backend, asked)
         path = [each for each in sys.path if each]
         request = {"ask": "choices", "path": path, "backend": backend, "options": asked}
         found: Mapping[str, list[Any]] = answered(request).get("choices", {})
-    except (BackendError, EndedError):
+    except (BackendError, WorkerFailure):
         return {}
     return found
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, HALF_BYTES, Array
-from opcert.scope.support import Support
-from opcert.specification.references import references_in
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
+from opcert.scope import Support
+from opcert.specification import load_references
+from opcert.suite import IndexedCase, OperatorSuite, Suite
 
 # How many bytes a large array has at least, and how many calls are tried to make such outputs of.
 _LARGE = 1 << 24
@@ -81,7 +79,8 @@ class _Chosen:
         self._cases = [
             (operator, case)
             for operator, case in suite
-            if case.ambiguity is None and not support.why_left_out(operator.index.operator, case)
+            if case.ambiguity is None
+            and not support.exclusion_reason(operator.index.operator, case)
         ]
 
     def of_operator(self, operator: OperatorSuite) -> Probe:
@@ -99,7 +98,7 @@ class _Chosen:
 
     def of_type(self, name: str) -> Probe:
         """Return a call with data of a type; half a byte is cut from a whole one."""
-        whole = "u8" if name in HALF_BYTES else name
+        whole = "u8" if name in FOUR_BIT_TYPES else name
         found = self.first(name, lambda case: _valid(case) and _moves(case, whole))
         if found.inputs is None or whole == name:
             return found
@@ -111,8 +110,8 @@ class _Chosen:
 
     def large(self) -> Probe:
         """Return a call of which inputs and outputs are large."""
-        references = references_in(None)
-        candidates = ((of, case) for of, case in self._cases if _valid(case) and case.free)
+        references = load_references(None)
+        candidates = ((of, case) for of, case in self._cases if _valid(case) and case.data_inputs)
         for operator, case in islice(candidates, _TRIED):
             reference = references.get(operator.index.operator)
             for inputs in _enlarged(operator.inputs(case)):
@@ -127,7 +126,7 @@ class _Chosen:
 
 
 def _moves(case: IndexedCase, name: str) -> bool:
-    return case.type == name and next(iter(case.inputs)) in case.free
+    return case.type == name and next(iter(case.inputs)) in case.data_inputs
 
 
 def _enlarged(inputs: Mapping[str, Array]) -> Iterator[Mapping[str, Array]]:

@@ -8,12 +8,12 @@ from typing import IO, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, Inputs, width_of
+from opcert.arrays import ELEMENT_TYPES, Array, InputArrays, bit_width
 from opcert.errors import BackendError, did_you_mean
 from opcert.isolation.introduction import handshake
 from opcert.isolation.messages import ROOM, packed
-from opcert.isolation.process import EndedError, Process
-from opcert.run.outcome import Outcome, Rejecter
+from opcert.isolation.process import Process, WorkerFailure
+from opcert.run import Outcome, Rejecter
 
 # The most dimensions that an array of NumPy has.
 _DIMENSIONS = 64
@@ -98,7 +98,7 @@ class Driver:
             raise
 
     def call(
-        self, operator: str, inputs: Inputs, attributes: Mapping[str, Any], timeout: float
+        self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any], timeout: float
     ) -> Outcome:
         """Make a call.
 
@@ -125,20 +125,20 @@ class Driver:
 
     def _output(self, place: int, described: _Described) -> Array:
         content = self.process.read(described.bytes)
-        highest = (1 << width_of(described.type)) - 1
+        highest = (1 << bit_width(described.type)) - 1
         if highest < 255 and content.size and content.max() > highest:
             found = int(content.max())
             text = f"output {place}: a byte {found:#04x}; {described.type} has at most {highest}"
-            raise EndedError("protocol", text)
+            raise WorkerFailure("protocol", text)
         try:
             return content.view(ELEMENT_TYPES[described.type]).reshape(described.shape)
         except ValueError as error:
-            raise EndedError("protocol", f"output {place}: {error}") from None
+            raise WorkerFailure("protocol", f"output {place}: {error}") from None
 
     def _nothing_more(self, what: str) -> None:
         foreign = self.process.foreign()
         if foreign:
-            raise EndedError("protocol", f"{what}: {foreign}; stdout is for answers alone")
+            raise WorkerFailure("protocol", f"{what}: {foreign}; stdout is for answers alone")
 
     def log(self) -> str:
         """Return what was printed since the last time, or the end of it."""
@@ -191,8 +191,8 @@ def _answer(found: Mapping[str, Any], number: int) -> _Answer:
         where = ".".join(map(str, first["loc"]))
         given = "" if first["type"] == "missing" else f", found {first['input']!r}"[:100]
         text = f"an answer of another form: {where}: {first['msg']}{given}"
-        raise EndedError("protocol", text) from None
+        raise WorkerFailure("protocol", text) from None
     wrong = answer.mistake(number)
     if wrong is not None:
-        raise EndedError("protocol", f"an answer of another form: {wrong}")
+        raise WorkerFailure("protocol", f"an answer of another form: {wrong}")
     return answer

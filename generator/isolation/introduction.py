@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from opcert.backends import A_NAME, is_name
-from opcert.errors import BackendError, shown
+from opcert.backends import NAME_FORMAT, is_valid_name
+from opcert.errors import BackendError, safe_repr
 from opcert.isolation.messages import PROTOCOL
-from opcert.isolation.process import EndedError, Process
-from opcert.scope.support import declared_support
+from opcert.isolation.process import Process, WorkerFailure
+from opcert.scope import declared_support
 
 PARTS = ("protocol", "name", "version", "support", "reuse")
 
@@ -34,7 +34,7 @@ def handshake(
     """
     try:
         found = process.ask({"protocol": PROTOCOL, **request}, seconds)
-    except EndedError as error:
+    except WorkerFailure as error:
         log = process.log()
         text = f"backend '{backend}' cannot be made: {error.reason}"
         raise BackendError(f"{text}; it printed: {log}" if log else text) from None
@@ -56,8 +56,8 @@ def mistakes(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "protocol", f"found {protocol!r}; expected {PROTOCOL}"
     for part in ("name", "version"):
         text = found.get(part)
-        if not is_name(text):
-            yield part, f"found {shown(text)}; expected {A_NAME}"
+        if not is_valid_name(text):
+            yield part, f"found {safe_repr(text)}; expected {NAME_FORMAT}"
     support = found.get("support")
     if support is not None and not isinstance(support, dict):
         yield "support", f"found {support!r}; expected an object by operator, or null"

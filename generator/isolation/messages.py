@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.arrays.layouts import memory
+from opcert.arrays import ELEMENT_TYPES, Array, type_name, underlying_buffer
 
 PROTOCOL = 1
 # The most bytes of outputs that are handed over; no golden ones are near it.
@@ -89,7 +88,7 @@ def aligned(offset: int) -> int:
 
 def described(name: str, array: Array) -> dict[str, Any]:
     """Return what is said of an input, however it is handed over."""
-    return {"name": name, "type": name_of(array.dtype), "shape": array.shape}
+    return {"name": name, "type": type_name(array.dtype), "shape": array.shape}
 
 
 def put(area: Area, inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], int]:
@@ -97,7 +96,7 @@ def put(area: Area, inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], 
     placed: list[dict[str, Any]] = []
     end = 0
     for name, array in inputs.items():
-        whole = memory(array)
+        whole = underlying_buffer(array)
         begin = 0 if whole is array else _address(array) - _address(whole)
         area.reach(aligned(end + whole.nbytes))
         area.write(end, whole)
@@ -111,7 +110,7 @@ def taken_back(area: Area, inputs: Mapping[str, Array]) -> None:
     """Give `inputs` what has become of them where `put` laid them."""
     end = 0
     for array in inputs.values():
-        whole = memory(array)
+        whole = underlying_buffer(array)
         area.read(end, whole)
         end = aligned(end + whole.nbytes)
 

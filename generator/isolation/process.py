@@ -14,11 +14,11 @@ from typing import IO, Any, Literal
 import numpy as np
 import psutil
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.isolation.messages import ROOM, line_of, spin_until_ready
 
 # How many seconds a backend may take to be made.
-START = 300.0
+START_TIMEOUT = 300.0
 # How long a call may take before its memory is looked at, and how often it then is.
 _PATIENCE, _OFTEN = 0.02, 0.1
 # How many seconds a process that answers no more has for leaving.
@@ -35,7 +35,7 @@ _SHOWN = 80
 Start = Callable[[int, int, IO[bytes]], subprocess.Popen[bytes]]
 
 
-class EndedError(Exception):
+class WorkerFailure(Exception):
     """Tells that the process is gone: what was observed, and why."""
 
     def __init__(self, observed: Literal["crash", "hang", "protocol"], reason: str) -> None:
@@ -52,7 +52,7 @@ class Process:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._logged = 0
         self._rest = bytearray()
-        self._timeout, self._deadline = START, time.monotonic() + START
+        self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
         theirs, self._requests = os.pipe()
         self._replies, answers = os.pipe()
         try:
@@ -90,9 +90,9 @@ class Process:
         try:
             answer = json.loads(text.decode())
         except (ValueError, RecursionError):
-            raise EndedError("protocol", f"{_shown(text)} is no line of JSON") from None
+            raise WorkerFailure("protocol", f"{_shown(text)} is no line of JSON") from None
         if not isinstance(answer, dict):
-            raise EndedError("protocol", f"{_shown(text)} is no JSON object")
+            raise WorkerFailure("protocol", f"{_shown(text)} is no JSON object")
         return answer
 
     def _write(self, data: memoryview) -> None:
@@ -110,7 +110,7 @@ class Process:
             searched = len(self._rest)
             if searched > _LONGEST_LINE:
                 text = f"{_shown(self._rest)} and on for {_LONGEST_LINE} bytes without a newline"
-                raise EndedError("protocol", text)
+                raise WorkerFailure("protocol", text)
             self._receive()
         found, _, self._rest = self._rest.partition(b"\n")
         return bytes(found)
@@ -122,7 +122,7 @@ class Process:
             EndedError: they do not come, in the time of the question.
         """
         if size > ROOM:
-            raise EndedError("protocol", f"{size} bytes of outputs; at most {ROOM} are read")
+            raise WorkerFailure("protocol", f"{size} bytes of outputs; at most {ROOM} are read")
         found = np.empty(size, np.uint8)
         count = min(size, len(self._rest))
         found.data[:count] = self._rest[:count]
@@ -133,9 +133,9 @@ class Process:
                 came = os.readv(self._replies, [found.data[count:]])
                 if not came:
                     raise self._ended()
-            except EndedError as error:
+            except WorkerFailure as error:
                 text = f"{error.reason}; {count} of {size} bytes of outputs had come"
-                raise EndedError(error.observed, text) from None
+                raise WorkerFailure(error.observed, text) from None
             count += came
         return found
 
@@ -163,7 +163,7 @@ class Process:
                 raise self._ended()
             if time.monotonic() >= self._deadline:
                 begun = f"; it began with {_shown(self._rest)}" if self._rest else ""
-                raise EndedError("hang", f"no answer within {self._timeout:g} s{begun}")
+                raise WorkerFailure("hang", f"no answer within {self._timeout:g} s{begun}")
             self._look_at_memory()
             pause = _OFTEN
 
@@ -175,7 +175,7 @@ class Process:
             return
         if self._memory and used > self._memory:
             text = f"it took {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
-            raise EndedError("crash", text)
+            raise WorkerFailure("crash", text)
 
     def _shorten_log(self) -> None:
         """Forget what was printed where it takes too much room."""
@@ -185,14 +185,14 @@ class Process:
             os.lseek(self._log.fileno(), 0, os.SEEK_SET)
             self._logged = 0
 
-    def _ended(self) -> EndedError:
+    def _ended(self) -> WorkerFailure:
         try:
             code = self._process.wait(_LEAVES)
         except subprocess.TimeoutExpired:
-            return EndedError("protocol", "it closed its end of the conversation")
+            return WorkerFailure("protocol", "it closed its end of the conversation")
         if code < 0:
-            return EndedError("crash", f"the process was ended by {_signal(-code)}")
-        return EndedError("crash", f"the process exited with {code}")
+            return WorkerFailure("crash", f"the process was ended by {_signal(-code)}")
+        return WorkerFailure("crash", f"the process exited with {code}")
 
     @property
     def alive(self) -> bool:

@@ -6,24 +6,23 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays.element_types import Array, Inputs
-from opcert.backends import DRIVER, Backend, load
+from opcert.arrays import Array, InputArrays
+from opcert.backends import DRIVER_PREFIX, Backend, load
 from opcert.errors import BackendError
 from opcert.isolation.driver_process import Driver
-from opcert.isolation.process import START, EndedError
+from opcert.isolation.process import START_TIMEOUT, WorkerFailure
 from opcert.isolation.worker_process import Worker
-from opcert.run.comparison import Difference
-from opcert.run.outcome import Isolated, Outcome
+from opcert.run import Difference, IsolatedBackend, Outcome
 
 # How many seconds a call may take, where nothing else is said.
-TIMEOUT = 60.0
+CALL_TIMEOUT = 60.0
 # How many seconds a process has for leaving by itself.
-PATIENCE = 2.0
+EXIT_TIMEOUT = 2.0
 # How often a backend that crashed is made again in vain before that is given up.
 _REFUSALS = 3
 
 
-class Supervised(Isolated):
+class SupervisedBackend(IsolatedBackend):
     """Runs a backend in a process of its own, one call at a time: a driver, or what `load` finds.
 
     `delivery` says how arrays reach it: a driver gets them packed.
@@ -34,7 +33,7 @@ class Supervised(Isolated):
         backend: str,
         options: Mapping[str, Any] | None = None,
         *,
-        timeout: float = TIMEOUT,
+        timeout: float = CALL_TIMEOUT,
         memory: int = 0,
     ) -> None:
         """Start the process; a call may take `timeout` seconds, and it `memory` bytes, 0 for any.
@@ -50,7 +49,7 @@ class Supervised(Isolated):
         except (TypeError, ValueError):
             text = "options that are no plain values need the backend in this process"
             raise BackendError(f"backend '{backend}': {text}: isolated=False") from None
-        self.delivery = "packed" if backend.startswith(DRIVER) else "as drawn"
+        self.delivery = "packed" if backend.startswith(DRIVER_PREFIX) else "as drawn"
         self._timeout, self._memory = timeout, memory
         self._worker: Worker | Driver | None = None
         self._refused = 0
@@ -70,9 +69,9 @@ class Supervised(Isolated):
 
     def _started(self) -> Worker | Driver:
         # A limit that is short for a call is no limit for compiling, or for a device.
-        seconds = max(self._timeout, START)
-        if self._backend.startswith(DRIVER):
-            command = self._backend.removeprefix(DRIVER)
+        seconds = max(self._timeout, START_TIMEOUT)
+        if self._backend.startswith(DRIVER_PREFIX):
+            command = self._backend.removeprefix(DRIVER_PREFIX)
             return Driver(command, self._options, self._memory, seconds)
         path = [each for each in sys.path if each]
         # OpenVINO takes seconds to find out what it supports, and says the same each time.
@@ -83,7 +82,7 @@ class Supervised(Isolated):
     def outcome(
         self,
         operator: str,
-        inputs: Inputs,
+        inputs: InputArrays,
         attributes: Mapping[str, Any],
         dirtied: Sequence[int] = (),
     ) -> Outcome:
@@ -97,7 +96,7 @@ class Supervised(Isolated):
             if isinstance(worker, Driver):
                 return worker.call(operator, inputs, attributes, self._timeout)
             return worker.call(operator, inputs, attributes, self._timeout, dirtied)
-        except EndedError as error:
+        except WorkerFailure as error:
             log = worker.log()
             self.stop()
             if error.observed == "protocol":
@@ -125,7 +124,7 @@ class Supervised(Isolated):
         """Let the process leave, and end it and every other that it has started."""
         if self._worker is not None:
             try:
-                self._worker.exits_within(PATIENCE)
+                self._worker.exits_within(EXIT_TIMEOUT)
             finally:
                 self.stop()
 
@@ -145,12 +144,12 @@ class Supervised(Isolated):
             self._worker = None
 
 
-def hosted(
+def start_backend(
     name: str,
     options: Mapping[str, Any],
     isolated: bool | None = None,
     *,
-    timeout: float = TIMEOUT,
+    timeout: float = CALL_TIMEOUT,
     memory: int = 0,
 ) -> Backend:
     """Return the backend that `load` finds: in a process of its own, but for the reference.
@@ -164,5 +163,5 @@ def hosted(
     if isolated and os.name != "posix":
         raise BackendError("a process of its own needs Linux or macOS; use isolated=None")
     if isolated or (isolated is None and name != "reference" and os.name == "posix"):
-        return Supervised(name, options, timeout=timeout, memory=memory)
+        return SupervisedBackend(name, options, timeout=timeout, memory=memory)
     return load(name, **options)

@@ -14,13 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, name_of
-from opcert.arrays.layouts import form
-from opcert.backends import Backend, as_backend_error, choices, closed, load, reuse_of
-from opcert.errors import BackendError, said
+from opcert.arrays import Array, array_properties, type_name
+from opcert.backends import (
+    Backend,
+    as_backend_error,
+    close_backend,
+    declared_reuse,
+    load,
+    option_choices,
+)
+from opcert.errors import BackendError, describe_error
 from opcert.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
-from opcert.run.freed_memory import dirty
-from opcert.run.outcome import Outcome, run_once
+from opcert.run import Outcome, call_backend, dirty_freed_memory
 
 # The outputs of how many calls are looked at again behind every call.
 RECENT = 3
@@ -57,11 +62,13 @@ class _Host:
             return {"changed": self._changed(request["look"])}
         self._area.reach(request["size"])
         inputs = got(self._area, request["inputs"])
-        forms = {name: form(array) for name, array in inputs.items()}
+        forms = {name: array_properties(array) for name, array in inputs.items()}
         recent = list(self._kept)[-RECENT:]
-        dirty(request["dirty"])
+        dirty_freed_memory(request["dirty"])
         answer = self._called(request, inputs)
-        spoiled = [name for name, before in forms.items() if form(inputs[name]) != before]
+        spoiled = [
+            name for name, before in forms.items() if array_properties(inputs[name]) != before
+        ]
         return {**answer, "changed": self._changed(recent), "spoiled": spoiled}
 
     def _changed(self, numbers: Sequence[int]) -> list[int]:
@@ -69,9 +76,11 @@ class _Host:
 
     def _called(self, request: dict[str, Any], inputs: dict[str, Array]) -> dict[str, Any]:
         try:
-            outcome = run_once(self._backend, request["operator"], inputs, request["attributes"])
+            outcome = call_backend(
+                self._backend, request["operator"], inputs, request["attributes"]
+            )
         except KeyboardInterrupt as error:
-            outcome = Outcome("rejected", reason=said(error), rejected_by="runtime")
+            outcome = Outcome("rejected", reason=describe_error(error), rejected_by="runtime")
         if os.getpid() != self._process:
             # A child that the backend has made, and that came back with it.
             os._exit(0)
@@ -95,7 +104,7 @@ class _Host:
             if not isinstance(each, np.ndarray):
                 described.append({"returned": type(each).__name__})
                 continue
-            at = {"type": name_of(each.dtype), "shape": each.shape}
+            at = {"type": type_name(each.dtype), "shape": each.shape}
             if each.dtype.hasobject or end + each.nbytes > ROOM:
                 described.append(at)
                 continue
@@ -116,10 +125,10 @@ def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
     sys.path += [each for each in request["path"] if each not in sys.path]
     try:
         if request.get("ask") == "choices":
-            return None, {"choices": choices(request["backend"], request["options"])}
+            return None, {"choices": option_choices(request["backend"], request["options"])}
         backend = load(request["backend"], **request["options"])
         support = _declared(backend) if request["declares"] else None
-        reuse = reuse_of(backend)
+        reuse = declared_reuse(backend)
     except BackendError as error:
         return None, {"error": str(error)}
     named = {"name": backend.name, "version": backend.version}
@@ -132,7 +141,7 @@ def _declared(backend: Backend) -> dict[str, Any] | None:
         declared = getattr(backend, "support", None)
     if declared is None:
         return None
-    from opcert.scope.support import declared_support  # noqa: PLC0415 -- when used
+    from opcert.scope import declared_support
 
     return declared_support(SimpleNamespace(support=declared)).described()
 
@@ -147,7 +156,7 @@ def serve(requests: int, replies: int, area: Area) -> None:
     host = _Host(backend, area)
     for request in asked:
         say(replies, host.answer(request))
-    closed(backend)
+    close_backend(backend)
 
 
 def main() -> None:

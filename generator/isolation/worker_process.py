@@ -11,14 +11,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Inputs
+from opcert.arrays import ELEMENT_TYPES, InputArrays
 from opcert.errors import BackendError
 from opcert.isolation.introduction import handshake
 from opcert.isolation.messages import PROTOCOL, Area, put, taken_back
-from opcert.isolation.process import START, EndedError, Process
+from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure
 from opcert.isolation.worker import RECENT
-from opcert.run.comparison import Difference
-from opcert.run.outcome import Outcome
+from opcert.run import Difference, Outcome
 
 # Who looks at the outputs of a call mostly looks at those of so many behind it next.
 _NEAR = 8
@@ -33,7 +32,7 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
     """
     area, process = _begun(memory=0)
     try:
-        return process.ask({"protocol": PROTOCOL, **request}, START)
+        return process.ask({"protocol": PROTOCOL, **request}, START_TIMEOUT)
     finally:
         process.end()
         os.close(area.descriptor)
@@ -100,7 +99,7 @@ class Worker:
     def call(
         self,
         operator: str,
-        inputs: Inputs,
+        inputs: InputArrays,
         attributes: Mapping[str, Any],
         timeout: float,
         dirtied: Sequence[int] = (),
@@ -127,9 +126,9 @@ class Worker:
         try:
             return self._outcome(answer, inputs)
         except (LookupError, SyntaxError, TypeError, ValueError) as error:
-            raise EndedError("protocol", f"an answer of another form: {error}") from None
+            raise WorkerFailure("protocol", f"an answer of another form: {error}") from None
 
-    def _outcome(self, answer: Mapping[str, Any], inputs: Inputs) -> Outcome:
+    def _outcome(self, answer: Mapping[str, Any], inputs: InputArrays) -> Outcome:
         self._looked = set(range(self._number - RECENT, self._number + 1))
         self._changed.update(answer["changed"])
         taken_back(self._area, inputs)
@@ -166,8 +165,8 @@ class Worker:
             near = range(number, number + _NEAR)
             self._looked.update(near)
             try:
-                self._changed.update(self._process.ask({"look": [*near]}, START)["changed"])
-            except (EndedError, LookupError, TypeError):
+                self._changed.update(self._process.ask({"look": [*near]}, START_TIMEOUT)["changed"])
+            except (WorkerFailure, LookupError, TypeError):
                 return False
         return number in self._changed
 

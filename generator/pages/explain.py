@@ -4,17 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from opcert.errors import OpcertError, did_you_mean, one_line
-from opcert.pages.accounts import CaseAccount, RuleAccount
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
+from opcert.errors import OpcertError, did_you_mean, printable_line
+from opcert.pages.case_descriptions import CaseDescription, RuleDescription
+from opcert.suite import IndexedCase, OperatorSuite, Suite
 
 # How many of the cases that a glob matches are named.
 _NAMED = 8
 
 
-def found_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
+def find_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
     """Return the case of the id `name`, or the only one whose id matches it as a glob.
 
     Raises:
@@ -35,7 +33,7 @@ def found_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
     raise OpcertError(f"{suite.folder} has no case '{name}'{hint}")
 
 
-def told(account: CaseAccount, program: str) -> str:
+def explain_case(account: CaseDescription, program: str) -> str:
     """Return what a screen shows of a case, with a program that makes its call."""
     parts = [
         _lines(_head(account)),
@@ -48,16 +46,16 @@ def told(account: CaseAccount, program: str) -> str:
     return "\n\n".join(parts)
 
 
-def _lines(told: Iterable[str]) -> str:
-    return "\n".join(map(one_line, told))
+def _lines(explain_case: Iterable[str]) -> str:
+    return "\n".join(map(printable_line, explain_case))
 
 
-def _head(account: CaseAccount) -> Iterator[str]:
+def _head(account: CaseDescription) -> Iterator[str]:
     yield f"{account.id}, a case of {account.operator}"
-    if account.twin is None:
+    if account.baseline is None:
         yield f"    {account.why}"
     else:
-        yield f"    one change to its twin: {account.twin}"
+        yield f"    one change to its baseline: {account.baseline}"
     yield from (f"    {change.words}" for change in account.changes)
     if account.feature_levels:
         yield f"    in feature levels {', '.join(account.feature_levels)}"
@@ -66,22 +64,22 @@ def _head(account: CaseAccount) -> Iterator[str]:
     yield f"    by the document {document.title}, {document.version}{digest}"
 
 
-def _call(account: CaseAccount) -> Iterator[str]:
+def _call(account: CaseDescription) -> Iterator[str]:
     for tensor in account.inputs:
         yield f"    {tensor.name} = {tensor}"
     for name, value in account.attributes.items():
         yield f"    {name} = {value} (attribute)"
 
 
-def _expected(account: CaseAccount) -> Iterator[str]:
+def _expected(account: CaseDescription) -> Iterator[str]:
     if account.ambiguity is not None:
         yield f"implementation-defined, for {account.ambiguity}; it decides no certificate"
     if account.broken is not None:
         says = "the reference rejects it" if account.ambiguity is not None else "expects rejection"
         yield f"{says}, for it breaks"
         yield _rule(account.broken)
-        if account.twin is not None and account.ambiguity is None:
-            yield f"    It counts only where the valid call, {account.twin}, passes."
+        if account.baseline is not None and account.ambiguity is None:
+            yield f"    It counts only where the valid call, {account.baseline}, passes."
         return
     says = "the reference gives" if account.ambiguity is not None else "expects"
     yield says if account.outputs else f"{says} no outputs"
@@ -89,7 +87,7 @@ def _expected(account: CaseAccount) -> Iterator[str]:
         yield f"    output {tensor.name} = {tensor}"
 
 
-def _open_point(account: CaseAccount) -> Iterator[Sequence[str]]:
+def _open_point(account: CaseDescription) -> Iterator[Sequence[str]]:
     """Yield the question that the document leaves open, and an argument for either answer."""
     point = account.open_point
     if point is not None:
@@ -102,11 +100,11 @@ def _open_point(account: CaseAccount) -> Iterator[Sequence[str]]:
         ]
 
 
-def _reading(account: CaseAccount) -> str:
+def _reading(account: CaseDescription) -> str:
     return "invalid" if account.expects == "rejection" else "valid"
 
 
-def _reasons(account: CaseAccount) -> Iterator[Sequence[str]]:
+def _reasons(account: CaseDescription) -> Iterator[Sequence[str]]:
     if account.shown:
         yield ["shows", *map(_rule, account.shown)]
     if account.errata:
@@ -117,5 +115,5 @@ def _reasons(account: CaseAccount) -> Iterator[Sequence[str]]:
         yield ["drawn for", f"    {' '.join(pairs)}"]
 
 
-def _rule(rule: RuleAccount) -> str:
+def _rule(rule: RuleDescription) -> str:
     return f"    {rule.id} ({rule.clause}): {rule.text}"

@@ -7,21 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.cases.factors import Level, factors_of
+from opcert.cases import Level, levels_by_factor
 from opcert.errors import OpcertError
 from opcert.panel import Strength
-from opcert.specification.documented import DocumentedTensor
-from opcert.specification.files import SpecFile
-from opcert.specification.model import (
-    Ambiguity,
-    Erratum,
-    Example,
-    Rule,
-    Spec,
-)
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.rule_cases import RuleCases, rule_cases, valid_calls
-from opcert.suite.suite import Suite
+from opcert.specification import Ambiguity, DocumentedTensor, Erratum, Example, Rule, Spec, SpecFile
+from opcert.suite import OperatorSuite, RuleCases, Suite, cases_by_rule, valid_calls
 
 # Errata by their full ids.
 Errata = Mapping[str, Erratum]
@@ -153,7 +143,7 @@ def operator_page(
             "--specs"
         )
     ids = tuple(operator.cases) if operator is not None else ()
-    cases = {} if operator is None else rule_cases(spec, operator, valid_calls(operator))
+    cases = {} if operator is None else cases_by_rule(spec, operator, valid_calls(operator))
     return OperatorPage(
         spec=spec,
         file=spec_file.name,
@@ -231,7 +221,7 @@ def _ambiguities(
 
 def _factors(spec: Spec) -> tuple[FactorEntry, ...]:
     """Return each factor with its levels in core, and in a profile where they differ."""
-    core, full, stress = (factors_of(spec, profile) for profile in ("core", "full", "stress"))
+    core, full, stress = (levels_by_factor(spec, profile) for profile in ("core", "full", "stress"))
     entries = []
     for name, levels in core.items():
         shown = {"core": _levels(spec, name, levels)}

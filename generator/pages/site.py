@@ -13,10 +13,8 @@ from jinja2 import Environment
 
 from opcert.pages.operator_page import operator_page
 from opcert.panel import Strength
-from opcert.specification.files import SpecFile
-from opcert.suite.emit import Files
-from opcert.suite.suite import Suite
-from opcert.suite.writing import replace_marked_folder
+from opcert.specification import SpecFile
+from opcert.suite import FileContents, Suite, replace_marked_folder
 from opcert.template_environment import template_environment
 
 # What each page says near its beginning, so that it can be told from the files of others.
@@ -28,9 +26,9 @@ def page_name(operator: str) -> str:
     return f"{operator.replace('/', '-')}.html"
 
 
-def pages_of(
+def render_pages(
     spec_files: Iterable[SpecFile], suite: Suite, strengths: Mapping[str, Strength] | None = None
-) -> Files:
+) -> FileContents:
     """Return the page of each operator, and the index of them, by file name.
 
     `strengths` are those of operators whose pages are to state them.
@@ -42,13 +40,15 @@ def pages_of(
         operator_page(each, suite, (strengths or {}).get(each.spec.operator)) for each in spec_files
     ]
     files = {
-        page_name(page.spec.operator): rendered("operator.html.jinja", page=page, suite=suite)
+        page_name(page.spec.operator): render_template(
+            "operator.html.jinja", page=page, suite=suite
+        )
         for page in pages
     }
-    return {"index.html": rendered("index.html.jinja", pages=pages, suite=suite), **files}
+    return {"index.html": render_template("index.html.jinja", pages=pages, suite=suite), **files}
 
 
-def write_pages(folder: Path, files: Files) -> None:
+def write_pages(folder: Path, files: FileContents) -> None:
     """Put a folder of just these pages at `folder`, in the place of former ones.
 
     Raises:
@@ -57,7 +57,7 @@ def write_pages(folder: Path, files: Files) -> None:
     replace_marked_folder(folder, files, [MARK], "the pages of `opcert docs`")
 
 
-def rendered(template: str, **names: Any) -> bytes:
+def render_template(template: str, **names: Any) -> bytes:
     """Return the page that an HTML template gives; every value in it is escaped."""
     return _environment().get_template(template).render(**names).encode()
 

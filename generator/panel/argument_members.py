@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.panel.member import (
     ArrayCall,
     Member,
@@ -19,8 +19,7 @@ from opcert.panel.member import (
     rejecting,
 )
 from opcert.reference import RuleBroken, unchecked
-from opcert.roles.argument import Attribute
-from opcert.roles.role import Role
+from opcert.roles import Attribute, Role
 
 
 def requirement_members(signature: Signature) -> Iterator[Member]:

@@ -7,8 +7,17 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
-from opcert.arrays.layouts import LAYOUTS, NEEDED, Layout, laid_out, memory
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    FLOATS,
+    LAYOUTS,
+    LONG_AXES_NEEDED,
+    Array,
+    Layout,
+    bits_of,
+    copy_in_layout,
+    underlying_buffer,
+)
 from opcert.panel.member import (
     ArrayCall,
     Member,
@@ -182,8 +191,8 @@ def _layouts(dtype: np.dtype[Any], shape: tuple[int, ...]) -> dict[tuple[int, ..
     """Return the layouts of arrays of a form by their strides."""
     array = np.empty(shape, dtype)
     long_axes = sum(extent > 1 for extent in shape) if array.size else 0
-    possible = [layout for layout in LAYOUTS if long_axes >= NEEDED[layout]]
-    return {_long(laid_out(array, layout)): layout for layout in reversed(possible)}
+    possible = [layout for layout in LAYOUTS if long_axes >= LONG_AXES_NEEDED[layout]]
+    return {_long(copy_in_layout(array, layout)): layout for layout in reversed(possible)}
 
 
 def _long(array: Array) -> tuple[int, ...]:
@@ -197,7 +206,7 @@ def _strides_ignored(name: str, layout: Layout, call: ArrayCall) -> ArrayCall:
     array = call.inputs.get(name)
     if array is None or array.flags.c_contiguous or layout_of(array) != layout:
         return call
-    base = memory(array)
+    base = underlying_buffer(array)
     flat = base.ravel(order="K")[: array.size].reshape(array.shape)
     return call.replaced(name, flat.copy())
 

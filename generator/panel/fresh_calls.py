@@ -12,22 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import MOST_ELEMENTS, Call, Tensor, with_shape, with_type
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, highest, lowest
-from opcert.arrays.layouts import LAYOUTS, laid_out
-from opcert.arrays.patterns import array_of
-from opcert.cases.conditions import Conditions
-from opcert.cases.vectors import specials_added
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    LAYOUTS,
+    MAX_ELEMENTS,
+    Call,
+    Tensor,
+    copy_in_layout,
+    highest,
+    lowest,
+    materialize,
+    with_shape,
+    with_type,
+)
+from opcert.cases import Conditions, specials_added
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.member import ArrayCall, Outputs, integers_in
-from opcert.specification.expressions import integer, parse
-from opcert.specification.references import Reference
+from opcert.specification import Reference, evaluate_integer, parse_expression
 
 # How many calls of the suite are changed, and how many changes of each are kept.
 _BASES = 20
 _CHANGES = 30
 # The most elements of a fresh input, so that the panel stays quick.
-_ELEMENTS = min(MOST_ELEMENTS, 1 << 17)
+_ELEMENTS = min(MAX_ELEMENTS, 1 << 17)
 _OFFSETS = (1, -1, 2, 256, 65536, 1 << 32)
 
 
@@ -79,7 +87,7 @@ def _classified(conditions: Conditions, call: Call) -> str | None:
     if any(tensor.size > _ELEMENTS for tensor in call.inputs.values()):
         return None
     with suppress(ExpressionError, Inapplicable):
-        broken = conditions.standing(call).broken
+        broken = conditions.check(call).violated
         if len(broken) > 1 or conditions.ambiguity(call) is not None:
             return None
         if not broken and not _is_declared(conditions, call):
@@ -101,7 +109,7 @@ def _is_declared(conditions: Conditions, call: Call) -> bool:
     for each in spec.inputs:
         tensor = call.inputs.get(each.name)
         if tensor is not None:
-            least, most = (integer(parse(end), names) for end in each.rank)
+            least, most = (evaluate_integer(parse_expression(end), names) for end in each.rank)
             if tensor.type not in spec.type_sets[each.type] or not least <= tensor.rank <= most:
                 return False
     return True
@@ -110,11 +118,14 @@ def _is_declared(conditions: Conditions, call: Call) -> bool:
 def _arrays(reference: Reference, call: Call, seed: str) -> FreshCall:
     """Return a call with its arrays, special values among its data, and what it gives."""
     patterned = call.patterned(seed)
-    inputs = {name: array_of(tensor) for name, tensor in patterned.inputs.items()}
+    inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
     result = _result(reference, ArrayCall(inputs, call.attributes))
     if not isinstance(result, Exception):
         inputs = specials_added(patterned, inputs, result)
-        laid = {name: laid_out(each, call.inputs[name].laid) for name, each in inputs.items()}
+        laid = {
+            name: copy_in_layout(each, call.inputs[name].requested_layout)
+            for name, each in inputs.items()
+        }
         made = ArrayCall(laid, call.attributes)
         return FreshCall(made, _result(reference, made), (made, ()), str(call))
     made = ArrayCall(inputs, call.attributes)
@@ -143,7 +154,7 @@ def _changes(conditions: Conditions, base: Call) -> Iterator[tuple[str, Any]]:
             with suppress(Inapplicable):
                 yield name, with_type(tensor, element_type)
         for layout in LAYOUTS[1:]:
-            yield name, replace(tensor, laid=layout)
+            yield name, replace(tensor, requested_layout=layout)
         if tensor.values is None:
             for shape in _other_shapes(tensor.shape):
                 yield name, replace(tensor, shape=shape)

@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, inverted
-from opcert.specification.model import Spec
+from opcert.arrays import Array, invert_bits
+from opcert.specification import Spec
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def spoiled(outputs: Outputs) -> Outputs | None:
     for output in copies:
         if output.size:
             last = output.reshape(-1)[-1:]
-            last[...] = inverted(last)
+            last[...] = invert_bits(last)
     return copies
 
 

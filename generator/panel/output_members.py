@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.panel.member import (
     Answer,
     ArrayCall,

@@ -1,4 +1,4 @@
-"""The panel x the cases of an operator -> which members are found, and which are not."""
+"""The panel x the cases of an operator -> which members are detected, and which are not."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import Array, name_of
-from opcert.cases.conditions import Conditions
-from opcert.errors import ExpressionError, Inapplicable, said
+from opcert.arrays import Array, Call, Tensor, type_name
+from opcert.cases import Conditions
+from opcert.errors import ExpressionError, Inapplicable, describe_error
 from opcert.panel.argument_members import argument_members, requirement_members
 from opcert.panel.data_members import data_members
 from opcert.panel.fresh_calls import FreshCall, fresh_calls
@@ -25,25 +24,17 @@ from opcert.panel.member import (
     Signature,
 )
 from opcert.panel.output_members import output_members
-from opcert.run.comparison import compare
-from opcert.run.outcome import Outcome
-from opcert.run.rehearsal import repeated_calls, run_vector
-from opcert.run.returned import Returned
-from opcert.specification.expressions import integer, parse
-from opcert.specification.files import SpecFile
-from opcert.specification.references import Reference
-from opcert.suite.format import DigestedArray, IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.rule_cases import valid_calls
-from opcert.verdicts.certification import may_be_repeated
-from opcert.verdicts.verdict import FAILURES, judge
+from opcert.run import CallRecord, Outcome, compare_outputs, run_repeatedly, run_vector
+from opcert.specification import Reference, SpecFile, evaluate_integer, parse_expression
+from opcert.suite import DigestedArray, IndexedCase, OperatorSuite, valid_calls
+from opcert.verdicts import FAILURE_STATUSES, is_repeatable, judge
 
 # How many outputs are kept, to be looked at again after later cases.
 _HELD = 32
 
 
 @dataclass(frozen=True)
-class Missed:
+class MissedFault:
     """A member of the panel that no case finds, and a call on which it differs."""
 
     name: str
@@ -56,31 +47,31 @@ class Strength:
     """How many generic faults the cases of an operator find, of those that make a difference."""
 
     operator: str
-    found: int
-    missed: tuple[Missed, ...]
+    detected: int
+    missed: tuple[MissedFault, ...]
 
     @property
-    def applying(self) -> int:
+    def applicable(self) -> int:
         """How many members of the panel differ from the reference on some call."""
-        return self.found + len(self.missed)
+        return self.detected + len(self.missed)
 
 
-def strength_of(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
+def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
     """Return which members of the panel the cases of an operator find.
 
     A member that differs from the reference neither on a case nor on a fresh call beside the cases
     does not apply, and counts for nothing.
     """
     panel = Panel(spec_file, operator)
-    found = 0
-    missed: list[Missed] = []
+    detected = 0
+    missed: list[MissedFault] = []
     with np.errstate(all="ignore"):
         for member in panel.members():
             if panel.finds(member):
-                found += 1
+                detected += 1
             elif (witness := panel.witness(member)) is not None:
-                missed.append(Missed(member.name, member.text, witness))
-    return Strength(spec_file.spec.operator, found, tuple(missed))
+                missed.append(MissedFault(member.name, member.text, witness))
+    return Strength(spec_file.spec.operator, detected, tuple(missed))
 
 
 @dataclass(frozen=True)
@@ -130,14 +121,14 @@ class Panel:
     def _ends_of(
         self, name: str, ends: tuple[str, str]
     ) -> Callable[[ArrayCall], tuple[int, int] | None]:
-        least, most = map(parse, ends)
+        least, most = map(parse_expression, ends)
 
         def ends_of(call: ArrayCall) -> tuple[int, int] | None:
             if call.argument(name) is None:
                 return None
             tensors = {
                 key: Tensor(
-                    name_of(array.dtype),
+                    type_name(array.dtype),
                     array.shape,
                     None if key in self.signature.data else tuple(array.ravel().tolist()),
                 )
@@ -145,7 +136,7 @@ class Panel:
             }
             names = self._conditions.names(Call(tensors, call.attributes))
             try:
-                return integer(least, names), integer(most, names)
+                return evaluate_integer(least, names), evaluate_integer(most, names)
             except (ExpressionError, Inapplicable, TypeError):
                 return None
 
@@ -161,7 +152,7 @@ class Panel:
             return self._finds_in_history(member)
         cases = self._deciding
         if member.rule is not None:
-            cases = [case for case in cases if case.rule == member.rule]
+            cases = [case for case in cases if case.violated_rule == member.rule]
         answer = member.begin()
         return any(
             self._fails(case, answer, known) for case in cases for known in self._calls(case)
@@ -172,7 +163,7 @@ class Panel:
         if case.id not in self._known:
             inputs = [self._operator.inputs(case)]
             if case.expects == "outputs":
-                inputs.append(self._operator.other_inputs(case))
+                inputs.append(self._operator.inverted_data_inputs(case))
             calls = [ArrayCall(each, case.attributes) for each in inputs]
             self._known[case.id] = tuple(_Known(call, self._result(call)) for call in calls)
         return self._known[case.id]
@@ -200,18 +191,20 @@ class Panel:
         try:
             outputs = answer(known.call, self._right(known))
         except Exception as error:
-            return None if error is known.result else Outcome("rejected", reason=said(error))
+            return (
+                None if error is known.result else Outcome("rejected", reason=describe_error(error))
+            )
         if outputs is None:
             return None
         golden = () if isinstance(known.result, Exception) else known.result
-        fault = compare(golden, outputs) if isinstance(known.result, list) else None
+        fault = compare_outputs(golden, outputs) if isinstance(known.result, list) else None
         return Outcome("outputs", outputs, fault=fault)
 
     def _fails(self, case: IndexedCase, answer: Answer, known: _Known) -> bool:
         outcome = self._outcome(answer, known)
         if outcome is None or case.ambiguity is not None:
             return False
-        return judge(self._operator.index.operator, case, outcome, None).status in FAILURES
+        return judge(self._operator.index.operator, case, outcome, None).status in FAILURE_STATUSES
 
     def _finds_in_history(self, member: Member) -> bool:
         """Make the calls of all cases in a row, as a certification does."""
@@ -219,8 +212,8 @@ class Panel:
         for case in self._operator.index.cases:
             calls = self._calls(case)
             failed = [self._fails(case, answer, known) for known in (*calls, calls[0])]
-            if case.twin is not None and case.expects == "rejection":
-                baseline = self._operator.cases[case.twin]
+            if case.baseline is not None and case.expects == "rejection":
+                baseline = self._operator.cases[case.baseline]
                 failed.append(self._fails(baseline, answer, self._calls(baseline)[0]))
                 failed.append(self._fails(case, answer, calls[0]))
             if any(failed):
@@ -232,21 +225,24 @@ class Panel:
         backend = _Wrong(member, self._reference)
         operator = self._operator
         often = True
-        held: list[Returned] = []
+        held: list[CallRecord] = []
         for case in self._deciding:
             stored = not any(
-                isinstance(each, DigestedArray) for each in (*case.outputs, *case.other)
+                isinstance(each, DigestedArray)
+                for each in (*case.outputs, *case.inverted_data_outputs)
             )
             if not stored or case.expects == "rejection" or not self._touches(member, case):
                 continue
             outcomes = [run_vector(backend, operator, case)]
-            if often and may_be_repeated(case):
-                outcomes.append(repeated_calls(backend, operator, case))
+            if often and is_repeatable(case):
+                outcomes.append(run_repeatedly(backend, operator, case))
                 often = False
             name = operator.index.operator
-            if any(judge(name, case, outcome, None).status in FAILURES for outcome in outcomes):
+            if any(
+                judge(name, case, outcome, None).status in FAILURE_STATUSES for outcome in outcomes
+            ):
                 return True
-            held += [each for outcome in outcomes for each in outcome.returned]
+            held += [each for outcome in outcomes for each in outcome.records]
             if len(held) > _HELD:
                 if any(each.changed for each in held):
                     return True

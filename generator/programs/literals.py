@@ -5,34 +5,33 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, bits_dtype
-from opcert.arrays.layouts import NEEDED, Layout
+from opcert.arrays import LONG_AXES_NEEDED, Array, Layout, bits_dtype
 
 
-def array_text(array: Array) -> str:
+def array_expression(array: Array) -> str:
     """Return an expression for `array`: by its values where they give every bit, else by bits."""
-    dtype = dtype_text(array.dtype)
+    dtype = dtype_expression(array.dtype)
     flat = array.reshape(-1)
     shape = "" if array.ndim == 1 else f".reshape({', '.join(map(str, array.shape)) or '()'})"
     if array.size and _counts(array):
         return f"np.arange(1, {array.size + 1}).astype({dtype}){shape}"
     if not array.size:
         return f"np.zeros({array.shape}, {dtype})"
-    if not array.ndim and is_exact(array):
+    if not array.ndim and is_exact_as_text(array):
         return f"np.array({array.item()!r}, {dtype})"
-    if is_exact(array):
+    if is_exact_as_text(array):
         return f"np.array({flat.tolist()}, {dtype}){shape}"
     bits = flat.view(bits_dtype(array.dtype))
     listed = ", ".join(f"0x{each:0{2 * array.itemsize}x}" for each in bits.tolist())
     return f"np.array([{listed}], np.uint{8 * array.itemsize}).view({dtype}){shape}"
 
 
-def laid_out_text(text: str, shape: tuple[int, ...], layout: Layout) -> str:
+def layout_expression(text: str, shape: tuple[int, ...], layout: Layout) -> str:
     """Return `text`, an expression of an array of `shape`, laid out in memory."""
     long_axes = [axis for axis, extent in enumerate(shape) if extent > 1]
     if layout == "fortran":
         return f'{text}.copy(order="F")'
-    if len(long_axes) < NEEDED[layout] or layout == "c" or not all(shape):
+    if len(long_axes) < LONG_AXES_NEEDED[layout] or layout == "c" or not all(shape):
         return text
     turned = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
     if layout.endswith("reversed"):
@@ -57,14 +56,14 @@ def _counts(array: Array) -> bool:
     return numbers.tobytes() == array.tobytes()
 
 
-def dtype_text(dtype: np.dtype[Any]) -> str:
+def dtype_expression(dtype: np.dtype[Any]) -> str:
     """Return an expression for `dtype`, of NumPy's or of those of ml_dtypes."""
     if dtype == np.bool_:
         return "np.bool_"
     return f"np.{dtype.name}" if dtype.isbuiltin == 1 else f"ml_dtypes.{dtype.name}"
 
 
-def is_exact(array: Array) -> bool:
+def is_exact_as_text(array: Array) -> bool:
     """Whether the values of `array`, written out, give every bit."""
     values = array.reshape(-1).tolist()
     if any(isinstance(each, float) and not isfinite(each) for each in values):

@@ -91,7 +91,7 @@ class InputText:
 
 
 @dataclass(frozen=True)
-class WrittenCall:
+class CallText:
     """A call as text; `expected` are its outputs, or None where it has to be rejected.
 
     `ending` says that the call does not come back: crash, hang or protocol.
@@ -104,7 +104,7 @@ class WrittenCall:
     expected: Sequence[str] | None
     ending: str | None = None
 
-    def same_call(self, other: "WrittenCall") -> bool:
+    def same_call(self, other: "CallText") -> bool:
         """Whether the calls differ in their remarks alone."""
         mine, theirs = (
             (each.operator, each.inputs, each.attributes, each.expected, each.ending)
@@ -114,7 +114,7 @@ class WrittenCall:
 
 
 def program(
-    calls: Sequence[WrittenCall],
+    calls: Sequence[CallText],
     backend: str | None,
     remarks: Sequence[str] = (),
     pack: str | None = None,
@@ -144,9 +144,9 @@ def program(
     return text + ("\n\n\n" + "\n\n".join(definitions) if definitions else "\n") + f"\n{body}\n"
 
 
-def _body(calls: Sequence[WrittenCall], backend: str | None) -> list[str]:
+def _body(calls: Sequence[CallText], backend: str | None) -> list[str]:
     lines: list[str] = []
-    before: WrittenCall | None = None
+    before: CallText | None = None
     position = 0
     while position < len(calls):
         length, times = _repetition(calls, position)
@@ -164,7 +164,7 @@ def _body(calls: Sequence[WrittenCall], backend: str | None) -> list[str]:
     return lines
 
 
-def _repetition(calls: Sequence[WrittenCall], position: int) -> tuple[int, int]:
+def _repetition(calls: Sequence[CallText], position: int) -> tuple[int, int]:
     """Return how many calls from `position` on are repeated, and how many times they are made."""
     for length in (1, 2):
         block = calls[position : position + length]
@@ -172,7 +172,7 @@ def _repetition(calls: Sequence[WrittenCall], position: int) -> tuple[int, int]:
         while True:
             start = position + times * length
             again = calls[start : start + length]
-            if len(again) < length or not all(map(WrittenCall.same_call, block, again)):
+            if len(again) < length or not all(map(CallText.same_call, block, again)):
                 break
             times += 1
         # Two calls in a row read better than a loop.
@@ -181,7 +181,7 @@ def _repetition(calls: Sequence[WrittenCall], position: int) -> tuple[int, int]:
     return 1, 1
 
 
-def _fits(written: WrittenCall, before: WrittenCall | None) -> bool:
+def _fits(written: CallText, before: CallText | None) -> bool:
     """Whether a call can have the buffers of the one before it."""
     return before is not None and {n: i.form for n, i in written.inputs.items()} == {
         n: i.form for n, i in before.inputs.items()
@@ -189,7 +189,7 @@ def _fits(written: WrittenCall, before: WrittenCall | None) -> bool:
 
 
 def _call(
-    written: WrittenCall, before: WrittenCall | None, backend: str | None, refill_all: bool
+    written: CallText, before: CallText | None, backend: str | None, refill_all: bool
 ) -> list[str]:
     lines = [f"# {written.remark}"] if written.remark else []
     if before is not None and _fits(written, before):

@@ -1,4 +1,4 @@
-"""A case of a suite -> in words, why it exists: its levels, or what tells it from its twin."""
+"""A case of a suite -> in words, why it exists: its levels, or what tells it from its baseline."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opcert.arrays.element_types import Array, bits_dtype
-from opcert.programs.literals import is_exact
-from opcert.suite.format import DigestedArray, IndexedCase, MadeArray, StoredArray
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.arrays import Array, bits_dtype
+from opcert.programs.literals import is_exact_as_text
+from opcert.suite import DigestedArray, GeneratedArray, IndexedCase, OperatorSuite, StoredArray
 
 # Of up to how many elements the values of a tensor are written, and of a list that changes.
-SHOWN = 32
+MAX_LISTED_ELEMENTS = 32
 _LISTED = 8
 
 
 @dataclass(frozen=True)
-class Change:
-    """What became of one argument of the twin; None stands for an argument that is left out."""
+class ArgumentChange:
+    """What became of one argument of the baseline; None stands for an argument that is left out."""
 
     name: str
     before: str | None
@@ -26,86 +25,90 @@ class Change:
     words: str
 
 
-def reason_of(operator: OperatorSuite, case: IndexedCase) -> str:
-    """Return in words why a case exists: its example, its levels, or its change to the twin."""
-    if case.twin is not None:
-        return f"one change to its twin: {changes_in_words(changes_of(operator, case))}"
+def case_reason(operator: OperatorSuite, case: IndexedCase) -> str:
+    """Return in words why a case exists: its example, its levels, or its change to the baseline."""
+    if case.baseline is not None:
+        return (
+            f"one change to its baseline: {changes_in_words(changes_from_baseline(operator, case))}"
+        )
     if case.why or not case.levels:
         return case.why
-    words = operator.index.words
+    words = operator.index.factors
     named = (words.get(f, {}).get(level, f"{f} {level}") for f, level in case.levels.items())
     return ", ".join(filter(None, named))
 
 
-def changes_in_words(changes: Sequence[Change]) -> str:
-    """Return what tells a case from its twin as one sentence."""
+def changes_in_words(changes: Sequence[ArgumentChange]) -> str:
+    """Return what tells a case from its baseline as one sentence."""
     return "; ".join(change.words for change in changes)
 
 
-def changes_of(operator: OperatorSuite, case: IndexedCase) -> tuple[Change, ...]:
-    """Return what tells a case from its twin, argument by argument."""
-    if case.twin is None:
+def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> tuple[ArgumentChange, ...]:
+    """Return what tells a case from its baseline, argument by argument."""
+    if case.baseline is None:
         return ()
-    twin = operator.cases[case.twin]
+    baseline = operator.cases[case.baseline]
     inputs = (
-        _input_change(operator, name, twin.inputs.get(name), case.inputs.get(name))
-        for name in dict.fromkeys([*twin.inputs, *case.inputs])
-        if twin.inputs.get(name) != case.inputs.get(name)
+        _input_change(operator, name, baseline.inputs.get(name), case.inputs.get(name))
+        for name in dict.fromkeys([*baseline.inputs, *case.inputs])
+        if baseline.inputs.get(name) != case.inputs.get(name)
     )
     attributes = (
-        _attribute_change(name, twin.attributes, case.attributes)
-        for name in dict.fromkeys([*twin.attributes, *case.attributes])
-        if (name in twin.attributes, twin.attributes.get(name))
+        _attribute_change(name, baseline.attributes, case.attributes)
+        for name in dict.fromkeys([*baseline.attributes, *case.attributes])
+        if (name in baseline.attributes, baseline.attributes.get(name))
         != (name in case.attributes, case.attributes.get(name))
     )
     return (*inputs, *attributes)
 
 
-def tensor_text(
-    operator: OperatorSuite, given: StoredArray | MadeArray | DigestedArray
+def describe_tensor(
+    operator: OperatorSuite, given: StoredArray | GeneratedArray | DigestedArray
 ) -> tuple[str, str, str | None]:
     """Return the type and shape of a tensor, its layout, and its values where they are few."""
     layout = "c" if isinstance(given, DigestedArray) else given.layout
     values = None
-    if prod(given.shape) <= SHOWN and isinstance(given, StoredArray):
-        values = _values(operator.array_of(given))
+    if prod(given.shape) <= MAX_LISTED_ELEMENTS and isinstance(given, StoredArray):
+        values = _values(operator.read_array(given))
     return f"{given.type}{list(given.shape)}", layout, values
 
 
 def _values(array: Array) -> str:
     """Write the values of an array, and its bits where they do not give them."""
     values = str(array.tolist())
-    if is_exact(array):
+    if is_exact_as_text(array):
         return values
     bits = array.reshape(-1).view(bits_dtype(array.dtype)).tolist()
     return f"{values}, bits {' '.join(f'0x{each:0{2 * array.itemsize}x}' for each in bits)}"
 
 
-def _whole(operator: OperatorSuite, given: StoredArray | MadeArray) -> str:
-    form, layout, values = tensor_text(operator, given)
+def _whole(operator: OperatorSuite, given: StoredArray | GeneratedArray) -> str:
+    form, layout, values = describe_tensor(operator, given)
     return " ".join(filter(None, [form, layout if layout != "c" else "", values]))
 
 
 def _input_change(
     operator: OperatorSuite,
     name: str,
-    before: StoredArray | MadeArray | None,
-    after: StoredArray | MadeArray | None,
-) -> Change:
+    before: StoredArray | GeneratedArray | None,
+    after: StoredArray | GeneratedArray | None,
+) -> ArgumentChange:
     if before is None or after is None:
         given = before or after
         text = "" if given is None else _whole(operator, given)
         words = f"{name} is left out" if after is None else f"{name} is {text} instead of left out"
-        return Change(name, text if before else None, text if after else None, words)
+        return ArgumentChange(name, text if before else None, text if after else None, words)
     parts = [*_input_words(operator, before, after)] or ["has other elements"]
     texts = [_whole(operator, each) for each in (before, after)]
     if texts[0] == texts[1]:
         texts[1] = f"{texts[1]} of other elements"
-    return Change(name, texts[0], texts[1], f"{name} {' and '.join(parts)}")
+    return ArgumentChange(name, texts[0], texts[1], f"{name} {' and '.join(parts)}")
 
 
 def _input_words(
-    operator: OperatorSuite, before: StoredArray | MadeArray, after: StoredArray | MadeArray
+    operator: OperatorSuite,
+    before: StoredArray | GeneratedArray,
+    after: StoredArray | GeneratedArray,
 ) -> Iterator[str]:
     """Yield what became of an input: its type, its shape, its layout, its values."""
     if before.type != after.type:
@@ -113,7 +116,7 @@ def _input_words(
     if before.layout != after.layout:
         yield f"lies in memory as {after.layout} instead of {before.layout}"
     values = [
-        operator.array_of(each).ravel().tolist()
+        operator.read_array(each).ravel().tolist()
         for each in (before, after)
         if isinstance(each, StoredArray)
     ]
@@ -131,18 +134,20 @@ def _input_words(
         yield f"has the shape {list(after.shape)} instead of {list(before.shape)}"
 
 
-def _attribute_change(name: str, twin: Mapping[str, Any], case: Mapping[str, Any]) -> Change:
+def _attribute_change(
+    name: str, baseline: Mapping[str, Any], case: Mapping[str, Any]
+) -> ArgumentChange:
     before, after = (
         json.dumps(each[name], ensure_ascii=False) if name in each else None
-        for each in (twin, case)
+        for each in (baseline, case)
     )
     if after is None:
         words = f"{name} is left out"
     elif before is None:
         words = f"{name} is {after} instead of left out"
     else:
-        words = f"{name} {_value_words(twin[name], case[name])}"
-    return Change(name, before, after, words)
+        words = f"{name} {_value_words(baseline[name], case[name])}"
+    return ArgumentChange(name, before, after, words)
 
 
 def _value_words(before: Any, after: Any) -> str:

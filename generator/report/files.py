@@ -3,25 +3,23 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from opcert.certificate.certificate import Certificate
+from opcert.certificate import Certificate
 from opcert.errors import OpcertError
-from opcert.pages.site import page_name, pages_of, rendered
-from opcert.report.junit import junit_of
+from opcert.pages import page_name, render_pages, render_template
+from opcert.report.junit import junit_xml
 from opcert.report.page import ReportPage
 from opcert.report.side_by_side import SideBySide
-from opcert.report.tallies import MARKS
-from opcert.specification.files import specs_in
-from opcert.suite.emit import Files
-from opcert.suite.suite import Suite
-from opcert.suite.writing import replace_marked_folder
+from opcert.report.tallies import STATUS_MARKS
+from opcert.specification import read_specs_in
+from opcert.suite import FileContents, Suite, replace_marked_folder
 
-PAGE, JUNIT, OPERATORS = "report.html", "junit.xml", "operators"
-TOGETHER = "side-by-side.html"
+REPORT_FILE, JUNIT_FILE, OPERATORS = "report.html", "junit.xml", "operators"
+SIDE_BY_SIDE_FILE = "side-by-side.html"
 # What the files say near their beginning, so that they can be told from those of others.
 _MARKS = ('content="opcert report"', 'content="opcert docs"', '<testsuites name="opcert ')
 
 
-def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> Files:
+def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> FileContents:
     """Return the files by name; `suite` is the one of the certificate.
 
     An operator has a page where `specs`, by default those of opcert, are those of the suite.
@@ -41,37 +39,39 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
             f"the certificate has a verdict of {stranger.case} of {stranger.operator}, which the "
             "suite that it names does not have: it was changed; expected it as opcert wrote it"
         )
-    pages = operator_pages(certificate, suite, specs)
-    return {**report_of(certificate, suite, pages), **pages}
+    pages = render_operator_pages(certificate, suite, specs)
+    return {**render_report(certificate, suite, pages), **pages}
 
 
-def report_of(certificate: Certificate, suite: Suite, pages: Collection[str]) -> Files:
+def render_report(certificate: Certificate, suite: Suite, pages: Collection[str]) -> FileContents:
     """Return the report, with links to those `pages` of operators that there are, and JUnit XML."""
     shown = ReportPage(certificate, suite)
-    page = rendered("report.html.jinja", page=shown, marks=MARKS, pages=pages)
-    return {PAGE: page, JUNIT: junit_of(certificate)}
+    page = render_template("report.html.jinja", page=shown, marks=STATUS_MARKS, pages=pages)
+    return {REPORT_FILE: page, JUNIT_FILE: junit_xml(certificate)}
 
 
-def operator_file(operator: str) -> str:
+def operator_page_path(operator: str) -> str:
     """Return the name of an operator's page beside the report."""
     return f"{OPERATORS}/{page_name(operator)}"
 
 
-def operator_pages(certificate: Certificate, suite: Suite, specs: Path | None = None) -> Files:
+def render_operator_pages(
+    certificate: Certificate, suite: Suite, specs: Path | None = None
+) -> FileContents:
     """Return the pages of the operators that there are verdicts of, and specs of the suite."""
     entries = suite.manifest.operators
     found = [
         each
-        for each in specs_in(specs)
+        for each in read_specs_in(specs)
         if each.spec.operator in certificate.operators
         and entries[each.spec.operator].spec_sha256 == each.digest
     ]
-    pages = pages_of(found, suite)
+    pages = render_pages(found, suite)
     names = [each.spec.operator for each in found]
-    return {operator_file(name): pages[page_name(name)] for name in names}
+    return {operator_page_path(name): pages[page_name(name)] for name in names}
 
 
-def write_report(folder: Path, files: Files) -> None:
+def write_report(folder: Path, files: FileContents) -> None:
     """Put a folder of just these files at `folder`, in the place of a former one.
 
     Raises:
@@ -80,7 +80,9 @@ def write_report(folder: Path, files: Files) -> None:
     replace_marked_folder(folder, files, _MARKS, "a report")
 
 
-def side_by_side(certificates: Sequence[Certificate]) -> Files:
+def render_side_by_side(certificates: Sequence[Certificate]) -> FileContents:
     """Return the page of several certificates."""
     page = SideBySide(certificates)
-    return {TOGETHER: rendered("side_by_side.html.jinja", page=page, marks=MARKS)}
+    return {
+        SIDE_BY_SIDE_FILE: render_template("side_by_side.html.jinja", page=page, marks=STATUS_MARKS)
+    }

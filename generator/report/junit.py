@@ -3,8 +3,8 @@
 import re
 from xml.etree import ElementTree
 
-from opcert.certificate.certificate import Certificate
-from opcert.verdicts.verdict import FAILURES, Status, Verdict
+from opcert.certificate import Certificate
+from opcert.verdicts import FAILURE_STATUSES, Status, Verdict
 
 # What XML cannot hold.
 _UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -12,7 +12,7 @@ _UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 _ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "error"}
 
 
-def junit_of(certificate: Certificate) -> bytes:
+def junit_xml(certificate: Certificate) -> bytes:
     """Return the text of junit.xml: a suite for each operator, a test case for each verdict."""
     name = _text(f"opcert {certificate.backend.name} {certificate.backend.version}")
     root = ElementTree.Element("testsuites", {"name": name, **_numbers(certificate.counts)})
@@ -41,7 +41,7 @@ def _test_case(verdict: Verdict) -> ElementTree.Element:
     first, _, _ = verdict.detail.partition("\n")
     message = _text(f"{verdict.status}: {first}")
     told = ElementTree.SubElement(found, _ELEMENTS.get(verdict.status, "skipped"), message=message)
-    if verdict.status in FAILURES:
+    if verdict.status in FAILURE_STATUSES:
         told.set("type", verdict.kind or verdict.status)
         told.text = _text(verdict.detail)
     return found

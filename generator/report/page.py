@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.certificate.certificate import Certificate
-from opcert.report.cause_page import CausePage, cause_page
-from opcert.report.tallies import MARKS, Tally, rejections, tally_of
-from opcert.suite.format import IndexedCase
-from opcert.suite.suite import Suite
-from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import FAILURES, STATUSES, Status, Verdict
-from opcert.verdicts.waivers import Waiver
+from opcert.arrays import ELEMENT_TYPES
+from opcert.certificate import Certificate
+from opcert.report.cause_section import CauseSection, cause_section
+from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, rejections
+from opcert.suite import IndexedCase, Suite
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict, Waiver, causes
 
 _EXPLAINED: Mapping[Status, str] = {
     "unsupported": "the backend does not have it, and said so",
@@ -170,7 +167,7 @@ class ReportPage:
             of_type: dict[str, list[Verdict]] = {each: [] for each in self.types}
             for each in verdicts:
                 of_type[self._case(each).type].append(each)
-            cells = {each: tally_of(found) for each, found in of_type.items()}
+            cells = {each: count_statuses(found) for each, found in of_type.items()}
             yield MatrixRow(operator, how, cells)
 
     @cached_property
@@ -185,7 +182,9 @@ class ReportPage:
         """The feature levels of the operators that have some."""
         return [
             LevelRow(
-                tally_of([v for v in verdicts if level in self._levels(v)]).counts, name, level
+                count_statuses([v for v in verdicts if level in self._levels(v)]).counts,
+                name,
+                level,
             )
             for name, verdicts in self._by_operator.items()
             for level in self._suite.operators[name].index.feature_levels
@@ -194,7 +193,7 @@ class ReportPage:
     def _levels(self, verdict: Verdict) -> Sequence[str]:
         """The feature levels that a case is in: a changed call is in those of the valid one."""
         of, case = self._cases[verdict.case]
-        return (case if case.twin is None else of.cases[case.twin]).feature_levels
+        return (case if case.baseline is None else of.cases[case.baseline]).feature_levels
 
     @cached_property
     def rules(self) -> list[RulesOfOperator]:
@@ -214,10 +213,10 @@ class ReportPage:
                 yield RuleRow(of_rule[rule], rule, text.text, text.clause)
 
     @cached_property
-    def causes(self) -> list[CausePage]:
+    def causes(self) -> list[CauseSection]:
         """The failures, by cause."""
         found = causes(self._certificate.verdicts)
-        return [cause_page(each, self._certificate, self._cases) for each in found]
+        return [cause_section(each, self._certificate, self._cases) for each in found]
 
     @property
     def waivers(self) -> list[WaiverRow]:
@@ -238,7 +237,7 @@ class ReportPage:
             "operators": self.operators,
             "types": self.types,
             "statuses": [
-                {"name": each, "mark": MARKS[each], "failure": each in FAILURES}
+                {"name": each, "mark": STATUS_MARKS[each], "failure": each in FAILURE_STATUSES}
                 for each in STATUSES
             ],
             "kinds": kinds,

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from opcert.certificate.certificate import Certificate
-from opcert.report.tallies import Tally, tally_of
-from opcert.verdicts.verdict import FAILURES, Verdict
+from opcert.certificate import Certificate
+from opcert.report.tallies import Tally, count_statuses
+from opcert.verdicts import FAILURE_STATUSES, Verdict
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Column:
 
     def operator(self, name: str) -> Tally:
         """Return the verdicts of an operator."""
-        return tally_of(v for v in self.certificate.verdicts if v.operator == name)
+        return count_statuses(v for v in self.certificate.verdicts if v.operator == name)
 
     def said(self, case: str) -> str:
         """Return the status of a case, and the kind of its failure."""
@@ -107,4 +107,4 @@ def _went(case: str, before: Column, after: Column) -> bool:
 
 
 def _fails(verdict: Verdict) -> bool:
-    return verdict.status in FAILURES or verdict.status == "waived"
+    return verdict.status in FAILURE_STATUSES or verdict.status == "waived"

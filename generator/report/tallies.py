@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from opcert.certificate.certificate import Certificate
-from opcert.verdicts.verdict import STATUSES, Status, Verdict
+from opcert.certificate import Certificate
+from opcert.verdicts import STATUSES, Status, Verdict
 
 # Told apart without colour.
-MARKS: Mapping[Status, str] = {
+STATUS_MARKS: Mapping[Status, str] = {
     "pass": "\N{CHECK MARK}",
     "fail": "\N{BALLOT X}",
     "crash": "\N{DOUBLE EXCLAMATION MARK}",
@@ -58,7 +58,7 @@ class Tally:
         return ", ".join(f"{n} {s}" for s in STATUSES if (n := self.counts.get(s)))
 
 
-def tally_of(verdicts: Iterable[Verdict]) -> Tally:
+def count_statuses(verdicts: Iterable[Verdict]) -> Tally:
     """Count some verdicts."""
     return Tally(Counter(each.status for each in verdicts))
 

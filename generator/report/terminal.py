@@ -17,13 +17,11 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from opcert.certificate.certificate import Certificate
-from opcert.certificate.certify_suite import OnVerdict
-from opcert.errors import one_line
+from opcert.certificate import Certificate, OnVerdict
+from opcert.errors import printable_line
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import rejections
-from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import STATUSES, Verdict
+from opcert.verdicts import STATUSES, Verdict, causes
 
 # How many sorts of failures a terminal shows.
 SHOWN = 10
@@ -38,12 +36,12 @@ def console(stderr: bool = False) -> Console:
 
 def print_line(console: Console, text: str) -> None:
     """Print one line as it is, of which a terminal obeys nothing."""
-    console.print(one_line(text), markup=False, highlight=False, soft_wrap=True)
+    console.print(printable_line(text), markup=False, highlight=False, soft_wrap=True)
 
 
-def cell(text: str) -> str:
+def table_cell(text: str) -> str:
     """Return text as a cell of a table shows it."""
-    return escape(one_line(text))
+    return escape(printable_line(text))
 
 
 @contextmanager
@@ -57,7 +55,9 @@ def progress(console: Console) -> Iterator[OnVerdict]:
         task = bar.add_task("certifying", total=None)
 
         def on_verdict(verdict: Verdict, number: int, total: int) -> None:
-            bar.update(task, completed=number, total=total, description=cell(verdict.operator))
+            bar.update(
+                task, completed=number, total=total, description=table_cell(verdict.operator)
+            )
 
         yield on_verdict
 
@@ -81,7 +81,7 @@ class _Lines:
             print_line(self._console, f"{number}/{total} {verdict.operator}")
 
 
-def show(certificate: Certificate, console: Console) -> None:
+def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print the first failure of each sort, the table by operator and status, and the answer."""
     found = causes(certificate.verdicts)
     for cause in found[:SHOWN]:
@@ -97,7 +97,7 @@ def show(certificate: Certificate, console: Console) -> None:
     if left:
         console.print(f"... and {left} more; --out keeps them all", highlight=False)
     console.print(_table(certificate))
-    print_line(console, answer(certificate))
+    print_line(console, conclusion_line(certificate))
 
 
 def _table(certificate: Certificate) -> Table:
@@ -107,14 +107,14 @@ def _table(certificate: Certificate) -> Table:
         column.justify = "right"
     for operator, counts in certificate.operators.items():
         numbers = (*(counts[status] for status in shown), sum(counts.values()))
-        table.add_row(cell(operator), *map(str, numbers))
+        table.add_row(table_cell(operator), *map(str, numbers))
     totals = (str(certificate.counts[status]) for status in shown)
     table.add_section()
     table.add_row("all", *totals, str(len(certificate.verdicts)))
     return table
 
 
-def answer(certificate: Certificate) -> str:
+def conclusion_line(certificate: Certificate) -> str:
     """Return the conclusion in one line: for what, of what, and if not, why."""
     backend, suite, chosen = certificate.backend, certificate.suite, certificate.selection
     parts = [f"{suite.profile} suite {suite.digest[:12]}"]
@@ -131,16 +131,16 @@ def answer(certificate: Certificate) -> str:
     return text if certificate.conformant else f"{text}: {'; '.join(certificate.reasons)}"
 
 
-def show_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:
+def print_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:
     """Print the operators by certificate, each answer, and what became of the first one's cases."""
     page = SideBySide(certificates)
-    table = Table("operator", *(cell(f"{each.number}. {each.name}") for each in page.columns))
+    table = Table("operator", *(table_cell(f"{each.number}. {each.name}") for each in page.columns))
     for operator in page.operators:
         tallies = (each.operator(operator) for each in page.columns)
-        table.add_row(cell(operator), *(each.told or "no cases" for each in tallies))
+        table.add_row(table_cell(operator), *(each.told or "no cases" for each in tallies))
     console.print(table)
     for each in page.columns:
-        print_line(console, f"{each.number}. {answer(each.certificate)}")
+        print_line(console, f"{each.number}. {conclusion_line(each.certificate)}")
     for since in page.since:
         counts = f"{len(since.regressed)} regressed, {len(since.mended)} mended"
         otherwise = f"{len(since.otherwise)} otherwise different"

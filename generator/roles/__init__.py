@@ -2,41 +2,106 @@
 
 from importlib.metadata import entry_points
 
-from opcert.roles.axes import Axes
-from opcert.roles.axis import Axis
-from opcert.roles.count import Count
-from opcert.roles.counts import Counts
-from opcert.roles.data import Data
-from opcert.roles.descriptors import Descriptors
-from opcert.roles.fill import Fill
-from opcert.roles.indices import Indices
-from opcert.roles.leading_dims import LeadingDims
-from opcert.roles.mapping import AxisMapping
-from opcert.roles.mode import Mode
-from opcert.roles.partition import Partition
-from opcert.roles.parts import Parts
-from opcert.roles.permutation import Permutation
-from opcert.roles.role import Role
-from opcert.roles.shape import Shape
-from opcert.roles.spans import Spans
+from opcert.roles.argument import (
+    Argument,
+    Attribute,
+    BoundExpressions,
+    ExpressionText,
+    Input,
+    KebabCaseId,
+    SpecModel,
+)
+from opcert.roles.axes import AxesRole
+from opcert.roles.axis import AxisRole
+from opcert.roles.count import CountRole
+from opcert.roles.counts import CountsRole
+from opcert.roles.data import DataRole
+from opcert.roles.descriptors import DescriptorsRole
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    DerivedAmbiguity,
+    DerivedFactor,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+)
+from opcert.roles.fill import FillRole
+from opcert.roles.indices import IndicesRole
+from opcert.roles.leading_dims import LeadingDimsRole
+from opcert.roles.mapping import MappingRole
+from opcert.roles.mode import ModeRole
+from opcert.roles.partition import PartitionRole
+from opcert.roles.parts import PartsRole
+from opcert.roles.permutation import PermutationRole
+from opcert.roles.role import Role, Signature
+from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
+from opcert.roles.shape import ShapeRole
+from opcert.roles.spans import SpansRole
+
+__all__ = [
+    "DRAW_FUNCTIONS",
+    "ENTRY_POINTS",
+    "ROLES",
+    "Argument",
+    "Attribute",
+    "AxesRole",
+    "AxisRole",
+    "BoundExpressions",
+    "BuildContext",
+    "Constraint",
+    "CountRole",
+    "CountsRole",
+    "DataRole",
+    "DerivedAmbiguity",
+    "DerivedFactor",
+    "DescriptorsRole",
+    "ExpressionText",
+    "Factor",
+    "FillRole",
+    "IndicesRole",
+    "Input",
+    "KebabCaseId",
+    "LeadingDimsRole",
+    "LevelName",
+    "MappingRole",
+    "ModeRole",
+    "ObservationPoint",
+    "ObservedLevels",
+    "PartitionRole",
+    "PartsRole",
+    "PermutationRole",
+    "RandomSource",
+    "Requirement",
+    "Role",
+    "Sampler",
+    "ShapeRole",
+    "Signature",
+    "SpansRole",
+    "SpecModel",
+    "bound_draw_functions",
+    "role_classes",
+]
 
 ROLES: dict[str, type[Role]] = {
-    "data": Data,
-    "axis": Axis,
-    "indices": Indices,
-    "leading_dims": LeadingDims,
-    "axes": Axes,
-    "spans": Spans,
-    "partition": Partition,
-    "shape": Shape,
-    "mapping": AxisMapping,
-    "mode": Mode,
-    "descriptors": Descriptors,
-    "count": Count,
-    "parts": Parts,
-    "permutation": Permutation,
-    "counts": Counts,
-    "fill": Fill,
+    "data": DataRole,
+    "axis": AxisRole,
+    "indices": IndicesRole,
+    "leading_dims": LeadingDimsRole,
+    "axes": AxesRole,
+    "spans": SpansRole,
+    "partition": PartitionRole,
+    "shape": ShapeRole,
+    "mapping": MappingRole,
+    "mode": ModeRole,
+    "descriptors": DescriptorsRole,
+    "count": CountRole,
+    "parts": PartsRole,
+    "permutation": PermutationRole,
+    "counts": CountsRole,
+    "fill": FillRole,
 }
 ENTRY_POINTS = "opcert.roles"
 

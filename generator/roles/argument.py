@@ -14,30 +14,30 @@ ExpressionText = Annotated[
     BeforeValidator(_as_text, json_schema_input_type=str | int | bool),
     Field(description="An expression in Python's syntax."),
 ]
-Ends = tuple[ExpressionText, ExpressionText]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+BoundExpressions = tuple[ExpressionText, ExpressionText]
+KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
-class Part(BaseModel):
+class SpecModel(BaseModel):
     """A part of a spec: immutable, with no keys but its own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Argument(Part):
+class Argument(SpecModel):
     """What inputs and attributes have in common. `range` is [least, most]; both ends are tested."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     type: str
     required: bool
     text: str
-    range: Ends | None = None
+    range: BoundExpressions | None = None
 
 
 class Input(Argument):
     """One input tensor of a type symbol from `types`; `rank` is [least, most] as well."""
 
-    rank: Ends
+    rank: BoundExpressions
 
 
 class Attribute(Argument):

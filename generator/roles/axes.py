@@ -4,18 +4,16 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import lowest
-from opcert.arrays.indexing import wrap
-from opcert.roles.argument import Ends
-from opcert.roles.data import Data
+from opcert.arrays import Call, lowest, wrap
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    Observed,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
@@ -35,7 +33,7 @@ _LISTINGS = {
 _SIGNS = {"positive": "", "negative": "axes from the end", "mixed": "some axes from the end"}
 
 
-class Axes(Role):
+class AxesRole(Role):
     """A list of axes of data in any order: a tensor, or an attribute.
 
     Where it is not required, `omitted` says which axes those are that it is without: all, or the
@@ -51,11 +49,11 @@ class Axes(Role):
     negative: bool = True
     unique: bool = True
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return that it is a list."""
         return ("1", "1")
 
-    def own_range(self) -> Ends | None:
+    def bounds(self) -> BoundExpressions | None:
         """Return the axes that data has."""
         if self.is_attribute:
             return None
@@ -68,9 +66,9 @@ class Axes(Role):
             yield "omitted", text
 
     @cached_property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data whose axes they are."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield which axes are listed, from which end they count, and the layout in memory."""
@@ -84,7 +82,7 @@ class Axes(Role):
         if not self.is_attribute:
             yield self.list_layout()
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which axes data of a rank lists, and which of them can be negative."""
         listing, sign = self.factor("listing"), self.factor("sign")
         yield from self.omission(listing, "omitted")
@@ -112,11 +110,11 @@ class Axes(Role):
             *(self.factor("layout"), listing),
         )
 
-    def listed(self, scene: Scene) -> tuple[int, ...]:
+    def listed(self, scene: BuildContext) -> tuple[int, ...]:
         """Return the axes for a choice, in order and from the front, with that in focus."""
         return scene.draw(self.factor("listed"), lambda sampler: self._drawn(scene, sampler))
 
-    def _drawn(self, scene: Scene, sampler: Sampler) -> tuple[int, ...]:
+    def _drawn(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         choice = scene.choice
         axis, axes = choice[self.data.factor("axis")], range(choice[self.data.factor("rank")])
         listing = choice.level(self.factor("listing"))
@@ -129,7 +127,7 @@ class Axes(Role):
         chosen = sampler.subset_with(axes, axis, 2) if listing.startswith("some") else tuple(axes)
         return sampler.disordered(chosen) if listing.endswith("disordered") else chosen
 
-    def build(self, scene: Scene) -> Any:
+    def build(self, scene: BuildContext) -> Any:
         """Return the axes, all, none or every other one of them from the end."""
         choice = scene.choice
         if choice.level(self.factor("listing")) == "omitted":
@@ -152,11 +150,11 @@ class Axes(Role):
             return range(rank)
         return range(len(self.named_by("along")[0].values_in(call)))
 
-    def focuses(self, call: Call) -> list[Focus]:
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return each of the axes, with its place in the list."""
         return [{"axis": axis, "element": k} for k, axis in enumerate(self.listed_in(call))]
 
-    def observe(self, call: Call, _: Focus) -> Observed:
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return the levels of all factors."""
         values, listed = self.values_in(call), tuple(self.listed_in(call))
         rank, count = call.inputs[self.of].rank, len(listed)
@@ -186,7 +184,7 @@ class Axes(Role):
         seen = self.observed_type(call)
         if not self.is_attribute:
             seen[self.factor("layout")] = call.inputs[self.name].layout if is_given else "c"
-        return Observed(seen, levels)
+        return ObservedLevels(seen, levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its range, and that no axis is listed twice."""

@@ -3,19 +3,17 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import lowest
-from opcert.arrays.indexing import wrap
-from opcert.roles.argument import Ends
-from opcert.roles.data import Data
+from opcert.arrays import Call, Tensor, lowest, wrap
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    LevelOf,
-    Observed,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
@@ -24,7 +22,7 @@ from opcert.roles.role import Role
 _FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 
 
-class Axis(Role):
+class AxisRole(Role):
     """An axis of data: a tensor of one element, or an attribute.
 
     `negative` says whether it counts from the end where it is negative; `form` lists the forms
@@ -38,19 +36,19 @@ class Axis(Role):
     form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
     negative: bool = True
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return the ranks of its forms."""
         ranks = [("scalar", "one_element").index(form) for form in self.form]
         return (str(min(ranks)), str(max(ranks)))
 
-    def own_range(self) -> Ends:
+    def bounds(self) -> BoundExpressions:
         """Return the axes that data has."""
         return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data whose axis it is."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     @property
     def wrapped(self) -> str:
@@ -67,15 +65,15 @@ class Axis(Role):
             forms = {"scalar": "given as a scalar", "one_element": "given as a tensor of shape [1]"}
             yield Factor(self.factor("form"), {each: each for each in self.form}, words=forms)
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield that an unsigned axis is not negative."""
         if self.negative and not self.is_attribute:
             yield forbid(
                 lambda sign, element_type: sign == "negative" and lowest(element_type) == 0,
-                *(LevelOf(self.factor("sign")), self.type_factor),
+                *(LevelName(self.factor("sign")), self.type_factor),
             )
 
-    def build(self, scene: Scene) -> Any:
+    def build(self, scene: BuildContext) -> Any:
         """Return the axis in focus, from the front or from the end."""
         choice, data = scene.choice, self.data
         axis = choice[data.factor("axis")]
@@ -91,11 +89,11 @@ class Axis(Role):
         """Return its value in a call."""
         return call.attributes[self.name] if self.is_attribute else self.values_in(call)[0]
 
-    def focuses(self, call: Call) -> list[Focus]:
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return the axis of data that a call names."""
         return [{"axis": wrap(self.value(call), call.inputs[self.of].rank)}]
 
-    def observe(self, call: Call, _: Focus) -> Observed:
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return the sign and the form."""
         levels: dict[str, frozenset[str]] = {}
         if self.negative:
@@ -106,7 +104,7 @@ class Axis(Role):
         if len(self.form) > 1:
             form = "one_element" if call.inputs[self.name].rank else "scalar"
             levels[self.factor("form")] = frozenset([form])
-        return Observed(self.observed_type(call), levels)
+        return ObservedLevels(self.observed_type(call), levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its shape and its range."""
@@ -120,7 +118,7 @@ class Axis(Role):
                 f"{name} is {' or '.join(_FORMS[form] for form in self.form)}.",
                 f"{ranks} and {name}.size == 1",
             )
-        least, _ = self.range or self.own_range()
+        least, _ = self.range or self.bounds()
         yield Requirement(
             f"{name}.range",
             f"{name} is an axis that {self.of} has.",

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from opcert.roles.argument import Ends
-from opcert.roles.factors import Requirement, Scene
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.factors import BuildContext, Requirement
 from opcert.roles.role import Role
 
 
-class Count(Role):
+class CountRole(Role):
     """How many tensors a list describes: an attribute beside the list, as in C.
 
     With `surplus`, the list may be longer, and what lies behind the count is not read: no rule
@@ -21,11 +21,11 @@ class Count(Role):
     of: str
     surplus: bool = False
 
-    def own_range(self) -> Ends:
+    def bounds(self) -> BoundExpressions:
         """Return one tensor up to all that are described."""
         return ("1", f"len({self.of})")
 
-    def build(self, scene: Scene) -> int:
+    def build(self, scene: BuildContext) -> int:
         """Return how many tensors the list describes."""
         count: int = scene.choice[f"{self.of}_count"]
         return count

@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import highest, lowest
-from opcert.roles.argument import Ends
+from opcert.arrays import Call, highest, lowest
+from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import PAST_A_TILE
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    Observed,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
@@ -28,7 +27,7 @@ _LEAST_CROPPED = 3
 _FEW, _BYTE = 19, highest("u8")
 
 
-class Counts(PerAxis):
+class CountsRole(PerAxis):
     """For each axis of data, how often it is repeated, or how much is added at one end of it.
 
     `zero` says what a 0 means: it `keeps` the axis as it is (nothing is added), it `empties` the
@@ -52,7 +51,7 @@ class Counts(PerAxis):
             return None
         return 1 if self.zero == "invalid" else 0
 
-    def own_range(self) -> Ends | None:
+    def bounds(self) -> BoundExpressions | None:
         """Return nothing: a greater count is a larger output."""
         return None
 
@@ -76,7 +75,7 @@ class Counts(PerAxis):
         yield Factor(self.factor("others"), {each: each for each in words}, words=words)
         yield from self.layout_factors()
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which counts data of some extents has."""
         yield from super().constraints()
         rank, length = self.data.factor("rank"), self.data.factor("length")
@@ -91,16 +90,16 @@ class Counts(PerAxis):
         if not self.is_attribute:
             yield forbid(lambda count, t: count < 0 and lowest(t) == 0, count, self.type_factor)
 
-    def masking(self) -> Iterator[Forbidden]:
+    def masking(self) -> Iterator[Constraint]:
         """Yield where an axis is repeated no times."""
         if self.zero == "empties":
             yield forbid(lambda count: count == 0, self.factor("count"))
 
-    def build(self, scene: Scene) -> Any:
+    def build(self, scene: BuildContext) -> Any:
         """Return the counts."""
         return self.built(scene, scene.draw(self.name, lambda sampler: self._drawn(scene, sampler)))
 
-    def _drawn(self, scene: Scene, sampler: Sampler) -> Sequence[int]:
+    def _drawn(self, scene: BuildContext, sampler: Sampler) -> Sequence[int]:
         choice = scene.choice
         axis, rank = choice[self.data.factor("axis")], choice[self.data.factor("rank")]
         numbers = [self.neutral] * rank
@@ -113,14 +112,14 @@ class Counts(PerAxis):
             numbers[axis] = choice[self.factor("count")]
         return numbers
 
-    def observe(self, call: Call, focus: Focus) -> Observed:
+    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
         """Return the count of the axis in focus, and whether others have one."""
         numbers, axis = self.values_in(call), focus.get("axis", 0)
         others = {number for k, number in enumerate(numbers) if k != axis}
         is_alone = others <= {self.neutral}
         levels = levels_where({"none": is_alone, "varied": not is_alone})
         count = numbers[axis] if numbers else self.neutral
-        return Observed(
+        return ObservedLevels(
             {**self.observed_form(call), self.factor("count"): count},
             {self.factor("others"): levels},
         )

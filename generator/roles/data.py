@@ -4,18 +4,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
-from opcert.arrays.calls import Call, Tensor, filled, laid_out
-from opcert.arrays.element_types import TYPE_SETS
-from opcert.arrays.indexing import insert, kinds
-from opcert.arrays.layouts import LAYOUTS
-from opcert.roles.argument import Ends
+from opcert.arrays import (
+    LAYOUTS,
+    TYPE_SETS,
+    Call,
+    Tensor,
+    extent_kinds,
+    filled,
+    insert,
+    with_layout,
+)
+from opcert.roles.argument import BoundExpressions
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    LevelOf,
-    Observed,
-    Scene,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
     forbid,
 )
 from opcert.roles.role import Role
@@ -56,7 +62,7 @@ _MOST_SAME = 700
 _LONG_AXIS = 1_000_000
 
 
-class Data(Role):
+class DataRole(Role):
     """A tensor whose elements are moved.
 
     One of its axes is in focus: that which another argument names, or each in turn. Its factors
@@ -65,7 +71,7 @@ class Data(Role):
     """
 
     role: Literal["data"]
-    rank: Ends = ("1", "8")
+    rank: BoundExpressions = ("1", "8")
     empty: bool = True
 
     def factors(self, profile: str) -> Iterator[Factor]:
@@ -98,7 +104,7 @@ class Data(Role):
         words = {"no": "", "some": f"{name} of one repeated element"}
         yield Factor(self.factor("elements"), {each: each for each in alike}, words=words)
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which axes a rank has, and which extents and layouts go together."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         layout, elements, axis = map(self.factor, ("layout", "elements", "axis"))
@@ -106,12 +112,12 @@ class Data(Role):
         for least, level in enumerate([*_AXES][1:], 2):
             yield forbid(
                 lambda rank, axis, least=least, level=level: axis == level and rank < least,
-                *(rank, LevelOf(axis)),
+                *(rank, LevelName(axis)),
             )
         if int(self.rank[0]) == 0:
             yield forbid(
                 lambda rank, n, axis: rank == 0 and (n != 1 or axis != "first"),
-                *(rank, length, LevelOf(axis)),
+                *(rank, length, LevelName(axis)),
             )
         crowded = (*PAST_A_TILE, "zero")
         yield forbid(
@@ -126,7 +132,7 @@ class Data(Role):
         if self.has_own_shape:
             yield from self._constraints_of_extents()
 
-    def _constraints_of_extents(self) -> Iterator[Forbidden]:
+    def _constraints_of_extents(self) -> Iterator[Constraint]:
         """Yield what goes together where the extents are those that this role draws."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         layout = self.factor("layout")
@@ -152,7 +158,7 @@ class Data(Role):
             *(layout, rank, others),
         )
 
-    def masking(self) -> Iterator[Forbidden]:
+    def masking(self) -> Iterator[Constraint]:
         """Yield where there are no two elements, or where they are the same."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         yield forbid(lambda elements: elements != "no", self.factor("elements"))
@@ -167,14 +173,14 @@ class Data(Role):
         """Whether no other role decides its shape."""
         return not any(self.name in role.shapes for role in self._signature.roles)
 
-    def shape(self, scene: Scene) -> tuple[int, ...]:
+    def shape(self, scene: BuildContext) -> tuple[int, ...]:
         """Return the shape for a choice."""
         for role in self._signature.roles:
             if self.name in role.shapes:
                 return role.shape_for(self, scene)
         return scene.draw(self.factor("shape"), lambda sampler: self.extents(scene, sampler))
 
-    def extents(self, scene: Scene, sampler: Sampler) -> tuple[int, ...]:
+    def extents(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         """Draw extents with the axis in focus among them."""
         choice = scene.choice
         rank, length = choice[self.factor("rank")], choice[self.factor("length")]
@@ -183,25 +189,25 @@ class Data(Role):
         others = sampler.dims(rank - 1, choice[self.factor("others")], length)
         return insert(others, choice[self.factor("axis")], length)
 
-    def build(self, scene: Scene) -> Tensor:
+    def build(self, scene: BuildContext) -> Tensor:
         """Return a tensor for a data pattern to fill."""
         choice = scene.choice
         tensor = filled(choice[self.factor("type")], self.shape(scene))
-        tensor = replace(tensor, alike=choice[self.factor("elements")])
-        return laid_out(tensor, choice[self.factor("layout")])
+        tensor = replace(tensor, uniform=choice[self.factor("elements")])
+        return with_layout(tensor, choice[self.factor("layout")])
 
-    def axes(self, call: Call) -> list[Focus]:
+    def axes(self, call: Call) -> list[ObservationPoint]:
         """Return its axes, as places where a call can be looked at."""
         return [{"axis": axis} for axis in range(call.inputs[self.name].rank)] or [{}]
 
-    def observe(self, call: Call, focus: Focus) -> Observed:
+    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
         """Return the levels of all factors, with the axis in focus."""
         tensor = call.inputs[self.name]
         values = {
             self.factor("type"): tensor.type,
             self.factor("rank"): tensor.rank,
             self.factor("layout"): tensor.layout,
-            self.factor("elements"): tensor.alike,
+            self.factor("elements"): tensor.uniform,
         }
         if self.has_own_shape:
             axis = focus.get("axis", 0)
@@ -209,5 +215,5 @@ class Data(Role):
             others = [extent for d, extent in enumerate(tensor.shape) if d != axis]
             values[self.factor("axis")] = axis
             values[self.factor("length")] = length
-            values[self.factor("others")] = kinds(others, length)
-        return Observed(values)
+            values[self.factor("others")] = extent_kinds(others, length)
+        return ObservedLevels(values)

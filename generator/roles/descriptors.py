@@ -3,20 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import highest
-from opcert.arrays.indexing import replace
+from opcert.arrays import Call, highest, replace
 from opcert.errors import did_you_mean
-from opcert.roles.axis import Axis
-from opcert.roles.count import Count
-from opcert.roles.data import Data
+from opcert.roles.axis import AxisRole
+from opcert.roles.count import CountRole
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    Observed,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
 )
 from opcert.roles.partition import (
@@ -33,7 +31,7 @@ from opcert.roles.role import Role
 _MOST = highest("u32")
 
 
-class Descriptors(Role):
+class DescriptorsRole(Role):
     """Records, each of the sizes and the element type of an output: a list attribute.
 
     The outputs divide an axis of data and are like data elsewhere; none is empty. `sizes` and
@@ -67,19 +65,19 @@ class Descriptors(Role):
             yield "type_names", f"{text}; expected one for each type of '{self.of}'"
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data that is divided."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     @property
-    def axis(self) -> Axis:
+    def axis(self) -> AxisRole:
         """The axis that is divided."""
-        return self.partner(self.along, Axis)
+        return self.partner(self.along, AxisRole)
 
     @property
-    def counter(self) -> Count | None:
+    def counter(self) -> CountRole | None:
         """The argument that says how many of the records count, where there is one."""
-        return next((role for role in self.named_by("of") if isinstance(role, Count)), None)
+        return next((role for role in self.named_by("of") if isinstance(role, CountRole)), None)
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield how many outputs there are, and what their sizes on the axis look like."""
@@ -89,7 +87,7 @@ class Descriptors(Role):
         kinds = {kind: kind for kind in LENGTHS if kind != "high_bit"}
         yield Factor(self.factor("lengths"), kinds, words="{} sizes")
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which sizes can make up an axis."""
         n, count, lengths = self.data.factor("length"), self.factor("count"), self.factor("lengths")
         yield forbid(lambda count, n: count > n, count, n)
@@ -98,7 +96,7 @@ class Descriptors(Role):
             lambda lengths, n, count: not can_be(lengths, n, count, _MOST), lengths, n, count
         )
 
-    def build(self, scene: Scene) -> list[dict[str, Any]]:
+    def build(self, scene: BuildContext) -> list[dict[str, Any]]:
         """Return a record for each output."""
         choice, data = scene.choice, self.data
         axis, n = choice[data.factor("axis")], choice[data.factor("length")]
@@ -111,7 +109,7 @@ class Descriptors(Role):
             for length in lengths
         ]
 
-    def observe(self, call: Call, focus: Focus) -> Observed:
+    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
         """Return how many outputs a call has, and of which kinds their sizes on the axis are."""
         counter = self.counter
         records: Sequence[Mapping[str, Any]] = call.attributes[self.name]
@@ -120,7 +118,7 @@ class Descriptors(Role):
         axis = focus["axis"]
         lengths = [record[self.sizes][axis] for record in records]
         kinds = observed_lengths(lengths, call.inputs[self.of].shape[axis], _MOST)
-        return Observed({self.factor("count"): len(records)}, {self.factor("lengths"): kinds})
+        return ObservedLevels({self.factor("count"): len(records)}, {self.factor("lengths"): kinds})
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield that the records have the rank, the type and the sizes that data asks for."""

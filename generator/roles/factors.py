@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from opcert.roles.samplers import Chance, Sampler
+from opcert.roles.samplers import RandomSource, Sampler
 
 Drawn = TypeVar("Drawn")
 # Where in a call its factors show: an axis of its data, an element of a list, by name.
-Focus = Mapping[str, int]
+ObservationPoint = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -26,25 +26,25 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class LevelOf:
+class LevelName:
     """The name of a factor's level, for a condition that asks for it and not for the value."""
 
     factor: str
 
 
 @dataclass(frozen=True)
-class Forbidden:
+class Constraint:
     """A combination that cannot occur: where `when` is true of the factors that it is asked of.
 
     Each argument of `when` is the value of a factor, or the name of its level.
     """
 
     when: Callable[..., bool]
-    factors: tuple[str | LevelOf, ...]
+    factors: tuple[str | LevelName, ...]
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedFactor:
     """A factor whose level, by name, others determine.
 
     Where `vectorised`, `level` is asked once, of an array for each factor, and returns an array of
@@ -53,13 +53,13 @@ class Derived:
 
     factor: str
     level: Callable[..., Any]
-    factors: tuple[str | LevelOf, ...]
+    factors: tuple[str | LevelName, ...]
     vectorised: bool = False
 
 
-def forbid(when: Callable[..., bool], *factors: str | LevelOf) -> Forbidden:
+def forbid(when: Callable[..., bool], *factors: str | LevelName) -> Constraint:
     """Return what forbids the combinations of `factors` of which `when` is true."""
-    return Forbidden(when, factors)
+    return Constraint(when, factors)
 
 
 class Choice(Protocol):
@@ -73,7 +73,7 @@ class Choice(Protocol):
 
 
 @dataclass
-class Scene:
+class BuildContext:
     """The call that is being built: the choice it is built for, and what has been drawn for it.
 
     What several arguments share, such as the extents of data, is drawn once, under a name. Each
@@ -82,13 +82,13 @@ class Scene:
 
     choice: Choice
     seed: str
-    chance: Chance | None = None
+    random_source: RandomSource | None = None
     _drawn: dict[str, Any] = field(default_factory=dict)
 
     def draw(self, name: str, make: Callable[[Sampler], Drawn]) -> Drawn:
         """Return what is drawn under `name`, drawing it the first time."""
         if name not in self._drawn:
-            sampler = Sampler(self.chance)
+            sampler = Sampler(self.random_source)
             sampler.reseed(f"{self.seed}|{name}")
             self._drawn[name] = make(sampler)
         drawn: Drawn = self._drawn[name]
@@ -96,7 +96,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedLevels:
     """What a call exhibits of factors: values, or the names of levels.
 
     A factor has one value, or several of which each is right.
@@ -126,7 +126,7 @@ class Requirement:
 
 
 @dataclass(frozen=True)
-class OpenQuestion:
+class DerivedAmbiguity:
     """What the document does not decide, by its author's word: the spec states an ambiguity.
 
     `key` names it in the spec; `touches` is the condition on the calls that depend on it.

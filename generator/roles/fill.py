@@ -4,16 +4,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, filled
-from opcert.roles.argument import Ends
-from opcert.roles.data import Data
-from opcert.roles.factors import Factor, Focus, Observed, Requirement, Scene, levels_where
+from opcert.arrays import Call, Tensor, filled
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.data import DataRole
+from opcert.roles.factors import (
+    BuildContext,
+    Factor,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    levels_where,
+)
 from opcert.roles.role import OMITTED, Role
 
 _FORMS = {"scalar": (), "one_element": (1,)}
 
 
-class Fill(Role):
+class FillRole(Role):
     """One element of the type of data: a tensor.
 
     `form` lists its forms: `scalar` (rank 0) and `one_element` (shape [1]). Where it is not
@@ -26,7 +33,7 @@ class Fill(Role):
     like: str
     form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return the ranks of its forms."""
         ranks = [len(_FORMS[form]) for form in self.form]
         return (str(min(ranks)), str(max(ranks)))
@@ -38,9 +45,9 @@ class Fill(Role):
             yield "type", f"'{self.type}' is not that of '{self.like}'; expected '{symbol}'"
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data whose type it has."""
-        return self.partner(self.like, Data)
+        return self.partner(self.like, DataRole)
 
     def factors(self, _: str) -> Iterator[Factor]:
         """Yield the element, and the form where there is more than one."""
@@ -52,7 +59,7 @@ class Fill(Role):
             forms = {form: f"{self.name} of shape {[*shape]}" for form, shape in _FORMS.items()}
             yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
 
-    def build(self, scene: Scene) -> Tensor | None:
+    def build(self, scene: BuildContext) -> Tensor | None:
         """Return one element for a data pattern to fill, or a zero."""
         choice = scene.choice
         element = choice[self.factor("element")]
@@ -60,12 +67,12 @@ class Fill(Role):
             return None
         form = choice[self.factor("form")] if len(self.form) > 1 else self.form[0]
         tensor = filled(choice[self.data.factor("type")], _FORMS[form])
-        return replace(tensor, alike="zero") if element == "zero" else tensor
+        return replace(tensor, uniform="zero") if element == "zero" else tensor
 
-    def observe(self, call: Call, _: Focus) -> Observed:
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return the element and the form."""
         tensor = call.inputs.get(self.name)
-        is_zero = tensor is not None and tensor.alike == "zero"
+        is_zero = tensor is not None and tensor.uniform == "zero"
         levels = {
             self.factor("element"): levels_where(
                 {OMITTED: tensor is None, "zero": is_zero, "some": bool(tensor) and not is_zero}
@@ -75,7 +82,7 @@ class Fill(Role):
             # Where it is omitted, it has no form: any is right.
             shown = [form for form in self.form if tensor is None or _FORMS[form] == tensor.shape]
             levels[self.factor("form")] = frozenset(shown)
-        return Observed(levels=levels)
+        return ObservedLevels(levels=levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type and its shape."""

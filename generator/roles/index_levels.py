@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from opcert.arrays.element_types import fits, highest, lowest
+from opcert.arrays import fits, highest, lowest
 from opcert.roles.factors import levels_where
 from opcert.roles.samplers import Sampler
 

@@ -4,23 +4,30 @@ from collections.abc import Iterator
 from math import prod
 from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, laid_out, tensor
-from opcert.arrays.element_types import fits
-from opcert.arrays.indexing import kinds, replace
-from opcert.arrays.layouts import LAYOUTS, NEEDED
-from opcert.roles.argument import Ends
-from opcert.roles.axis import Axis
-from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE, Data
+from opcert.arrays import (
+    LAYOUTS,
+    LONG_AXES_NEEDED,
+    Call,
+    Tensor,
+    extent_kinds,
+    fits,
+    replace,
+    tensor,
+    with_layout,
+)
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.axis import AxisRole
+from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE, DataRole
 from opcert.roles.factors import (
-    Derived,
+    BuildContext,
+    Constraint,
+    DerivedAmbiguity,
+    DerivedFactor,
     Factor,
-    Focus,
-    Forbidden,
-    LevelOf,
-    Observed,
-    OpenQuestion,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
@@ -35,7 +42,7 @@ from opcert.roles.index_levels import (
     places_of,
     run,
 )
-from opcert.roles.leading_dims import LeadingDims
+from opcert.roles.leading_dims import LeadingDimsRole
 from opcert.roles.role import LIST_LAYOUTS, Role
 from opcert.roles.samplers import Sampler
 
@@ -45,7 +52,7 @@ _MOST_DIMENSIONS = 8
 _PERHAPS_ONE = ("ones", "zero", "alike")
 
 
-class Indices(Role):
+class IndicesRole(Role):
     """Indices into an axis of data: a tensor of any rank from `rank`.
 
     The axis is that which `along` names, by default the first. `negative` says whether an index
@@ -63,11 +70,11 @@ class Indices(Role):
     negative: bool = True
     outside: Literal["zeros", "clamp", "reject", "undefined"]
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return any rank."""
         return ("0", str(_MOST_DIMENSIONS))
 
-    def own_range(self) -> Ends:
+    def bounds(self) -> BoundExpressions:
         """Return what is inside, or all numbers of its type where an index may lie outside."""
         if self.may_be_outside:
             return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
@@ -79,13 +86,13 @@ class Indices(Role):
         return self.outside in ("zeros", "clamp")
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data that it points into."""
-        return self.partner(self.into, Data)
+        return self.partner(self.into, DataRole)
 
     @property
     def _size(self) -> str:
-        axis = "0" if self.along is None else self.partner(self.along, Axis).wrapped
+        axis = "0" if self.along is None else self.partner(self.along, AxisRole).wrapped
         return f"{self.into}.shape[{axis}]"
 
     @property
@@ -98,10 +105,10 @@ class Indices(Role):
         return f"({self.name}.size == 0 or {self._least} <= {least} and {most} < {self._size})"
 
     @property
-    def _leading(self) -> LeadingDims | None:
+    def _leading(self) -> LeadingDimsRole | None:
         """The role that says with how many dimensions of data it begins."""
         for role in self._signature.roles:
-            if isinstance(role, LeadingDims) and role.shared_with == self.name:
+            if isinstance(role, LeadingDimsRole) and role.shared_with == self.name:
                 return role
         return None
 
@@ -147,19 +154,19 @@ class Indices(Role):
         laid = {level: LAYOUT_WORDS[level].format(name) for level in layouts}
         yield Factor(self.factor("layout"), {each: each for each in layouts}, words=laid)
 
-    def derived(self) -> Iterator[Derived]:
+    def derived(self) -> Iterator[DerivedFactor]:
         """Yield whether the index is in range, which conditions ask for in the place of values."""
         if self.may_be_outside:
             value, n = self.factor("value"), self.data.factor("length")
-            yield Derived(self.factor("reach"), self._reach, (value, n))
+            yield DerivedFactor(self.factor("reach"), self._reach, (value, n))
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which extents, indices and layouts go together."""
         data, types, value = self.data, self.type_factor, self.factor("value")
         n, extents, layout = data.factor("length"), self.factor("extents"), self.factor("layout")
         place, dims = self.factor("place"), self._dims
         if self.along is None:
-            yield forbid(lambda axis: axis != "first", LevelOf(data.factor("axis")))
+            yield forbid(lambda axis: axis != "first", LevelName(data.factor("axis")))
         yield forbid(lambda t, index: not fits(t, index), types, value)
         yield forbid(
             lambda data_rank, rank, shared=0: data_rank - 1 + rank - shared > _MOST_DIMENSIONS,
@@ -173,7 +180,7 @@ class Indices(Role):
             lambda extents, value, place: (
                 extents == "zero" and (value != "zero" or place != "first")
             ),
-            *(extents, LevelOf(value), place),
+            *(extents, LevelName(value), place),
         )
         yield forbid(lambda place, rank: place != "first" and rank == 0, place, dims[0])
         yield from self._constraints_beside_data()
@@ -184,8 +191,8 @@ class Indices(Role):
                 layout != "c"
                 and (
                     extents in _PERHAPS_ONE
-                    or rank - shared < NEEDED[layout]
-                    or (NEEDED[layout] > 1 and extents not in ("varied", "equal"))
+                    or rank - shared < LONG_AXES_NEEDED[layout]
+                    or (LONG_AXES_NEEDED[layout] > 1 and extents not in ("varied", "equal"))
                 )
             ),
             *(layout, extents, *dims),
@@ -195,7 +202,7 @@ class Indices(Role):
         if not self.may_be_outside:
             yield forbid(lambda index, n: n > 0 and not self._is_inside(index, n), value, n)
 
-    def _constraints_beside_data(self) -> Iterator[Forbidden]:
+    def _constraints_beside_data(self) -> Iterator[Constraint]:
         """Yield which extents there is room for beside those of data."""
         others, extents = self.data.factor("others"), self.factor("extents")
         yield forbid(
@@ -218,7 +225,7 @@ class Indices(Role):
                 *(extents, others, self._leading.count_factor),
             )
 
-    def _constraints_of_order(self) -> Iterator[Forbidden]:
+    def _constraints_of_order(self) -> Iterator[Constraint]:
         """Yield what the indices can be beside the one at the place."""
         n, types, value = self.data.factor("length"), self.type_factor, self.factor("value")
         extents, order, rest = self.factor("extents"), self.factor("order"), self.factor("rest")
@@ -236,7 +243,7 @@ class Indices(Role):
         yield forbid(lambda order, place: order != "drawn" and place != "first", order, place)
         begins = {"rising": "zero", "falling": "last"}
         yield forbid(
-            lambda order, value: order in begins and value != begins[order], order, LevelOf(value)
+            lambda order, value: order in begins and value != begins[order], order, LevelName(value)
         )
         yield forbid(
             lambda order, n, t: order in begins and (n == 0 or not fits(t, n)), order, n, types
@@ -263,7 +270,7 @@ class Indices(Role):
                 *(rest, self.data.factor("others"), *dims),
             )
 
-    def masking(self) -> Iterator[Forbidden]:
+    def masking(self) -> Iterator[Constraint]:
         """Yield where there is no index, or none that shows an element of data."""
         extents = self.factor("extents")
         yield forbid(lambda extents: extents == "zero", extents)
@@ -280,11 +287,11 @@ class Indices(Role):
         rest = self.factor("rest")
         yield forbid(lambda reach, rest: reach == rest == "outside", reach, rest)
 
-    def shape(self, scene: Scene) -> tuple[int, ...]:
+    def shape(self, scene: BuildContext) -> tuple[int, ...]:
         """Return the shape for a choice: the extents that are shared, then its own."""
         return scene.draw(self.factor("shape"), lambda sampler: self._extents(scene, sampler))
 
-    def _extents(self, scene: Scene, sampler: Sampler) -> tuple[int, ...]:
+    def _extents(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         choice, shape = scene.choice, self.data.shape(scene)
         rank, kind = choice[self.factor("rank")], choice[self.factor("extents")]
         if kind == "alike":
@@ -297,7 +304,7 @@ class Indices(Role):
         if choice[self.factor("order")] == "rising" and rank == len(own) == 1 and n > 1:
             # All in order: the output is data, which a backend may then return itself.
             own = (n,)
-        needed = NEEDED[choice[self.factor("layout")]]
+        needed = LONG_AXES_NEEDED[choice[self.factor("layout")]]
         if sum(extent > 1 for extent in own) < needed:
             # There is room for few elements, but the layout shows in no fewer.
             long_dims = sampler.sample(range(len(own)), needed)
@@ -307,14 +314,14 @@ class Indices(Role):
             )
         return (*shared, *own)
 
-    def build(self, scene: Scene) -> Tensor:
+    def build(self, scene: BuildContext) -> Tensor:
         """Return the indices."""
         choice, shape = scene.choice, self.shape(scene)
         values = scene.draw(self.name, lambda sampler: self._values(scene, prod(shape), sampler))
         indices = tensor(choice[self.type_factor], shape, values)
-        return laid_out(indices, choice[self.factor("layout")])
+        return with_layout(indices, choice[self.factor("layout")])
 
-    def _values(self, scene: Scene, count: int, sampler: Sampler) -> tuple[int, ...]:
+    def _values(self, scene: BuildContext, count: int, sampler: Sampler) -> tuple[int, ...]:
         """Draw the indices, with that in focus at its place."""
         choice = scene.choice
         n, value = choice[self.data.factor("length")], choice[self.factor("value")]
@@ -329,13 +336,13 @@ class Indices(Role):
         place = places_of(count)[choice[self.factor("place")]]
         return replace(indices, place, value) if count else indices
 
-    def focuses(self, call: Call) -> list[Focus]:
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return the first, the middle and the last place, on the axis where no role names it."""
         places = sorted({*places_of(call.inputs[self.name].size).values()})
         axis = {"axis": 0} if self.along is None else {}
         return [{self.factor("place"): place, **axis} for place in places]
 
-    def observe(self, call: Call, focus: Focus) -> Observed:
+    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
         """Return the levels of all factors, with the index in focus."""
         indices, values = call.inputs[self.name], self.values_in(call)
         data, at = call.inputs[self.into], focus[self.factor("place")]
@@ -343,7 +350,7 @@ class Indices(Role):
         value = values[at] if values else 0
         beside = (*values[:at], *values[at + 1 :])
         shared = 0 if self._leading is None else self._leading.count(call)
-        extents = [*kinds(indices.shape[shared:], 0)]
+        extents = [*extent_kinds(indices.shape[shared:], 0)]
         if indices.shape == (*data.shape, *(1,) * indices.rank)[: indices.rank]:
             extents.append("alike")
         places = places_of(len(values))
@@ -359,7 +366,7 @@ class Indices(Role):
             rest = {"in_range": not is_beside or n == 0, "outside": is_beside}
             levels[self.factor("rest")] = levels_where(rest)
             levels[self.factor("reach")] = frozenset([self._reach(value, n)])
-        return Observed(
+        return ObservedLevels(
             {
                 **self.observed_type(call),
                 self.factor("rank"): indices.rank,
@@ -387,12 +394,14 @@ class Indices(Role):
                 given=(f"{name}.type", f"{name}.rank", *axis),
             )
 
-    def open_questions(self) -> Iterator[OpenQuestion]:
+    def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield what an index outside gives, where the document does not say."""
         if self.outside == "undefined":
-            axis = [] if self.along is None else [*self.partner(self.along, Axis).requirements()]
+            axis = (
+                [] if self.along is None else [*self.partner(self.along, AxisRole).requirements()]
+            )
             prerequisites = [each.holds for each in (*super().requirements(), *axis)]
-            yield OpenQuestion(
+            yield DerivedAmbiguity(
                 f"{self.name}.range",
                 f"What an index of {self.name} outside of the axis gives.",
                 " and ".join(f"({holds})" for holds in (*prerequisites, f"not {self._all_inside}")),

@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
-from opcert.arrays.indexing import wrap
-from opcert.roles.argument import Ends
-from opcert.roles.axis import Axis
-from opcert.roles.data import Data
+from opcert.arrays import Call, wrap
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.axis import AxisRole
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    LevelOf,
-    Observed,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
@@ -29,7 +28,7 @@ _COUNT_WORDS = {
 }
 
 
-class LeadingDims(Role):
+class LeadingDimsRole(Role):
     """How many leading dimensions `of` and `shared_with` have in common: an attribute.
 
     The extents of these dimensions are equal. To a negative number the rank of `negative_from` is
@@ -52,7 +51,7 @@ class LeadingDims(Role):
     at_most: str | None = None
     default: int | None = None
 
-    def own_range(self) -> Ends:
+    def bounds(self) -> BoundExpressions:
         """Return from none, or the negated smaller rank, to the most that there can be."""
         ranks = f"{self.of}.rank, {self.shared_with}.rank"
         least = "0" if self.negative_from is None else f"-min({ranks})"
@@ -62,9 +61,9 @@ class LeadingDims(Role):
         return (least, f"min({self.of}.rank - 1, {self.shared_with}.rank)")
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The tensor whose leading extents the other one has, too."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     @property
     def count_factor(self) -> str:
@@ -100,12 +99,12 @@ class LeadingDims(Role):
             self.factor("given"), {each: each for each in given}, words=f"{self.name} {{}}"
         )
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield how many dimensions can be shared, and which numbers say so."""
         data, count, given = self.data, self.count_factor, self.factor("given")
         rank, other_rank = self._ranks
         yield forbid(lambda count, rank: count > rank, count, other_rank)
-        yield forbid(lambda level, count: level == "all" and count == 0, LevelOf(count), count)
+        yield forbid(lambda level, count: level == "all" and count == 0, LevelName(count), count)
         end = rank if self.at_most is None else data.factor("axis")
         yield forbid(lambda count, end: count > end, count, end)
         # An empty batch would leave nothing to look at in either tensor.
@@ -131,7 +130,7 @@ class LeadingDims(Role):
     def _rank_added(self) -> str:
         return f"{self.negative_from or self.shared_with}_rank"
 
-    def build(self, scene: Scene) -> int | None:
+    def build(self, scene: BuildContext) -> int | None:
         """Return the number, or None where it is omitted."""
         choice = scene.choice
         given = choice[self.factor("given")]
@@ -140,7 +139,7 @@ class LeadingDims(Role):
         count: int = choice[self.count_factor]
         return count - choice[self._rank_added] if given == "negative" else count
 
-    def extents(self, scene: Scene) -> tuple[int, ...]:
+    def extents(self, scene: BuildContext) -> tuple[int, ...]:
         """Return the extents that both tensors begin with."""
         return self.data.shape(scene)[: scene.choice[self.count_factor]]
 
@@ -149,7 +148,7 @@ class LeadingDims(Role):
         number = call.attributes.get(self.name, self.default)
         return wrap(number, call.inputs[self.negative_from or self.shared_with].rank)
 
-    def observe(self, call: Call, _: Focus) -> Observed:
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return how many dimensions are shared, and how the number is given."""
         number = call.attributes.get(self.name)
         given = {
@@ -157,7 +156,7 @@ class LeadingDims(Role):
             "positive": number is not None and number >= 0,
             "negative": number is not None and number < 0,
         }
-        return Observed(
+        return ObservedLevels(
             {self.count_factor: self.count(call)}, {self.factor("given"): levels_where(given)}
         )
 
@@ -174,7 +173,7 @@ class LeadingDims(Role):
             f"{least} <= {name} <= {smaller}",
         )
         if self.at_most is not None:
-            axis = self.partner(self.at_most, Axis)
+            axis = self.partner(self.at_most, AxisRole)
             given, last = (f"{self.at_most}.range", last), f"{name}.at-most-axis"
             yield Requirement(
                 last,

@@ -4,21 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays import Call, Tensor
 from opcert.errors import did_you_mean
-from opcert.roles.argument import Ends
-from opcert.roles.data import Data
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    Observed,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
-from opcert.roles.mode import Mode
+from opcert.roles.mode import ModeRole
 from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 
@@ -29,7 +29,7 @@ ALIGNED = "aligned"
 _PLACES = ("trailing", "leading", "spread", "ends", "inner")
 
 
-class AxisMapping(Role):
+class MappingRole(Role):
     """For each axis of data an axis of the target shape, in ascending order.
 
     It is given in the mode `mode_is` alone where it names a `mode`; where it does not, always, or
@@ -59,18 +59,18 @@ class AxisMapping(Role):
         elif self.required:
             yield "mode", "expected 'required: false', since it is given in one mode alone"
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return that it is a list."""
         return ("1", "1")
 
-    def own_range(self) -> Ends:
+    def bounds(self) -> BoundExpressions:
         """Return the axes that the target has."""
         return ("0", f"{self.into}.size - 1")
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data whose axes it maps."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     @property
     def target(self) -> Role:
@@ -78,9 +78,9 @@ class AxisMapping(Role):
         return self.partner(self.into, Role)
 
     @property
-    def selected_by(self) -> Mode | None:
+    def selected_by(self) -> ModeRole | None:
         """The mode that decides whether it is given."""
-        return None if self.mode is None else self.partner(self.mode, Mode)
+        return None if self.mode is None else self.partner(self.mode, ModeRole)
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield the axes that it lists."""
@@ -90,7 +90,7 @@ class AxisMapping(Role):
             words = {ALIGNED: "", **words}
         yield Factor(self.factor("places"), {level: level for level in words}, words=words)
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which axes there are to list, and when it is given."""
         places = self.factor("places")
         rank, added = self.data.factor("rank"), self.target.factor("added")
@@ -117,11 +117,11 @@ class AxisMapping(Role):
         words = [word for word in mode.one_of if word != self.mode_is]
         return mode.is_one_of(words), f"In mode {' or '.join(words)}, ", (mode.known,)
 
-    def places(self, scene: Scene) -> tuple[int, ...]:
+    def places(self, scene: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
         return scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
 
-    def _drawn(self, scene: Scene, sampler: Sampler) -> tuple[int, ...]:
+    def _drawn(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
         choice = scene.choice
         rank, added = choice[self.data.factor("rank")], choice[self.target.factor("added")]
         places, size = choice.level(self.factor("places")), rank + added
@@ -135,13 +135,13 @@ class AxisMapping(Role):
             return sampler.subset_with(range(size), 0, rank)[:rank]
         return tuple(range(added, size))
 
-    def build(self, scene: Scene) -> Tensor | None:
+    def build(self, scene: BuildContext) -> Tensor | None:
         """Return the axes, laid out in memory as the target is."""
         if scene.choice[self.factor("places")] == ALIGNED:
             return None
         return self.integers(scene, self.places(scene), scene.choice[self.target.factor("layout")])
 
-    def observe(self, call: Call, _: Focus) -> Observed:
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return which axes it lists."""
         places = self.values_in(call)
         rank, size = len(places), call.inputs[self.into].size
@@ -154,7 +154,9 @@ class AxisMapping(Role):
             "ends": is_given and several and places == (0, *range(size - rank + 1, size)),
             "inner": is_given and several and places[0] > 0 and places[-1] - places[0] >= rank,
         }
-        return Observed(self.observed_type(call), {self.factor("places"): levels_where(levels)})
+        return ObservedLevels(
+            self.observed_type(call), {self.factor("places"): levels_where(levels)}
+        )
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield when it is given, its type and form, and which axes it may list."""
@@ -186,7 +188,7 @@ class AxisMapping(Role):
             when,
             (f"{name}.rank",),
         )
-        least, _ = self.range or self.own_range()
+        least, _ = self.range or self.bounds()
         yield Requirement(
             f"{name}.range",
             f"{name} lists axes of the output.",

@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from opcert.arrays.calls import Call
-from opcert.roles.factors import Factor, Focus, Observed, Requirement, Scene
+from opcert.arrays import Call
+from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels, Requirement
 from opcert.roles.role import OMITTED, Role
 
 
-class Mode(Role):
+class ModeRole(Role):
     """One of several words, by which an operator works in one way or another.
 
     `one_of` lists the words. A mode that need not be given has a `default` among them. What else a
@@ -36,14 +36,14 @@ class Mode(Role):
             words[OMITTED] = f"{self.name} omitted"
         yield Factor(self.factor("word"), {level: level for level in levels}, words=words)
 
-    def build(self, scene: Scene) -> Any:
+    def build(self, scene: BuildContext) -> Any:
         """Return the word, or None where it is omitted."""
         word = scene.choice[self.factor("word")]
         return None if word == OMITTED else word
 
-    def observe(self, call: Call, _: Focus) -> Observed:
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return the word."""
-        return Observed({self.factor("word"): call.attributes.get(self.name, OMITTED)})
+        return ObservedLevels({self.factor("word"): call.attributes.get(self.name, OMITTED)})
 
     @property
     def known(self) -> str:

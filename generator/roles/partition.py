@@ -3,19 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import highest, lowest
-from opcert.arrays.indexing import insert, replace
-from opcert.roles.argument import Ends
-from opcert.roles.axis import Axis
+from opcert.arrays import Call, Tensor, highest, insert, lowest, replace
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.axis import AxisRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    LevelOf,
-    Observed,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
@@ -34,7 +32,7 @@ LENGTHS = ("varied", "ones", "equal", "first_one", "last_one", "first_mean", "hi
 _BYTE = highest("u8")
 
 
-class Partition(Role):
+class PartitionRole(Role):
     """Lengths that sum to the size of an axis.
 
     With `remainder`, one of them may be -1 and is what the others leave. A length may be 0 unless
@@ -49,11 +47,11 @@ class Partition(Role):
     remainder: bool = False
     empty: bool = True
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return that it is a list."""
         return ("1", "1")
 
-    def own_range(self) -> Ends:
+    def bounds(self) -> BoundExpressions:
         """Return 0, or -1 for what is left, up to the size of the axis."""
         least = "1" if not self.empty else "0"
         if self.remainder:
@@ -61,9 +59,9 @@ class Partition(Role):
         return (least, self._size)
 
     @property
-    def axis(self) -> Axis:
+    def axis(self) -> AxisRole:
         """The axis that it divides."""
-        return self.partner(self.along, Axis)
+        return self.partner(self.along, AxisRole)
 
     @property
     def _size(self) -> str:
@@ -93,7 +91,7 @@ class Partition(Role):
         """Yield each axis with each special length at each place."""
         yield self.axis.data.factor("axis"), self.factor("special"), self.factor("place")
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which lengths can make up an axis."""
         data = self.axis.data
         n, count, special = data.factor("length"), self.factor("count"), self.factor("special")
@@ -109,10 +107,10 @@ class Partition(Role):
         )
         yield forbid(lambda special, count: special in added and count < 2, special, count)
         yield forbid(
-            lambda special, place: special == "none" and place != "first", special, LevelOf(place)
+            lambda special, place: special == "none" and place != "first", special, LevelName(place)
         )
-        yield forbid(lambda place, count: place == "middle" and count < 3, LevelOf(place), count)
-        yield forbid(lambda place, count: place == "last" and count < 2, LevelOf(place), count)
+        yield forbid(lambda place, count: place == "middle" and count < 3, LevelName(place), count)
+        yield forbid(lambda place, count: place == "last" and count < 2, LevelName(place), count)
         # Without a special length none is 0, unless all are.
         yield forbid(
             lambda special, count, n: special == "none" and count > n > 0, special, count, n
@@ -140,12 +138,12 @@ class Partition(Role):
             *(lengths, n, count, types, special),
         )
 
-    def build(self, scene: Scene) -> Tensor:
+    def build(self, scene: BuildContext) -> Tensor:
         """Return the lengths."""
         values = scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
         return self.integers(scene, values, scene.choice[self.factor("layout")])
 
-    def _drawn(self, scene: Scene, sampler: Sampler) -> Sequence[int]:
+    def _drawn(self, scene: BuildContext, sampler: Sampler) -> Sequence[int]:
         choice = scene.choice
         n = choice[self.axis.data.factor("length")]
         count, place = choice[self.factor("count")], choice[self.factor("place")]
@@ -161,7 +159,7 @@ class Partition(Role):
             return insert(sampler.parts(n, count - 1, most), place, 0)
         return lengths_of(choice[self.factor("lengths")], n, count, most, sampler)
 
-    def observe(self, call: Call, focus: Focus) -> Observed:
+    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
         """Return the levels of all factors."""
         tensor = call.inputs[self.name]
         values = self.values_in(call)
@@ -179,7 +177,7 @@ class Partition(Role):
         }
         sought = -1 if is_rest else 0
         places = [k for k, length in enumerate(values) if length == sought] or [0]
-        return Observed(
+        return ObservedLevels(
             {
                 **self.observed_type(call),
                 self.factor("count"): len(values),

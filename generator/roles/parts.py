@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call
-from opcert.roles.argument import Ends
-from opcert.roles.axis import Axis
-from opcert.roles.data import Data
+from opcert.arrays import Call
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.axis import AxisRole
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    Observed,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
 )
 from opcert.roles.role import Role
@@ -26,7 +26,7 @@ _COUNTS = {
 _MANY_COUNTS = {"past_256": 257, "two": 2, "one": 1}
 
 
-class Parts(Role):
+class PartsRole(Role):
     """How many equal parts an axis of data has: an attribute, at least 1, that divides its size."""
 
     relations: ClassVar = {"of": ("data",), "along": ("axis",)}
@@ -36,18 +36,18 @@ class Parts(Role):
     of: str
     along: str
 
-    def own_range(self) -> Ends:
+    def bounds(self) -> BoundExpressions:
         """Return one part up to as many as the axis is long; an empty axis has any number."""
         return ("1", f"{self._size} or {self.name}")
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data that is divided."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     @property
     def _size(self) -> str:
-        return f"{self.of}.shape[{self.partner(self.along, Axis).wrapped}]"
+        return f"{self.of}.shape[{self.partner(self.along, AxisRole).wrapped}]"
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield how many parts there are."""
@@ -55,19 +55,19 @@ class Parts(Role):
         words = {level: f"{n} part{'s' * (n > 1)}" for level, n in counts.items()}
         yield Factor(self.factor("count"), counts, words=words)
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield that the parts are equal."""
         n, count = self.data.factor("length"), self.factor("count")
         yield forbid(lambda n, count: n % count != 0, n, count)
 
-    def build(self, scene: Scene) -> int:
+    def build(self, scene: BuildContext) -> int:
         """Return the number of parts."""
         count: int = scene.choice[self.factor("count")]
         return count
 
-    def observe(self, call: Call, _: Focus) -> Observed:
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return the number of parts."""
-        return Observed({self.factor("count"): call.attributes[self.name]})
+        return ObservedLevels({self.factor("count"): call.attributes[self.name]})
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield that it is at least 1 and divides the axis."""

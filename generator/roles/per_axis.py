@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from opcert.arrays.calls import Call
-from opcert.roles.argument import Ends
-from opcert.roles.data import Data
+from opcert.arrays import Call
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Forbidden,
     Requirement,
-    Scene,
     forbid,
 )
 from opcert.roles.role import Role
@@ -23,7 +23,7 @@ class PerAxis(Role):
 
     of: str
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return that it is a list."""
         return ("1", "1")
 
@@ -34,16 +34,16 @@ class PerAxis(Role):
             yield "type", f"{text}; expected the type 'list', or a tensor"
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data for whose axes there are numbers."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     def layout_factors(self) -> Iterator[Factor]:
         """Yield its layout in memory, of a tensor."""
         if not self.is_attribute:
             yield self.list_layout()
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield that one number has no layout."""
         if not self.is_attribute:
             yield forbid(
@@ -51,7 +51,7 @@ class PerAxis(Role):
                 *(self.factor("layout"), self.data.factor("rank")),
             )
 
-    def built(self, scene: Scene, numbers: Sequence[int]) -> Any:
+    def built(self, scene: BuildContext, numbers: Sequence[int]) -> Any:
         """Return the attribute or the tensor of `numbers`."""
         if self.is_attribute:
             return [*numbers]

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from opcert.arrays.calls import Call
-from opcert.roles.argument import Ends
+from opcert.arrays import Call
+from opcert.roles.argument import BoundExpressions
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    Observed,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
@@ -26,7 +26,7 @@ _ORDERS = {
 }
 
 
-class Permutation(PerAxis):
+class PermutationRole(PerAxis):
     """An order of all axes of data, each listed once and counted from the front.
 
     Where it is not required, it is without it the reversed order.
@@ -34,7 +34,7 @@ class Permutation(PerAxis):
 
     role: Literal["permutation"]
 
-    def own_range(self) -> Ends | None:
+    def bounds(self) -> BoundExpressions | None:
         """Return the axes that data has."""
         return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
 
@@ -48,7 +48,7 @@ class Permutation(PerAxis):
         yield Factor(self.factor("order"), {order: order for order in words}, words=words)
         yield from self.layout_factors()
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which orders the axes of a rank have."""
         yield from super().constraints()
         order = self.factor("order")
@@ -60,7 +60,7 @@ class Permutation(PerAxis):
             layout = self.factor("layout")
             yield forbid(lambda order, layout: order == OMITTED and layout != "c", *(order, layout))
 
-    def build(self, scene: Scene) -> Any:
+    def build(self, scene: BuildContext) -> Any:
         """Return the order of the axes."""
         order, rank = scene.choice[self.factor("order")], scene.choice[self.data.factor("rank")]
         if order == OMITTED:
@@ -70,7 +70,7 @@ class Permutation(PerAxis):
             axes = scene.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
         return self.built(scene, axes)
 
-    def observe(self, call: Call, _: Focus) -> Observed:
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Return the order and the form."""
         order = tuple(self.values_in(call))
         is_given, rank = self.is_in(call), call.inputs[self.of].rank
@@ -80,7 +80,7 @@ class Permutation(PerAxis):
         }
         is_other = is_given and not any(named.values())
         levels = levels_where({**named, "disordered": is_other, OMITTED: not is_given})
-        return Observed(self.observed_form(call), {self.factor("order"): levels})
+        return ObservedLevels(self.observed_form(call), {self.factor("order"): levels})
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield that it lists the axes of data, each once."""

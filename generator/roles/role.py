@@ -7,20 +7,18 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue, PrivateAttr
 
-from opcert.arrays.calls import Call, Tensor, laid_out, listed
-from opcert.arrays.element_types import INTEGERS
-from opcert.arrays.layouts import Layout
-from opcert.roles.argument import Argument, Ends
+from opcert.arrays import INTEGERS, Call, Layout, Tensor, vector, with_layout
+from opcert.roles.argument import Argument, BoundExpressions
 from opcert.roles.factors import (
-    Derived,
+    BuildContext,
+    Constraint,
+    DerivedAmbiguity,
+    DerivedFactor,
     Factor,
-    Focus,
-    Forbidden,
-    LevelOf,
-    Observed,
-    OpenQuestion,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
 )
 
@@ -61,7 +59,7 @@ class Role(Argument):
 
     role: str
     required: bool = True
-    rank: Ends = ("0", "0")
+    rank: BoundExpressions = ("0", "0")
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None
     _signature: Signature = PrivateAttr()
@@ -69,25 +67,25 @@ class Role(Argument):
     def bound(self, signature: Signature) -> "Role":
         """Return the role among the other arguments, with the rank and range that follow."""
         role = self.model_copy()
-        role.place_in(signature)
-        ends = {"rank": role.own_rank(), "range": role.own_range()}
+        role.bind_to(signature)
+        ends = {"rank": role.rank_bounds(), "range": role.bounds()}
         written = self.model_fields_set
         return role.model_copy(
             update={key: value for key, value in ends.items() if key not in written}
         )
 
-    def place_in(self, signature: Signature) -> None:
+    def bind_to(self, signature: Signature) -> None:
         """Place the role among the other arguments."""
         self._signature = signature
         # What is cached was worked out among others.
         for name in self.__dict__.keys() - type(self).model_fields.keys():
             del self.__dict__[name]
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return the least and the greatest rank, where the spec does not give them."""
         return self.rank
 
-    def own_range(self) -> Ends | None:
+    def bounds(self) -> BoundExpressions | None:
         """Return the least and the greatest value, where the spec does not give them."""
         return None
 
@@ -159,21 +157,21 @@ class Role(Argument):
         words["gapped"] = f"{self.name} with gaps"
         return Factor(self.factor("layout"), {each: each for each in LIST_LAYOUTS}, words=words)
 
-    def omission(self, factor: str, level: str) -> Iterator[Forbidden]:
+    def omission(self, factor: str, level: str) -> Iterator[Constraint]:
         """Yield that its type is omitted where `factor` has the level that omits it."""
         if self.is_attribute or self.required:
             return
         sharing = self._signature.arguments_of(self.type)
         if any(each.required for each in sharing):
             return
-        about = (LevelOf(factor), LevelOf(self.type_factor))
+        about = (LevelName(factor), LevelName(self.type_factor))
         yield forbid(lambda own, of_type: own != level and of_type == OMITTED, *about)
         if len(sharing) == 1:
             yield forbid(lambda own, of_type: own == level and of_type != OMITTED, *about)
 
-    def integers(self, scene: Scene, values: Sequence[int], layout: Layout = "c") -> Tensor:
+    def integers(self, scene: BuildContext, values: Sequence[int], layout: Layout = "c") -> Tensor:
         """Return a one-dimensional tensor of its type."""
-        return laid_out(listed(scene.choice[self.type_factor], tuple(values)), layout)
+        return with_layout(vector(scene.choice[self.type_factor], tuple(values)), layout)
 
     def is_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""
@@ -200,15 +198,15 @@ class Role(Argument):
         """Yield its factors."""
         yield from self.type_factors(profile)
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield the combinations of levels that cannot occur."""
         return iter(())
 
-    def masking(self) -> Iterator[Forbidden]:
+    def masking(self) -> Iterator[Constraint]:
         """Yield the levels under which an output cannot show a fault in the other factors."""
         return iter(())
 
-    def derived(self) -> Iterator[Derived]:
+    def derived(self) -> Iterator[DerivedFactor]:
         """Yield the factors that others determine."""
         return iter(())
 
@@ -216,7 +214,7 @@ class Role(Argument):
         """Yield the factors that are covered exhaustively together."""
         return iter(())
 
-    def build(self, scene: Scene) -> Any:
+    def build(self, scene: BuildContext) -> Any:
         """Return its tensor or its attribute for a choice, or None where it is omitted."""
         raise NotImplementedError
 
@@ -225,17 +223,17 @@ class Role(Argument):
         """The arguments whose shape this role decides."""
         return ()
 
-    def shape_for(self, argument: "Role", scene: Scene) -> tuple[int, ...]:
+    def shape_for(self, argument: "Role", scene: BuildContext) -> tuple[int, ...]:
         """Return the shape of one of `shapes` for a choice."""
         raise NotImplementedError
 
-    def focuses(self, _call: Call) -> list[Focus]:
+    def observation_points(self, _call: Call) -> list[ObservationPoint]:
         """Return the places of a call at which its factors show, where there are several."""
         return []
 
-    def observe(self, call: Call, _focus: Focus) -> Observed:
+    def observe(self, call: Call, _focus: ObservationPoint) -> ObservedLevels:
         """Return the levels that a valid call exhibits at a place."""
-        return Observed(self.observed_type(call))
+        return ObservedLevels(self.observed_type(call))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield what it requires of a call."""
@@ -251,6 +249,6 @@ class Role(Argument):
                 self.is_given,
             )
 
-    def open_questions(self) -> Iterator[OpenQuestion]:
+    def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield what its document does not decide."""
         return iter(())

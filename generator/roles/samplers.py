@@ -5,17 +5,16 @@ from math import prod
 from random import Random
 from typing import Any, TypeAlias
 
-from opcert.arrays.element_types import fits, highest, lowest
-from opcert.arrays.indexing import HUGE, LONG, WIDE, python_slice
+from opcert.arrays import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, fits, highest, lowest, python_slice
 from opcert.errors import Inapplicable, did_you_mean
 
 # What draws come from: numbers from 0 to below 1.
-Chance: TypeAlias = Callable[[], float]
+RandomSource: TypeAlias = Callable[[], float]
 # The most elements that the extents of one tensor are drawn for, where their kind allows it.
-ELEMENTS = 256
+MAX_ELEMENTS = 256
 _KINDS = ["varied", "ones", "equal", "same", "long", "wide", "tall", "huge", "zero"]
-_LONG = (67, 35, 19, LONG)
-_PAST = {"wide": WIDE, "tall": WIDE, "huge": HUGE}
+_LONG = (67, 35, 19, LONG_EXTENT)
+_PAST = {"wide": WIDE_EXTENT, "tall": WIDE_EXTENT, "huge": HUGE_EXTENT}
 _EXTENTS = (2, 3, 5, 7, 4)
 
 
@@ -25,11 +24,11 @@ class Sampler:
     Built on `Random.random` alone: what else `Random` offers may change between Pythons.
     """
 
-    def __init__(self, chance: Chance | None = None) -> None:
+    def __init__(self, random_source: RandomSource | None = None) -> None:
         """Draw from `chance` where it is given, whatever the seed."""
-        self._given = chance
+        self._given = random_source
         self._seed = ""
-        self._chance = chance
+        self._chance = random_source
 
     def reseed(self, seed: str) -> None:
         """Start the draws of `seed`."""
@@ -77,14 +76,14 @@ class Sampler:
         """
         if kind not in _KINDS:
             raise ValueError(f"'{kind}' is no kind of extents{did_you_mean(kind, _KINDS)}")
-        budget = ELEMENTS // max(1, taken)
+        budget = MAX_ELEMENTS // max(1, taken)
         ones = (1,) * count
         if kind == "ones" or not count:
             return ones
         if kind == "same":
             return (taken,) * count
         if kind == "long":
-            return (*ones[1:], next((each for each in _LONG if each <= budget), LONG))
+            return (*ones[1:], next((each for each in _LONG if each <= budget), LONG_EXTENT))
         if kind in _PAST:
             return (_PAST[kind], *ones[1:]) if kind == "tall" else (*ones[1:], _PAST[kind])
         if kind == "equal":
@@ -165,9 +164,9 @@ _DRAWS = (
         Sampler.span,
     ),
 )
-SAMPLERS: dict[str, Callable[..., Any]] = {draw.__name__: draw for draw in _DRAWS}
+DRAW_FUNCTIONS: dict[str, Callable[..., Any]] = {draw.__name__: draw for draw in _DRAWS}
 
 
-def bound(sampler: Sampler) -> dict[str, Callable[..., Any]]:
+def bound_draw_functions(sampler: Sampler) -> dict[str, Callable[..., Any]]:
     """Return the draws that expressions may call, drawing from `sampler`."""
-    return {name: getattr(sampler, name) for name in SAMPLERS}
+    return {name: getattr(sampler, name) for name in DRAW_FUNCTIONS}

@@ -5,24 +5,32 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, fits, highest
-from opcert.arrays.indexing import HUGE, WIDE, insert, kinds
-from opcert.arrays.layouts import NEEDED
-from opcert.roles.argument import Ends
-from opcert.roles.data import Data
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    HUGE_EXTENT,
+    LONG_AXES_NEEDED,
+    WIDE_EXTENT,
+    Call,
+    Tensor,
+    extent_kinds,
+    fits,
+    highest,
+    insert,
+)
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
     Factor,
-    Focus,
-    Forbidden,
-    LevelOf,
-    Observed,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
-from opcert.roles.mapping import ALIGNED, AxisMapping
+from opcert.roles.mapping import ALIGNED, MappingRole
 from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 from opcert.roles.stretching import (
@@ -44,7 +52,7 @@ _LONG_AXIS = 1_000_000
 _MOST_PAST_A_TILE = 127
 
 
-class Shape(Role):
+class ShapeRole(Role):
     """The shape to which data broadcasts, in this direction alone.
 
     Data aligns with its end, and a size of 1 stretches; where a `mapping` is given, each axis of
@@ -59,7 +67,7 @@ class Shape(Role):
     most: int = Field(8, ge=1, le=max(_ADDED.values()))
     empty: bool = True
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return that it is a list."""
         return ("1", "1")
 
@@ -69,15 +77,15 @@ class Shape(Role):
         return (self.of,)
 
     @property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data that broadcasts to it."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     @property
-    def mapping(self) -> AxisMapping | None:
+    def mapping(self) -> MappingRole | None:
         """What maps axes of data onto its own, if the operator has it."""
         roles = self._signature.roles
-        mappings = (role for role in roles if isinstance(role, AxisMapping))
+        mappings = (role for role in roles if isinstance(role, MappingRole))
         return next((role for role in mappings if role.into == self.name), None)
 
     @property
@@ -129,7 +137,7 @@ class Shape(Role):
         """Yield each axis, kept and stretched, with each choice of others that stretch."""
         yield self.factor("relation"), self.data.factor("axis"), self.factor("stretched")
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield what a target and data can have together."""
         data = self.data
         rank, length, others = map(data.factor, ("rank", "length", "others"))
@@ -138,13 +146,13 @@ class Shape(Role):
         yield forbid(lambda rank, added: rank + added > self.most, rank, added)
         yield forbid(
             lambda rank, added: (added == "none" and rank == 0) or (added == _EMPTY and rank > 0),
-            *(rank, LevelOf(added)),
+            *(rank, LevelName(added)),
         )
         yield forbid(lambda n, t: not fits(t, n), length, types)
         yield forbid(
             lambda others, t: (
-                (others in ("wide", "tall") and not fits(t, WIDE))
-                or (others == "huge" and not fits(t, HUGE))
+                (others in ("wide", "tall") and not fits(t, WIDE_EXTENT))
+                or (others == "huge" and not fits(t, HUGE_EXTENT))
             ),
             *(others, types),
         )
@@ -161,7 +169,7 @@ class Shape(Role):
         yield from self._constraints_of_layouts()
         yield from self._constraints_of_single_levels()
 
-    def _constraints_of_stretching(self) -> Iterator[Forbidden]:
+    def _constraints_of_stretching(self) -> Iterator[Constraint]:
         """Yield which axes can be stretched."""
         rank, length, others = map(self.data.factor, ("rank", "length", "others"))
         relation, stretched = self.factor("relation"), self.factor("stretched")
@@ -197,7 +205,7 @@ class Shape(Role):
             *(stretched, others),
         )
 
-    def _constraints_of_layouts(self) -> Iterator[Forbidden]:
+    def _constraints_of_layouts(self) -> Iterator[Constraint]:
         """Yield which layouts show: most of them change two axes longer than 1."""
         data = self.data
         rank, others, layout = map(data.factor, ("rank", "others", "layout"))
@@ -232,7 +240,7 @@ class Shape(Role):
             *(self.factor("layout"), rank, added),
         )
 
-    def _constraints_of_single_levels(self) -> Iterator[Forbidden]:
+    def _constraints_of_single_levels(self) -> Iterator[Constraint]:
         """Yield where levels stand that one choice of the other factors is enough for."""
         data = self.data
         data_type, own_type = self._plain_types
@@ -271,7 +279,7 @@ class Shape(Role):
                     *(factor, other),
                 )
 
-    def masking(self) -> Iterator[Forbidden]:
+    def masking(self) -> Iterator[Constraint]:
         """Yield where data has one element, and where the target has none."""
         rank, length, others = map(self.data.factor, ("rank", "length", "others"))
         relation, stretched = self.factor("relation"), self.factor("stretched")
@@ -297,19 +305,19 @@ class Shape(Role):
             *(relation, rank, self.data.factor("axis"), stretched),
         )
 
-    def build(self, scene: Scene) -> Tensor:
+    def build(self, scene: BuildContext) -> Tensor:
         """Return the target."""
         return self.integers(scene, self._extents(scene)[1], scene.choice[self.factor("layout")])
 
-    def shape_for(self, argument: Role, scene: Scene) -> tuple[int, ...]:  # noqa: ARG002
+    def shape_for(self, argument: Role, scene: BuildContext) -> tuple[int, ...]:  # noqa: ARG002
         """Return the shape of data."""
         return self._extents(scene)[0]
 
-    def _extents(self, scene: Scene) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _extents(self, scene: BuildContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the shapes of data and of the target."""
         return scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
 
-    def _places(self, scene: Scene) -> tuple[int, ...]:
+    def _places(self, scene: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
         mapping = self.mapping
         if mapping is not None and scene.choice[mapping.factor("places")] != ALIGNED:
@@ -317,7 +325,9 @@ class Shape(Role):
         rank, added = scene.choice[self.data.factor("rank")], scene.choice[self.factor("added")]
         return tuple(range(added, rank + added))
 
-    def _drawn(self, scene: Scene, sampler: Sampler) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _drawn(
+        self, scene: BuildContext, sampler: Sampler
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         choice, data, places = scene.choice, self.data, self._places(scene)
         rank, length = choice[data.factor("rank")], choice[data.factor("length")]
         size = rank + choice[self.factor("added")]
@@ -330,12 +340,14 @@ class Shape(Role):
             target = [(extent or 2) if d in places else 0 for d, extent in enumerate(target)]
         is_stretched = choice[self.factor("relation")] == "stretched"
         # Without another axis, data would have a single element, or no layout but the plain one.
-        keeps_another = is_stretched or length == 1 or NEEDED[choice[data.factor("layout")]] > 1
+        keeps_another = (
+            is_stretched or length == 1 or LONG_AXES_NEEDED[choice[data.factor("layout")]] > 1
+        )
         kind = choice[self.factor("stretched")]
         stretch = Stretch(focus, is_stretched, kind, others, keeps_another)
         return stretched_shapes(target, places, stretch, sampler)
 
-    def observe(self, call: Call, focus: Focus) -> Observed:
+    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
         """Return the levels of its factors, and of those of data that its shape decides."""
         data, axis = call.inputs[self.of], focus.get("axis", 0)
         tensor, mapping, target = call.inputs[self.name], self.mapping, self.values_in(call)
@@ -346,12 +358,12 @@ class Shape(Role):
         beside = [extent for d, extent in enumerate(target) if not data.rank or d != places[axis]]
         own = data.shape[axis] if data.rank else 1
         new = [extent for d, extent in enumerate(target) if d not in places]
-        return Observed(
+        return ObservedLevels(
             {
                 **self.observed_type(call),
                 self.data.factor("axis"): axis,
                 self.data.factor("length"): size,
-                self.data.factor("others"): kinds(beside, size),
+                self.data.factor("others"): extent_kinds(beside, size),
                 self.factor("layout"): tensor.layout,
                 self.factor("added"): len(target) - data.rank,
             },

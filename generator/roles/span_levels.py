@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, highest, lowest
+from opcert.arrays import Array, highest, lowest
 
 # A value, or what it is for the length of an axis and an element type.
 Value = int | Callable[[int, str], int]

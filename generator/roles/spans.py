@@ -4,22 +4,20 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import fits
-from opcert.arrays.indexing import python_slice
-from opcert.roles.argument import Ends
-from opcert.roles.axes import Axes
-from opcert.roles.data import Data
+from opcert.arrays import Call, fits, python_slice
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.axes import AxesRole
+from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BuildContext,
     Choice,
-    Derived,
+    Constraint,
+    DerivedFactor,
     Factor,
-    Focus,
-    Forbidden,
-    LevelOf,
-    Observed,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
     Requirement,
-    Scene,
     forbid,
     levels_where,
 )
@@ -43,7 +41,7 @@ Span = tuple[int, int, int]
 _PLAIN = "i64"
 
 
-class Spans(Role):
+class SpansRole(Role):
     """The starts, the stops or the steps of slices along axes of data, as in Python.
 
     Three arguments have the role, one for each `part`: `start`, `stop` and `step`. Each is a list,
@@ -58,11 +56,11 @@ class Spans(Role):
     of: str
     along: str | None = None
 
-    def own_rank(self) -> Ends:
+    def rank_bounds(self) -> BoundExpressions:
         """Return that it is a list."""
         return ("1", "1")
 
-    def own_range(self) -> Ends | None:
+    def bounds(self) -> BoundExpressions | None:
         """Return all of its type: a slice may reach past its axis."""
         if self.is_attribute:
             return None
@@ -83,22 +81,22 @@ class Spans(Role):
             yield "along", f"found {self.along or 'none'}, but {text}"
 
     @cached_property
-    def data(self) -> Data:
+    def data(self) -> DataRole:
         """The data that is sliced."""
-        return self.partner(self.of, Data)
+        return self.partner(self.of, DataRole)
 
     @cached_property
-    def axes(self) -> Axes | None:
+    def axes(self) -> AxesRole | None:
         """The axes that are sliced; without them all are."""
-        return None if self.along is None else self.partner(self.along, Axes)
+        return None if self.along is None else self.partner(self.along, AxesRole)
 
     @cached_property
-    def _group(self) -> list["Spans"]:
+    def _group(self) -> list["SpansRole"]:
         roles = self._signature.roles
-        return [each for each in roles if isinstance(each, Spans) and each.of == self.of]
+        return [each for each in roles if isinstance(each, SpansRole) and each.of == self.of]
 
     @cached_property
-    def _parts(self) -> tuple["Spans", "Spans", "Spans"]:
+    def _parts(self) -> tuple["SpansRole", "SpansRole", "SpansRole"]:
         start, stop, step = sorted(self._group, key=lambda each: PARTS.index(each.part))
         return start, stop, step
 
@@ -149,14 +147,14 @@ class Spans(Role):
                 yield Factor(self.factor("layouts"), levels, words=words)
 
     @cached_property
-    def _tensors(self) -> list["Spans"]:
+    def _tensors(self) -> list["SpansRole"]:
         return [each for each in self._parts if not each.is_attribute]
 
     @property
     def _mixed(self) -> tuple[str, ...]:
         return ("mixed",) if len(self._tensors) > 1 else ()
 
-    def constraints(self) -> Iterator[Forbidden]:
+    def constraints(self) -> Iterator[Constraint]:
         """Yield which values fit their type, and what goes with omitted and with short lists."""
         direction, main = self._direction, self._main
         if self.part == "step":
@@ -179,12 +177,12 @@ class Spans(Role):
             counts_as = WHEN_OMITTED[self.part]
             yield forbid(
                 lambda given, value, by: given == "no" and value != counts_as[by < 0],
-                *(given, LevelOf(main), direction),
+                *(given, LevelName(main), direction),
             )
         if self.part == "start" and self._tensors:
             yield from self._constraints_of_layouts(self.factor("layouts"))
 
-    def _constraints_of_layouts(self, layouts: str) -> Iterator[Forbidden]:
+    def _constraints_of_layouts(self, layouts: str) -> Iterator[Constraint]:
         """Yield that layouts other than C take lists of two elements or more."""
         axes, data = self.axes, self.data
         if axes is None or (axes.omitted == "all" and not axes.required):
@@ -201,7 +199,7 @@ class Spans(Role):
                     lambda layout, listing, axis: (
                         layout != "c" and listing == "omitted" and axis == "first"
                     ),
-                    *(layouts, listing, LevelOf(data.factor("axis"))),
+                    *(layouts, listing, LevelName(data.factor("axis"))),
                 )
         optional = [each.factor("given") for each in self._tensors if not each.required]
         for given in optional:
@@ -211,14 +209,14 @@ class Spans(Role):
                 lambda layout, *given: layout != "c" and "yes" not in given, layouts, *optional
             )
 
-    def derived(self) -> Iterator[Derived]:
+    def derived(self) -> Iterator[DerivedFactor]:
         """Yield how much of the axis is selected."""
         if self.part == "start":
             start, stop, step = self._parts
             about = (self.data.factor("length"), start._main, stop._main, step._main)
-            yield Derived(self.factor("selects"), selected, (*about, self._direction), True)
+            yield DerivedFactor(self.factor("selects"), selected, (*about, self._direction), True)
 
-    def masking(self) -> Iterator[Forbidden]:
+    def masking(self) -> Iterator[Constraint]:
         """Yield where nothing is selected."""
         if self.part == "start":
             yield forbid(lambda selects: selects == "none", self.factor("selects"))
@@ -231,7 +229,7 @@ class Spans(Role):
             data = self.data
             yield data.factor("length"), data.factor("others"), self.factor("selects")
 
-    def build(self, scene: Scene) -> Any:
+    def build(self, scene: BuildContext) -> Any:
         """Return the values for all sliced axes, that in focus among them."""
         choice = scene.choice
         if choice.level(self.factor("given")) == "no":
@@ -247,7 +245,7 @@ class Spans(Role):
             layout = ("reversed", "c", "gapped")[position]
         return self.integers(scene, values, layout)
 
-    def _drawn(self, scene: Scene, sampler: Sampler) -> Sequence[Span]:
+    def _drawn(self, scene: BuildContext, sampler: Sampler) -> Sequence[Span]:
         choice, data = scene.choice, self.data
         rank, axis = choice[data.factor("rank")], choice[data.factor("axis")]
         shape, axes = data.shape(scene), self.axes
@@ -278,13 +276,13 @@ class Spans(Role):
                 return values
         return 0, 0, 1
 
-    def focuses(self, call: Call) -> list[Focus]:
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return each axis with its place in the lists, unless axes are listed."""
         if self.part != "start" or self.along is not None:
             return []
         return [{"axis": d, "element": d} for d in range(call.inputs[self.of].rank)]
 
-    def observe(self, call: Call, focus: Focus) -> Observed:
+    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
         """Return the levels of all factors, of the slice along the axis in focus."""
         seen: dict[str, Any] = self.observed_type(call)
         levels: dict[str, frozenset[str]] = {}
@@ -318,7 +316,7 @@ class Spans(Role):
             given = [call.inputs.get(each.name) for each in self._tensors]
             layouts = {each.layout for each in given if each is not None}
             seen[self.factor("layouts")] = "mixed" if len(layouts) > 1 else "".join(layouts)
-        return Observed(seen, levels)
+        return ObservedLevels(seen, levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield their type, their ranks, that there are as many of each, and that no step is 0.

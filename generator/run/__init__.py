@@ -1,1 +1,80 @@
 """Call x backend -> outcome, in this process: supported, rehearsed, compared."""
+
+from typing import TYPE_CHECKING
+
+from opcert.lazy_imports import lazy_attributes
+
+if TYPE_CHECKING:
+    from opcert.run.backend_list import AvailableBackend, available_backends, core_operators
+    from opcert.run.call_protocol import ECHO_PREFIX, repetition_plan, run_repeatedly, run_vector
+    from opcert.run.comparison import Difference, FailureKind, compare_outputs
+    from opcert.run.excerpts import Excerpt, ExcerptRow, excerpt_rows
+    from opcert.run.freed_memory import dirty_freed_memory
+    from opcert.run.outcome import (
+        FATAL_OUTCOMES,
+        IsolatedBackend,
+        Observed,
+        Outcome,
+        Rejecter,
+        call_backend,
+    )
+    from opcert.run.records import CallRecord
+    from opcert.run.session import Session, SessionFault, SessionStep
+
+__all__ = [
+    "ECHO_PREFIX",
+    "FATAL_OUTCOMES",
+    "AvailableBackend",
+    "CallRecord",
+    "Difference",
+    "Excerpt",
+    "ExcerptRow",
+    "FailureKind",
+    "IsolatedBackend",
+    "Observed",
+    "Outcome",
+    "Rejecter",
+    "Session",
+    "SessionFault",
+    "SessionStep",
+    "available_backends",
+    "call_backend",
+    "compare_outputs",
+    "core_operators",
+    "dirty_freed_memory",
+    "excerpt_rows",
+    "repetition_plan",
+    "run_repeatedly",
+    "run_vector",
+]
+
+# A worker imports this package in each of its processes, and needs little of it.
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "AvailableBackend": "backend_list",
+        "CallRecord": "records",
+        "Difference": "comparison",
+        "ECHO_PREFIX": "call_protocol",
+        "Excerpt": "excerpts",
+        "ExcerptRow": "excerpts",
+        "FATAL_OUTCOMES": "outcome",
+        "FailureKind": "comparison",
+        "IsolatedBackend": "outcome",
+        "Observed": "outcome",
+        "Outcome": "outcome",
+        "Rejecter": "outcome",
+        "Session": "session",
+        "SessionFault": "session",
+        "SessionStep": "session",
+        "available_backends": "backend_list",
+        "call_backend": "outcome",
+        "compare_outputs": "comparison",
+        "core_operators": "backend_list",
+        "dirty_freed_memory": "freed_memory",
+        "excerpt_rows": "excerpts",
+        "repetition_plan": "call_protocol",
+        "run_repeatedly": "call_protocol",
+        "run_vector": "call_protocol",
+    },
+)

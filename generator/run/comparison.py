@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, bits_dtype, bits_of, name_of
-from opcert.run.excerpts import Excerpt, excerpt, shown
+from opcert.arrays import Array, bits_dtype, bits_of, type_name
+from opcert.run.excerpts import Excerpt, excerpt, excerpt_rows
 
 # What can be wrong where a case fails.
-Kind = Literal[
+FailureKind = Literal[
     "count",
     "type",
     "dtype",
@@ -37,12 +37,12 @@ class Difference:
     Where elements differ, `excerpt` has those around the first.
     """
 
-    kind: Kind
+    kind: FailureKind
     text: str
     excerpt: Excerpt | None = None
 
 
-def compare(golden: Sequence[Array], outputs: Any) -> Difference | None:
+def compare_outputs(golden: Sequence[Array], outputs: Any) -> Difference | None:
     """Return the first difference of `outputs` from `golden`, or None where every bit agrees."""
     if not isinstance(outputs, list | tuple):
         found = type(outputs).__name__
@@ -63,7 +63,7 @@ def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
         found = type(output).__name__
         return Difference("type", f"output {i} is {found}; expected an array")
     if output.dtype != expected.dtype:
-        found, wanted = name_of(output.dtype), name_of(expected.dtype)
+        found, wanted = type_name(output.dtype), type_name(expected.dtype)
         return Difference("dtype", f"output {i} is {found}; expected {wanted}")
     if output.shape != expected.shape:
         shapes = list(output.shape), list(expected.shape)
@@ -76,14 +76,14 @@ def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
 def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
     differing = bits_of(output) != bits_of(expected)
     unequal = differing & ~same_value(expected, output)
-    kind: Kind
+    kind: FailureKind
     kind, wrong = ("value", unequal) if unequal.any() else ("bits", differing)
     number = int(np.argmax(wrong))
     part = excerpt(i, expected, output, number)
-    first = next(islice(shown(part), number - part.start, None))
+    first = next(islice(excerpt_rows(part), number - part.start, None))
     equal = " (values are equal, bits are not)" if kind == "bits" else ""
     text = f"output {i} differs in {int(wrong.sum())} of {expected.size} elements{equal}"
-    return Difference(kind, f"{text}; first at {first.told}", part)
+    return Difference(kind, f"{text}; first at {first.summary}", part)
 
 
 def same_value(expected: Array, output: Array) -> Any:

@@ -8,8 +8,8 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, name_of
-from opcert.suite.format import Extent, Record, TypeName
+from opcert.arrays import ELEMENT_TYPES, Array, bits_of, type_name
+from opcert.suite import Extent, StrictModel, TypeName
 
 # How many elements are kept, and how many of them stand before the first that differs.
 KEPT, _BEFORE = 32, 8
@@ -17,7 +17,7 @@ KEPT, _BEFORE = 32, 8
 Digits = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
 
 
-class Excerpt(Record):
+class Excerpt(StrictModel):
     """Some elements of an output, expected and actual, from the one at `start` in C order.
 
     The elements are their bytes, little-endian, in hexadecimal digits.
@@ -39,7 +39,7 @@ class Excerpt(Record):
         return self
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Say which elements these are."""
         size = prod(self.shape)
         number = len(self.expected) // (2 * ELEMENT_TYPES[self.type].itemsize)
@@ -58,7 +58,7 @@ def excerpt(output: int, expected: Array, actual: Array, first: int) -> Excerpt:
     start, last = window(first, expected.size)
     return Excerpt(
         output=output,
-        type=name_of(expected.dtype),
+        type=type_name(expected.dtype),
         shape=expected.shape,
         start=start,
         expected=expected.reshape(-1)[start:last].tobytes().hex(),
@@ -67,7 +67,7 @@ def excerpt(output: int, expected: Array, actual: Array, first: int) -> Excerpt:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ExcerptRow:
     """One element, expected and actual, as values and as bits."""
 
     position: str
@@ -77,7 +77,7 @@ class Shown:
     actual_bits: str
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Say what was got and expected at which place."""
         got = f"{self.actual} ({self.actual_bits})"
         return f"{self.position}: {got}, expected {self.expected} ({self.expected_bits})"
@@ -88,7 +88,7 @@ class Shown:
         return self.expected_bits != self.actual_bits
 
 
-def shown(excerpt: Excerpt) -> Iterator[Shown]:
+def excerpt_rows(excerpt: Excerpt) -> Iterator[ExcerptRow]:
     """Yield each element of an excerpt."""
     dtype = ELEMENT_TYPES[excerpt.type]
     expected, actual = (
@@ -98,7 +98,7 @@ def shown(excerpt: Excerpt) -> Iterator[Shown]:
     digits = 2 * dtype.itemsize
     for i in range(expected.size):
         position = np.unravel_index(excerpt.start + i, excerpt.shape)
-        yield Shown(
+        yield ExcerptRow(
             position=str([int(each) for each in position]),
             expected=str(expected[i]),
             actual=str(actual[i]),

@@ -18,7 +18,7 @@ _free = ctypes.pythonapi.PyMem_RawFree
 _free.argtypes, _free.restype = [ctypes.c_void_p], None
 
 
-def dirty(sizes: Iterable[int]) -> None:
+def dirty_freed_memory(sizes: Iterable[int]) -> None:
     """Write to blocks of about these `sizes`, in bytes, and free them.
 
     The next ones that malloc or NumPy gives this thread are then these; other allocators, and

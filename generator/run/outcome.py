@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from opcert.arrays.element_types import Inputs
+from opcert.arrays import InputArrays
 from opcert.backends import Backend
-from opcert.errors import said
-from opcert.run.freed_memory import dirty
+from opcert.errors import describe_error
+from opcert.run.freed_memory import dirty_freed_memory
 
 if TYPE_CHECKING:
     # Who calls and does no more, as a worker, needs nothing of what judges.
     from opcert.run.comparison import Difference
-    from opcert.run.returned import Kept, Returned
+    from opcert.run.records import CallRecord, RemoteOutputs
 
 Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
 # Who found that a call breaks a rule: the runtime under test, or the adapter in front of it.
 Rejecter = Literal["runtime", "adapter"]
 # What leaves no process to go on with.
-ENDINGS: Final = ("crash", "hang")
+FATAL_OUTCOMES: Final = ("crash", "hang")
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Outcome:
     outputs: Any = None
     reason: str = ""
     fault: "Difference | None" = None
-    returned: "Sequence[Returned]" = ()
-    kept: "Kept | None" = None
+    records: "Sequence[CallRecord]" = ()
+    kept: "RemoteOutputs | None" = None
     log: str = ""
     rejected_by: Rejecter | None = None
 
 
-class Isolated(ABC):
+class IsolatedBackend(ABC):
     """A backend in another process, which may crash or hang without ending this one.
 
     `delivery` says how inputs lie in memory there.
@@ -56,17 +56,17 @@ class Isolated(ABC):
     def outcome(
         self,
         operator: str,
-        inputs: Inputs,
+        inputs: InputArrays,
         attributes: Mapping[str, Any],
         dirtied: Sequence[int] = (),
     ) -> Outcome:
         """Make a call, as `run_once` does; the inputs are then as it left them."""
 
 
-def run_once(
+def call_backend(
     backend: Backend,
     operator: str,
-    inputs: Inputs,
+    inputs: InputArrays,
     attributes: Mapping[str, Any],
     dirtied: Sequence[int] = (),
 ) -> Outcome:
@@ -74,17 +74,17 @@ def run_once(
 
     Blocks of memory of the sizes in `dirtied`, in bytes, are dirtied before, where they can be.
     """
-    if isinstance(backend, Isolated):
+    if isinstance(backend, IsolatedBackend):
         return backend.outcome(operator, inputs, attributes, dirtied)
-    dirty(dirtied)
+    dirty_freed_memory(dirtied)
     try:
         outputs = _plain(backend.run(operator, dict(inputs), _copied(dict(attributes))))
     except NotImplementedError as error:
-        return Outcome("unsupported", reason=said(error))
+        return Outcome("unsupported", reason=describe_error(error))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Outcome("rejected", reason=said(error), rejected_by=rejecter_of(error))
+        return Outcome("rejected", reason=describe_error(error), rejected_by=rejecter_of(error))
     return Outcome("outputs", outputs)
 
 
@@ -106,9 +106,9 @@ def _copied(attribute: Any) -> Any:
     return attribute
 
 
-def _plain(returned: Any) -> Any:
+def _plain(records: Any) -> Any:
     """Return the arrays of a list or tuple without what a subclass would make of them."""
-    if not isinstance(returned, list | tuple):
-        return returned
-    items = (list if isinstance(returned, list) else tuple).__iter__(returned)  # type: ignore[arg-type]
+    if not isinstance(records, list | tuple):
+        return records
+    items = (list if isinstance(records, list) else tuple).__iter__(records)  # type: ignore[arg-type]
     return [np.asarray(each) if isinstance(each, np.ndarray) else each for each in items]

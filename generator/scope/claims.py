@@ -7,12 +7,16 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES
 from opcert.errors import SpecError, did_you_mean
-from opcert.scope.support import About, OperatorScope, misspelt, unknown_operators
-from opcert.suite.suite import Suite, default_folder, read_manifest
-from opcert.yaml_files.source import Source, SpecPath
-from opcert.yaml_files.validation import content_of
+from opcert.scope.support import (
+    CaseProperties,
+    OperatorScope,
+    misspelt_operators,
+    unknown_operators,
+)
+from opcert.suite import Suite, core_suite_folder, read_manifest
+from opcert.yaml_files import YamlPath, YamlSource, validated_content
 
 
 class ClaimContent(BaseModel):
@@ -23,12 +27,12 @@ class ClaimContent(BaseModel):
     feature_level: str | None = None
     operators: Mapping[str, OperatorScope]
 
-    def why_left_out(self, operator: str, case: About) -> str | None:
+    def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
         """Return why `case` is not claimed, or None where it is."""
         scope = self.operators.get(operator)
         if scope is None:
             return f"the claim leaves out {operator}"
-        beyond = scope.why_left_out(case)
+        beyond = scope.exclusion_reason(case)
         return beyond and f"the claim leaves out {beyond}"
 
 
@@ -37,7 +41,7 @@ class Claim:
     """A claim with the file that it was read from."""
 
     content: ClaimContent
-    source: Source
+    source: YamlSource
 
     def feature_level(self, asked: str | None) -> str | None:
         """Return the feature level to certify, where one was `asked` for besides.
@@ -52,14 +56,14 @@ class Claim:
         return asked if claimed is None else claimed
 
 
-def read_claim(path: Path | Source, suite: Suite, operator: str = "*") -> Claim:
+def read_claim(path: Path | YamlSource, suite: Suite, operator: str = "*") -> Claim:
     """Return the claim in a file, for the operators of `suite` that match the glob `operator`.
 
     Raises:
         SpecError: it is of another form, or names what there is not.
     """
-    source = path if isinstance(path, Source) else Source(path)
-    claim = Claim(content_of(source, TypeAdapter(ClaimContent), ClaimContent), source)
+    source = path if isinstance(path, YamlSource) else YamlSource(path)
+    claim = Claim(validated_content(source, TypeAdapter(ClaimContent), ClaimContent), source)
     found = claim_mistakes(claim.content, suite, operator)
     if mistakes := [source.mistake(place, text) for place, text in found]:
         raise SpecError(mistakes)
@@ -68,7 +72,7 @@ def read_claim(path: Path | Source, suite: Suite, operator: str = "*") -> Claim:
 
 def claim_mistakes(
     claim: ClaimContent, suite: Suite, operator: str = "*"
-) -> Iterator[tuple[SpecPath, str]]:
+) -> Iterator[tuple[YamlPath, str]]:
     """Yield what a claim names that there is not, for the operators that match a glob, and where.
 
     A part of a suite may go with a claim of more.
@@ -77,11 +81,14 @@ def claim_mistakes(
     if level is not None and level not in levels:
         text = f"no operator has feature level '{level}'{did_you_mean(level, levels)}"
         yield ("feature_level",), text
-    strangers, slips = unknown_operators(claim.operators, suite), misspelt(claim.operators, suite)
+    strangers, slips = (
+        unknown_operators(claim.operators, suite),
+        misspelt_operators(claim.operators, suite),
+    )
     for name, scope in claim.operators.items():
-        place: SpecPath = ("operators", name)
+        place: YamlPath = ("operators", name)
         if name in slips or (name in strangers and fnmatchcase(name, operator)):
-            known = sorted({*suite.operators, *read_manifest(default_folder()).operators})
+            known = sorted({*suite.operators, *read_manifest(core_suite_folder()).operators})
             yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
         for part, text in _scope_mistakes(name, scope, suite):
             yield (*place, *part), text
@@ -89,10 +96,10 @@ def claim_mistakes(
 
 def _scope_mistakes(
     name: str, scope: OperatorScope, suite: Suite
-) -> Iterator[tuple[SpecPath, str]]:
+) -> Iterator[tuple[YamlPath, str]]:
     """Yield what the scope of an operator names that there is not, and where."""
     types = list(ELEMENT_TYPES)
-    parts: list[tuple[SpecPath, str, list[str], list[str]]] = [
+    parts: list[tuple[YamlPath, str, list[str], list[str]]] = [
         (("types",), "type", scope.types or [], types),
         (("index_types",), "type", scope.index_types or [], types),
     ]

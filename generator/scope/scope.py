@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 
 from opcert.scope.claims import ClaimContent
 from opcert.scope.support import Support
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite import IndexedCase, OperatorSuite
 
 # The statuses of what does not run.
 Excluded: TypeAlias = Literal["out-of-claim", "unsupported"]
@@ -29,23 +28,23 @@ class Scope:
         declared = (self.support.declared or {}).get(name)
         # A requirement that is excluded is not asked for: the calls that break it are left out. So
         # are those that would show an excluded behaviour, for which they may be declined.
-        for rule in (case.rule, *case.shows):
+        for rule in (case.violated_rule, *case.extra_behaviours):
             if claimed is not None and rule in claimed.excluded:
                 return "out-of-claim", f"the claim leaves out excluded, {rule}"
             if declared is not None and rule in declared.excluded:
                 return "unsupported", f"declared: excluded, {rule}"
         # Otherwise a negative case is in scope with its baseline: its own type or rank may be what
         # breaks the rule. A valid neighbour is in scope by itself.
-        if case.expects == "rejection" and case.twin is not None:
-            case = operator.cases[case.twin]
+        if case.expects == "rejection" and case.baseline is not None:
+            case = operator.cases[case.baseline]
         level = self.feature_level
         if level and operator.index.feature_levels and level not in case.feature_levels:
             return "out-of-claim", f"not in feature level {level}"
         if self.claim is not None:
-            beyond = self.claim.why_left_out(name, case)
+            beyond = self.claim.exclusion_reason(name, case)
             if beyond is not None:
                 return "out-of-claim", beyond
-        unsupported = self.support.why_left_out(name, case)
+        unsupported = self.support.exclusion_reason(name, case)
         return None if unsupported is None else ("unsupported", unsupported)
 
     @property
@@ -64,10 +63,10 @@ class Scope:
         if self.claim is None or case.ambiguity is not None:
             return False
         # A changed call runs with the claimed one beside it; its own type or rank may be beyond.
-        return self.claim.why_left_out(operator, case) is None
+        return self.claim.exclusion_reason(operator, case) is None
 
 
-def wholly_declined(calls: Iterable[tuple[str, str, bool]]) -> set[tuple[str, str]]:
+def unsupported_types(calls: Iterable[tuple[str, str, bool]]) -> set[tuple[str, str]]:
     """Return each operator and data type of which every call was declined.
 
     `calls` are those that ran: the operator, the data type, and whether it was declined.

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES
 from opcert.backends import as_backend_error
-from opcert.errors import BackendError, did_you_mean, said, shown
-from opcert.suite.suite import Suite, default_folder, read_manifest
+from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
+from opcert.suite import Suite, core_suite_folder, read_manifest
 
 # How alike names are of which one is a slip of the pen: most of it is their family and version.
 _ALIKE = 0.9
@@ -48,7 +48,7 @@ class OperatorScope(BaseModel):
         """The inputs that it names."""
         return [*self.input_types, *chain.from_iterable(self.same_types)]
 
-    def why_left_out(self, case: "About") -> str | None:
+    def exclusion_reason(self, case: "CaseProperties") -> str | None:
         """Return what of the scope leaves `case` out, or None where nothing does."""
         out: dict[str, Iterable[Any]] = {
             "types": _beyond({case.type}, self.types),
@@ -60,7 +60,7 @@ class OperatorScope(BaseModel):
             ],
             "same_types": [mixed for group in self.same_types if (mixed := _mixed(group, case))],
             "ranks": _beyond({case.rank}, self.ranks),
-            "excluded": sorted(excludable(case).intersection(self.excluded)),
+            "excluded": sorted(rules_and_levels(case).intersection(self.excluded)),
         }
         first = next(((key, found) for key, found in out.items() if found), None)
         return first and f"{first[0]}, {next(iter(first[1]))}"
@@ -72,7 +72,7 @@ class OperatorSupport(OperatorScope):
     how: str
 
 
-class About(Protocol):
+class CaseProperties(Protocol):
     """What a declaration can speak of in a call: as a case of a suite has it."""
 
     @property
@@ -112,7 +112,7 @@ class Support:
             return None
         return {name: each.model_dump(exclude_unset=True) for name, each in self.declared.items()}
 
-    def why_left_out(self, operator: str, case: About) -> str | None:
+    def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
         """Return what of the declaration leaves `case` out, or None where nothing does."""
         if self.declared is None:
             return None
@@ -120,16 +120,16 @@ class Support:
             near = get_close_matches(operator, self.declared, n=1)
             meant = f"; support has '{near[0]}'" if near else ""
             return f"declared: {operator} is not supported{meant}"
-        beyond = self.declared[operator].why_left_out(case)
+        beyond = self.declared[operator].exclusion_reason(case)
         return beyond and f"declared: {beyond}"
 
 
-def excludable(case: About) -> set[str]:
+def rules_and_levels(case: CaseProperties) -> set[str]:
     """Return what `excluded` may name to leave `case` out: its rules and factor=levels."""
     return {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
 
 
-def _mixed(group: Iterable[str], case: About) -> str:
+def _mixed(group: Iterable[str], case: CaseProperties) -> str:
     """Return the types of a group of inputs where they differ, or nothing."""
     types = {name: case.input_types[name] for name in group if name in case.input_types}
     alike = len(set(types.values())) < 2
@@ -140,14 +140,14 @@ def _beyond(found: Iterable[Any], declared: Iterable[Any] | None) -> list[Any]:
     return [] if declared is None else sorted(set(found).difference(declared))
 
 
-def support_of(backend: object, suite: Suite) -> Support:
+def checked_support(backend: object, suite: Suite) -> Support:
     """Return what `backend` declares in `support`, checked against what `suite` has.
 
     Raises:
         BackendError: it is of another form, or names what there is not.
     """
     found = declared_support(backend)
-    for name, meant in misspelt(found.declared or {}, suite).items():
+    for name, meant in misspelt_operators(found.declared or {}, suite).items():
         raise BackendError(f"support: unknown operator '{name}'; did you mean '{meant}'?")
     for name, support in (found.declared or {}).items():
         if name in suite.operators:
@@ -160,11 +160,11 @@ def support_of(backend: object, suite: Suite) -> Support:
 
 def unknown_operators(declared: Collection[str], suite: Suite) -> list[str]:
     """Return which of the `declared` operators neither `suite` nor that of opcert has."""
-    known = {*suite.operators, *read_manifest(default_folder()).operators}
+    known = {*suite.operators, *read_manifest(core_suite_folder()).operators}
     return [name for name in declared if name not in known]
 
 
-def misspelt(declared: Collection[str], suite: Suite) -> dict[str, str]:
+def misspelt_operators(declared: Collection[str], suite: Suite) -> dict[str, str]:
     """Return which `declared` operators are slips of the pen, each with what it means of `suite`.
 
     There may be more operators than a suite has: another number is another version, and what is
@@ -198,7 +198,9 @@ def declared_support(backend: object) -> Support:
         except ValidationError as error:
             raise BackendError(_told(error)) from None
         except Exception as error:
-            raise BackendError(f"support: {said(error)}; expected a mapping by operator") from None
+            raise BackendError(
+                f"support: {describe_error(error)}; expected a mapping by operator"
+            ) from None
     _check_writable(Support(checked))
     for name, support in checked.items():
         for types in (support.types, support.index_types, *support.input_types.values()):
@@ -221,7 +223,7 @@ def _told(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         near = did_you_mean(str(first["loc"][-1]), list(OperatorSupport.model_fields))
         return f"support: unknown key {where}{near}"
-    return f"support: {where}: found {shown(first['input'])}; {first['msg']}"
+    return f"support: {where}: found {safe_repr(first['input'])}; {first['msg']}"
 
 
 def _check_names(what: str, found: Iterable[str], known: list[str]) -> None:

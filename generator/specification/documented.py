@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.roles.argument import ExpressionText, Part
+from opcert.arrays import ELEMENT_TYPES
+from opcert.roles import ExpressionText, SpecModel
 
 _WRITTEN = re.compile(r"(?P<type>\w+)\[(?P<shape>[\d, ]*)\]\s*(= *(?P<element>.+)|(?P<values>.*))")
 
@@ -46,7 +46,7 @@ def _elements(word: str) -> list[bool | int | float]:
         raise ValueError("elements such as 1, -2.5, true or 1..6") from None
 
 
-class DocumentedTensor(Part):
+class DocumentedTensor(SpecModel):
     """A documented tensor: its elements in C order, or only its shape.
 
     As text it is `i32[2, 3] 1 2 3 7..9`, `f32[2, 3]` where the document gives only the shape, or

@@ -16,21 +16,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import INTEGERS
+from opcert.arrays import INTEGERS, Tensor
 from opcert.specification.expressions import (
-    FUNCTIONS,
+    EXPRESSION_FUNCTIONS,
     Expression,
     Functions,
-    parse,
-    part_of,
-    shown,
+    abbreviate,
+    parse_expression,
+    subexpression,
 )
 
 Array: TypeAlias = npt.NDArray[Any]
 
 # The places of what is no element of an input: zero, and an index that is out of bounds.
-ZERO, OUTSIDE = -1, -2
+ZERO_SOURCE, OUTSIDE_SOURCE = -1, -2
 # Within this, no product of two integers overflows; beyond it, NumPy computes with Python's own.
 _FAR = 1 << 31
 
@@ -41,10 +40,10 @@ def _exact(number: Any) -> Any:
     Raises:
         TypeError: it is no integer.
     """
-    if isinstance(number, Numbers):
+    if isinstance(number, ElementwiseValues):
         return number.array
     if not isinstance(number, int):
-        raise TypeError(f"{shown(number)} where an integer is expected")
+        raise TypeError(f"{abbreviate(number)} where an integer is expected")
     return number if -_FAR < number < _FAR else np.array(number, object)
 
 
@@ -55,8 +54,8 @@ def _array_of(result: Any) -> Array:
 
 
 def _by_element(operation: Callable[[Any, Any], Any]) -> Any:
-    def method(self: "Numbers", other: object) -> "Numbers":
-        return Numbers(operation(self.array, _exact(other)))
+    def method(self: "ElementwiseValues", other: object) -> "ElementwiseValues":
+        return ElementwiseValues(operation(self.array, _exact(other)))
 
     return method
 
@@ -65,7 +64,7 @@ def _reflected(operation: Callable[[Any, Any], Any]) -> Any:
     return _by_element(lambda one, other: operation(other, one))
 
 
-class Numbers:
+class ElementwiseValues:
     """An integer or a truth value for each element of an output."""
 
     def __init__(self, numbers: Any) -> None:
@@ -89,11 +88,11 @@ class Numbers:
     __eq__, __ne__ = _by_element(operator.eq), _by_element(operator.ne)
     __hash__ = None  # type: ignore[assignment]
 
-    def __neg__(self) -> "Numbers":
-        return Numbers(-self.array)
+    def __neg__(self) -> "ElementwiseValues":
+        return ElementwiseValues(-self.array)
 
-    def __abs__(self) -> "Numbers":
-        return Numbers(abs(self.array))
+    def __abs__(self) -> "ElementwiseValues":
+        return ElementwiseValues(abs(self.array))
 
     def __bool__(self) -> bool:
         raise ValueError(
@@ -102,13 +101,13 @@ class Numbers:
         )
 
 
-class Elements(Numbers):
+class SourceElements(ElementwiseValues):
     """An element of an input, or zero, for each element of an output; a number where it is known.
 
     `places` number the elements of all inputs on end.
     """
 
-    def __init__(self, places: Array, tensor: "Indexed | None") -> None:
+    def __init__(self, places: Array, tensor: "IndexedInput | None") -> None:
         self.places = places
         self.tensor = tensor
 
@@ -128,7 +127,7 @@ class Elements(Numbers):
 
 
 @dataclass(frozen=True)
-class Indexed(Tensor):
+class IndexedInput(Tensor):
     """An input whose elements a formula names by index; the first one has the place `first`."""
 
     name: str = ""
@@ -150,7 +149,7 @@ class Indexed(Tensor):
         # One more for what is out of bounds, also of a tensor without elements.
         return np.array((*self.values, 0), object if far else np.int64)
 
-    def __getitem__(self, index: Any) -> Elements:
+    def __getitem__(self, index: Any) -> SourceElements:
         indices = index if isinstance(index, tuple | list) else (index,)
         if len(indices) != self.rank:
             raise ValueError(f"{len(indices)} indices into '{self.name}' of rank {self.rank}")
@@ -162,58 +161,64 @@ class Indexed(Tensor):
                 within = within & (number >= 0) & (number < extent)
             place = place * extent + number
         if within is not True:
-            place = np.where(within, _array_of(place), OUTSIDE - self.first)
-        return Elements(np.asarray(place + self.first, np.int64), self)
+            place = np.where(within, _array_of(place), OUTSIDE_SOURCE - self.first)
+        return SourceElements(np.asarray(place + self.first, np.int64), self)
 
 
-def places_of(value: object) -> Array | None:
+def source_positions(value: object) -> Array | None:
     """Return the places of the elements that a formula gives, or None of anything else."""
-    if isinstance(value, Elements):
+    if isinstance(value, SourceElements):
         return value.places
-    return np.array(ZERO) if type(value) is int and value == 0 else None
+    return np.array(ZERO_SOURCE) if type(value) is int and value == 0 else None
 
 
 def _choose(condition: object, one: Callable[[], Any], other: Callable[[], Any]) -> Any:
     """Return what `one if condition else other` is, element by element."""
-    if not isinstance(condition, Numbers):
+    if not isinstance(condition, ElementwiseValues):
         return one() if condition else other()
     branches = one(), other()
-    elements = [each for each in branches if isinstance(each, Elements)]
-    places = [place for each in branches if (place := places_of(each)) is not None]
+    elements = [each for each in branches if isinstance(each, SourceElements)]
+    places = [place for each in branches if (place := source_positions(each)) is not None]
     if elements and len(places) == len(branches):
         alone = all(each.tensor is elements[0].tensor for each in elements)
-        return Elements(np.where(condition.array, *places), elements[0].tensor if alone else None)
-    return Numbers(np.where(condition.array, *map(_exact, branches)))
+        return SourceElements(
+            np.where(condition.array, *places), elements[0].tensor if alone else None
+        )
+    return ElementwiseValues(np.where(condition.array, *map(_exact, branches)))
 
 
 def _both(one: Any, other: Callable[[], Any]) -> Any:
     """Return what `one and other` is, element by element."""
-    if not isinstance(one, Numbers):
+    if not isinstance(one, ElementwiseValues):
         return one and other()
-    return Numbers(np.logical_and(one.array, _exact(other())))
+    return ElementwiseValues(np.logical_and(one.array, _exact(other())))
 
 
 def _either(one: Any, other: Callable[[], Any]) -> Any:
     """Return what `one or other` is, element by element."""
-    if not isinstance(one, Numbers):
+    if not isinstance(one, ElementwiseValues):
         return one or other()
-    return Numbers(np.logical_or(one.array, _exact(other())))
+    return ElementwiseValues(np.logical_or(one.array, _exact(other())))
 
 
 def _negated(value: Any) -> Any:
-    return Numbers(np.logical_not(value.array)) if isinstance(value, Numbers) else not value
+    return (
+        ElementwiseValues(np.logical_not(value.array))
+        if isinstance(value, ElementwiseValues)
+        else not value
+    )
 
 
 def _wrap(axis: Any, rank: Any) -> Any:
     return _choose(axis < 0, lambda: axis + rank, lambda: axis)
 
 
-def _extreme(plain: Callable[..., Any], by_element: Callable[[Any, Any], Any]) -> Any:
+def _extreme(plain: Callable[..., Any], parse_elementwise: Callable[[Any, Any], Any]) -> Any:
     def function(*items: Any) -> Any:
         numbers = items if len(items) > 1 else tuple(items[0])
-        if not any(isinstance(each, Numbers) for each in numbers):
+        if not any(isinstance(each, ElementwiseValues) for each in numbers):
             return plain(numbers)
-        return Numbers(reduce(by_element, map(_exact, numbers)))
+        return ElementwiseValues(reduce(parse_elementwise, map(_exact, numbers)))
 
     return function
 
@@ -221,7 +226,7 @@ def _extreme(plain: Callable[..., Any], by_element: Callable[[Any, Any], Any]) -
 # What stands for Python's own conditions has names that no expression can call.
 _CHOOSE, _BOTH, _EITHER, _NEGATED = "choose", "both", "either", "negated"
 FORMULA_FUNCTIONS: Functions = {
-    **FUNCTIONS,
+    **EXPRESSION_FUNCTIONS,
     **{_CHOOSE: _choose, _BOTH: _both, _EITHER: _either, _NEGATED: _negated},
     **{"wrap": _wrap, "min": _extreme(min, np.minimum), "max": _extreme(max, np.maximum)},
 }
@@ -269,11 +274,11 @@ def _later(tree: ast.expr) -> ast.Lambda:
 
 
 @cache
-def by_element(text: str) -> Expression:
+def parse_elementwise(text: str) -> Expression:
     """Parse an expression of a formula, to be evaluated for all elements at once.
 
     Raises:
         ExpressionError: it is no expression of the kind that specs use.
     """
-    expression = parse(text)
-    return part_of(expression, _ByElement().visit(deepcopy(expression.tree)))
+    expression = parse_expression(text)
+    return subexpression(expression, _ByElement().visit(deepcopy(expression.tree)))

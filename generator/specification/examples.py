@@ -2,13 +2,13 @@
 
 from math import prod
 
-from opcert.arrays.element_types import INTEGERS, fits
+from opcert.arrays import INTEGERS, fits
 from opcert.specification.documented import DocumentedTensor
-from opcert.specification.expressions import FUNCTIONS
+from opcert.specification.expressions import EXPRESSION_FUNCTIONS
 from opcert.specification.model import Example, Spec
 from opcert.specification.names import attribute_mistakes, element_type_mistakes
 from opcert.specification.naming import Found, expression_mistakes, unknown_name
-from opcert.yaml_files.source import KEY, SpecPath
+from opcert.yaml_files import KEY_STEP, YamlPath
 
 _MOST_ELEMENTS = 10**6
 
@@ -26,14 +26,16 @@ def example_mistakes(spec: Spec) -> Found:
             yield from _literal((*path, *where), literal)
 
 
-def _arguments(spec: Spec, example: Example, path: SpecPath) -> Found:
+def _arguments(spec: Spec, example: Example, path: YamlPath) -> Found:
     for part, described, given in (
         ("inputs", spec.inputs, example.inputs),
         ("attributes", spec.attributes, example.attributes),
     ):
         known = [each.name for each in described]
         for name in given:
-            yield from unknown_name((*path, part, name, KEY), part.removesuffix("s"), name, known)
+            yield from unknown_name(
+                (*path, part, name, KEY_STEP), part.removesuffix("s"), name, known
+            )
         for each in described:
             if each.required and each.name not in given:
                 yield (*path, part), f"required '{each.name}' is left out"
@@ -43,15 +45,17 @@ def _arguments(spec: Spec, example: Example, path: SpecPath) -> Found:
             yield from attribute_mistakes((*path, "attributes", attribute.name), attribute, value)
 
 
-def _literal(path: SpecPath, literal: DocumentedTensor) -> Found:
+def _literal(path: YamlPath, literal: DocumentedTensor) -> Found:
     yield from element_type_mistakes((*path, "type"), literal.type)
     if min(literal.shape, default=0) < 0 or prod(literal.shape) > _MOST_ELEMENTS:
         found = f"the shape {list(literal.shape)}"
         yield (*path, "shape"), f"{found}; expected sizes for {_MOST_ELEMENTS} elements at most"
     if literal.element is not None:
-        yield from expression_mistakes((*path, "element"), literal.element, {"i": ()}, FUNCTIONS)
+        yield from expression_mistakes(
+            (*path, "element"), literal.element, {"i": ()}, EXPRESSION_FUNCTIONS
+        )
         if literal.values is not None:
-            yield (*path, "element", KEY), "'element' beside 'values'; expected one of them"
+            yield (*path, "element", KEY_STEP), "'element' beside 'values'; expected one of them"
     for i, value in enumerate(literal.values or ()):
         if not _is_of_type(value, literal.type):
             yield (*path, "values", i), f"found {value}; expected a value of {literal.type}"

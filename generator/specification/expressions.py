@@ -11,11 +11,15 @@ from math import prod
 from types import CodeType
 from typing import Any, TypeAlias
 
-from opcert.arrays.element_types import FLOATS, INTEGERS, fits, highest, lowest
-from opcert.arrays.indexing import (
+from opcert.arrays import (
+    FLOATS,
+    INTEGERS,
     broadcasts,
+    extent_kinds,
+    fits,
+    highest,
     insert,
-    kinds,
+    lowest,
     python_slice,
     replace,
     within,
@@ -25,7 +29,7 @@ from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 
 Functions = Mapping[str, Callable[..., Any]]
 
-TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "alike")
+TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "uniform")
 
 # What keeps a slip in a spec from taking all memory or all day: the most integers of a range, bits
 # of a power, elements of a sum, a repetition or a product, and steps of all comprehensions.
@@ -84,15 +88,18 @@ def bounded_prod(values: Iterable[int]) -> int:
 
 
 # What every expression may call.
-FUNCTIONS: Functions = {
+EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip)},
-    **{f.__name__: f for f in (wrap, broadcasts, python_slice, within, kinds, insert, replace)},
+    **{
+        f.__name__: f
+        for f in (wrap, broadcasts, python_slice, within, extent_kinds, insert, replace)
+    },
     **{f.__name__: f for f in (fits, lowest, highest)},
     "range": bounded_range,
     "prod": bounded_prod,
 }
-CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
+EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
 
 _ALLOWED = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add, ast.Sub),
@@ -136,7 +143,7 @@ class Expression:
         `known` maps each name to what may follow it after a dot.
         """
         found: list[str] = []
-        where = f" in {shown(self.text)}"
+        where = f" in {abbreviate(self.text)}"
         called = {id(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
@@ -172,7 +179,7 @@ def _unknown(found: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {found}{did_you_mean(name, sorted(known))}"
 
 
-def shown(value: object) -> str:
+def abbreviate(value: object) -> str:
     """Return `value` for a message: on one line, and no longer than a reader wants."""
     try:
         text = value if isinstance(value, str) else repr(value)
@@ -184,7 +191,7 @@ def shown(value: object) -> str:
 
 
 @cache
-def parse(text: str) -> Expression:
+def parse_expression(text: str) -> Expression:
     """Parse `text`.
 
     Raises:
@@ -195,7 +202,7 @@ def parse(text: str) -> Expression:
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ExpressionError(f"{shown(text)} is not an expression: {reason}") from None
+        raise ExpressionError(f"{abbreviate(text)} is not an expression: {reason}") from None
     for node in ast.walk(tree):
         # Of what can be assigned to, comprehensions have names and tuples of names alone.
         assigned = isinstance(node, ast.Attribute | ast.Subscript) and isinstance(
@@ -203,11 +210,11 @@ def parse(text: str) -> Expression:
         )
         if assigned or not isinstance(node, _ALLOWED):
             kind = _FORBIDDEN.get(ast.NamedExpr if assigned else type(node), type(node).__name__)
-            raise ExpressionError(f"{kind} in {shown(text)}; expressions have none")
+            raise ExpressionError(f"{kind} in {abbreviate(text)}; expressions have none")
     return Expression(text, tree, _free_names(tree))
 
 
-def part_of(expression: Expression, tree: ast.expr) -> Expression:
+def subexpression(expression: Expression, tree: ast.expr) -> Expression:
     """Return a part of an expression by itself; messages have the whole."""
     return Expression(expression.text, tree, _free_names(tree))
 
@@ -311,13 +318,18 @@ def _call(function: str, *arguments: ast.expr) -> ast.Call:
 
 
 # What the bytecode of expressions finds: guards, functions, names.
-Scope: TypeAlias = dict[str, Any]
-_OWN_SCOPE: Scope = {**_GUARDS, **{f"{name}()": each for name, each in FUNCTIONS.items()}}
+EvaluationScope: TypeAlias = dict[str, Any]
+_OWN_SCOPE: EvaluationScope = {
+    **_GUARDS,
+    **{f"{name}()": each for name, each in EXPRESSION_FUNCTIONS.items()},
+}
 
 
-def scope_of(names: Mapping[str, Any], functions: Functions = FUNCTIONS) -> Scope:
+def evaluation_scope(
+    names: Mapping[str, Any], functions: Functions = EXPRESSION_FUNCTIONS
+) -> EvaluationScope:
     """Return what expressions see that may name `names`, and call FUNCTIONS and `functions`."""
-    if functions is FUNCTIONS:
+    if functions is EXPRESSION_FUNCTIONS:
         return {**_OWN_SCOPE, **names}
     return {**_OWN_SCOPE, **{f"{name}()": each for name, each in functions.items()}, **names}
 
@@ -329,10 +341,10 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
         ExpressionError: it cannot be evaluated on these names.
         Inapplicable: the names do not admit it: an element is not there, a value does not fit.
     """
-    return evaluate_in(scope_of(names, functions), expression)
+    return evaluate_in(evaluation_scope(names, functions), expression)
 
 
-def evaluate_in(scope: Scope, expression: Expression) -> Any:
+def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
     """Return the value of `expression` as `evaluate` does, where several share a scope."""
     try:
         if expression.loops:
@@ -341,38 +353,40 @@ def evaluate_in(scope: Scope, expression: Expression) -> Any:
     except Inapplicable:
         raise
     except IndexError:
-        text = f"{shown(expression.text)} asks for an element that is not there"
+        text = f"{abbreviate(expression.text)} asks for an element that is not there"
         raise Inapplicable(text) from None
     except Exception as error:
-        text = f"{shown(expression.text)} cannot be evaluated: {error}"
+        text = f"{abbreviate(expression.text)} cannot be evaluated: {error}"
         raise ExpressionError(text) from None
     return tuple(value) if isinstance(value, list) else value
 
 
-def integer(expression: Expression, names: Mapping[str, Any]) -> int:
+def evaluate_integer(expression: Expression, names: Mapping[str, Any]) -> int:
     """Return the integer that `expression` is.
 
     Raises:
         ExpressionError, Inapplicable: it cannot be evaluated, or is none.
     """
-    value = evaluate(expression, names, FUNCTIONS)
+    value = evaluate(expression, names, EXPRESSION_FUNCTIONS)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ExpressionError(f"{shown(expression.text)} is {shown(value)}; expected an integer")
+        raise ExpressionError(
+            f"{abbreviate(expression.text)} is {abbreviate(value)}; expected an integer"
+        )
     return value
 
 
-def condition(
-    expression: Expression, names: Mapping[str, Any], functions: Functions = FUNCTIONS
+def evaluate_condition(
+    expression: Expression, names: Mapping[str, Any], functions: Functions = EXPRESSION_FUNCTIONS
 ) -> bool:
     """Return whether `expression` holds.
 
     Raises:
         ExpressionError: it cannot be evaluated, or is neither true nor false.
     """
-    return holds_in(scope_of(names, functions), expression)
+    return evaluate_condition_in(evaluation_scope(names, functions), expression)
 
 
-def holds_in(scope: Scope, expression: Expression) -> bool:
+def evaluate_condition_in(scope: EvaluationScope, expression: Expression) -> bool:
     """Return whether `expression` holds as `condition` does, where several share a scope."""
     try:
         value = evaluate_in(scope, expression)
@@ -380,5 +394,5 @@ def holds_in(scope: Scope, expression: Expression) -> bool:
         raise ExpressionError(str(error)) from None
     if value is True or value is False:
         return value
-    text = f"{shown(expression.text)} is {shown(value)}; expected true or false"
+    text = f"{abbreviate(expression.text)} is {abbreviate(value)}; expected true or false"
     raise ExpressionError(text)

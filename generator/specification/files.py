@@ -16,17 +16,16 @@ from opcert.specification.model import Spec
 from opcert.specification.names import name_mistakes
 from opcert.specification.references import (
     Reference,
-    reference_of,
-    role_classes_of,
-    spec_paths,
+    find_spec_files,
+    load_reference,
+    load_role_classes,
 )
 from opcert.specification.role_rules import (
+    complete_from_roles,
     role_mistakes,
     rule_mistakes,
-    with_roles,
 )
-from opcert.yaml_files.source import Source, SpecPath
-from opcert.yaml_files.validation import model_mistakes
+from opcert.yaml_files import YamlPath, YamlSource, model_mistakes
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class SpecFile:
     """A valid spec with the file that it was read from, and the function that gives it meaning."""
 
     path: Path
-    source: Source
+    source: YamlSource
     spec: Spec
     reference: Reference
 
@@ -49,7 +48,7 @@ class SpecFile:
         text = self.source.content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return sha256(text).hexdigest()
 
-    def mistake(self, path: SpecPath, text: str) -> Mistake:
+    def mistake(self, path: YamlPath, text: str) -> Mistake:
         """Return a mistake at `path` in the file."""
         return self.source.mistake(path, text)
 
@@ -60,19 +59,19 @@ def read_spec(path: Path) -> SpecFile:
     Raises:
         SpecError: with every mistake that shows without drawing a case.
     """
-    source = Source(path)
-    brought = {"roles": role_classes_of(source)}
+    source = YamlSource(path)
+    brought = {"roles": load_role_classes(source)}
     try:
         spec = Spec.model_validate_json(json.dumps(source.data), context=brought)
     except ValidationError as error:
         raise SpecError(source.mistakes + model_mistakes(source, error, Spec)) from None
     found = [*role_mistakes(spec)]
     if not found:
-        spec = with_roles(spec)
+        spec = complete_from_roles(spec)
         found = [*rule_mistakes(spec), *name_mistakes(spec), *example_mistakes(spec)]
     mistakes = [source.mistake(where, text) for where, text in found]
     try:
-        reference = reference_of(source, spec.reference)
+        reference = load_reference(source, spec.reference)
     except SpecError as error:
         mistakes += error.mistakes
     if source.mistakes or mistakes:
@@ -104,14 +103,14 @@ def read_specs(paths: Iterable[Path]) -> list[SpecFile]:
     return [read[name] for name in sorted(read) if name == read[name].spec.operator]
 
 
-def specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
+def read_specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
     """Read the specs in `folder` whose operator matches the glob `operator`.
 
     Raises:
         SpecError: one of them has mistakes.
         OpcertError: none is there, or none matches.
     """
-    specs = read_specs(spec_paths(folder))
+    specs = read_specs(find_spec_files(folder))
     chosen = [each for each in specs if fnmatchcase(each.spec.operator, operator)]
     if not chosen:
         known = [each.spec.operator for each in specs]

@@ -6,28 +6,29 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
 
-from opcert.arrays.element_types import TYPE_SETS
-from opcert.roles import ROLES, role_classes
-from opcert.roles.argument import (
+from opcert.arrays import TYPE_SETS
+from opcert.roles import (
+    ROLES,
     Argument,
     Attribute,
     ExpressionText,
     Input,
-    Name,
-    Part,
+    KebabCaseId,
+    Role,
+    SpecModel,
+    role_classes,
 )
-from opcert.roles.role import Role
 from opcert.specification.documented import WrittenTensor
-from opcert.specification.expressions import CONSTANTS
+from opcert.specification.expressions import EXPRESSION_CONSTANTS
 
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
-Violations = dict[Name, dict[str, ExpressionText]]
+Violations = dict[KebabCaseId, dict[str, ExpressionText]]
 Levels = ExpressionText | dict[LevelName, ExpressionText]
 OtherProfile = Literal["full", "stress"]
 Seen = ExpressionText | dict[LevelName, ExpressionText]
 
 
-def _with_role(plain: type[Part]) -> BeforeValidator:
+def _with_role(plain: type[SpecModel]) -> BeforeValidator:
     """Return what reads an argument: one of a role's class where it names a role."""
 
     def read(value: Any, info: ValidationInfo) -> Any:
@@ -49,7 +50,7 @@ InputPart = Annotated[Input | Role, _with_role(Input)]
 AttributePart = Annotated[Attribute | Role, _with_role(Attribute)]
 
 
-class Document(Part):
+class Document(SpecModel):
     """The document that the spec states."""
 
     title: str
@@ -60,7 +61,7 @@ class Document(Part):
     )
 
 
-class Output(Part):
+class Output(SpecModel):
     """One output, or `count` of them; `i` is its number in `shape`."""
 
     name: str
@@ -79,10 +80,10 @@ class Output(Part):
     text: str
 
 
-class Rule(Part):
+class Rule(SpecModel):
     """One normative statement: a requirement (`holds`) or a behaviour (`when`)."""
 
-    id: Name
+    id: KebabCaseId
     kind: Literal["requirement", "behaviour"] = "behaviour"
     derived: str | None = Field(
         None,
@@ -95,7 +96,9 @@ class Rule(Part):
     holds: ExpressionText | None = Field(
         None, description="Over inputs and attributes; a behaviour's also over `outputs`."
     )
-    given: tuple[Name, ...] = Field((), description="The requirements without which it is moot.")
+    given: tuple[KebabCaseId, ...] = Field(
+        (), description="The requirements without which it is moot."
+    )
     violations: Violations = Field(
         default_factory=dict,
         description="Changes to a valid call that break it alone, beside the mutations.",
@@ -103,25 +106,25 @@ class Rule(Part):
     unbreakable: str | None = Field(None, description="Why it cannot be broken alone.")
 
 
-class Readings(Part):
+class Readings(SpecModel):
     """The two ways to read the document, each with its argument from the text."""
 
     valid: str = Field(description="What the call gives, and why it may be made.")
     invalid: str = Field(description="Why the call must be rejected.")
 
 
-class Ambiguity(Part):
+class Ambiguity(SpecModel):
     """A question that the document leaves open; it decides no certificate.
 
     Which of the two readings the reference takes follows from the rules that a call breaks: where
     it breaks none, the call is valid.
     """
 
-    id: Name
+    id: KebabCaseId
     clause: str
     text: str
     readings: Readings
-    breaks: tuple[Name, ...] = Field(
+    breaks: tuple[KebabCaseId, ...] = Field(
         (),
         description="The requirements that a call may break because the reference takes the "
         "reading by which it is invalid. One that breaks another is invalid in both readings.",
@@ -138,22 +141,22 @@ class Ambiguity(Part):
     )
 
 
-class Erratum(Part):
+class Erratum(SpecModel):
     """Where the document contradicts itself, and how it is read."""
 
-    id: Name
+    id: KebabCaseId
     clause: str
     text: str
     reading: str
-    affects: tuple[Name, ...] = Field(
+    affects: tuple[KebabCaseId, ...] = Field(
         min_length=1, description="The rules, ambiguities and examples that rest on the reading."
     )
 
 
-class Example(Part):
+class Example(SpecModel):
     """A call that the document shows, with what it gives."""
 
-    id: Name
+    id: KebabCaseId
     clause: str
     text: str
     inputs: dict[str, WrittenTensor]
@@ -161,7 +164,7 @@ class Example(Part):
     outputs: tuple[WrittenTensor, ...]
 
 
-class FurtherCall(Part):
+class LawCall(SpecModel):
     """A call that a law makes beside the one that it speaks of; None leaves an argument out."""
 
     operator: str | None = Field(None, description="Another operator's id; by default this one's.")
@@ -171,14 +174,14 @@ class FurtherCall(Part):
     attributes: dict[str, ExpressionText] = Field(default_factory=dict)
 
 
-class Law(Part):
+class Law(SpecModel):
     """What outputs have to do with inputs, or with the outputs of further calls."""
 
-    id: Name
+    id: KebabCaseId
     clause: str = Field(description="Where the document says what the law follows from.")
     text: str
     when: ExpressionText = Field("True", description="The calls that the law speaks of.")
-    calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], FurtherCall] = Field(
+    calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], LawCall] = Field(
         default_factory=dict, description="Further calls; each name then stands for the outputs."
     )
     holds: ExpressionText = Field(
@@ -186,7 +189,7 @@ class Law(Part):
     )
 
 
-class FeatureLevel(Part):
+class FeatureLevel(SpecModel):
     """The ranks and types that one feature level supports."""
 
     name: str
@@ -194,7 +197,7 @@ class FeatureLevel(Part):
     types: tuple[str, ...]
 
 
-class FactorTable(Part):
+class FactorTable(SpecModel):
     """The input space of the valid calls, and how one is built from a choice of levels."""
 
     factors: dict[str, Levels] = Field(
@@ -245,11 +248,11 @@ class FactorTable(Part):
         return {**self.factors, **(others[0] if others else {})}
 
 
-class Spec(Part):
+class Spec(SpecModel):
     """Everything that the generator knows about one operator."""
 
     operator: str = Field(pattern=r"^[a-z0-9_]+/[A-Za-z0-9_-]+$")
-    slug: Name = Field(description="The prefix of every rule and case id.")
+    slug: KebabCaseId = Field(description="The prefix of every rule and case id.")
     version: int = Field(ge=1, description="Of this spec; raised with every change of meaning.")
     document: Document
     reference: str = Field(
@@ -288,7 +291,7 @@ class Spec(Part):
     @cached_property
     def fixed_names(self) -> dict[str, Any]:
         """What names mean in every expression of the spec, whatever the call."""
-        return {**CONSTANTS, **self.constants, **self.type_sets}
+        return {**EXPRESSION_CONSTANTS, **self.constants, **self.type_sets}
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:

@@ -4,15 +4,13 @@ from collections import Counter
 
 from pydantic import JsonValue
 
-from opcert.arrays.calls import BUILDERS, CHANGES
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.errors import did_you_mean
-from opcert.roles.argument import Attribute
-from opcert.roles.role import Role
+from opcert.roles import Attribute, Role
 from opcert.specification.expressions import (
-    CONSTANTS,
-    FUNCTIONS,
-    shown,
+    EXPRESSION_CONSTANTS,
+    EXPRESSION_FUNCTIONS,
+    abbreviate,
 )
 from opcert.specification.law_names import law_mistakes
 from opcert.specification.model import Output, Rule, Spec, Violations
@@ -24,7 +22,7 @@ from opcert.specification.naming import (
     unknown_name,
 )
 from opcert.specification.table_names import table_mistakes
-from opcert.yaml_files.source import KEY, SpecPath
+from opcert.yaml_files import KEY_STEP, YamlPath
 
 # Some arguments only change together: a number of things and the list of them, or lists whose
 # elements belong together.
@@ -32,7 +30,7 @@ _MOST_CHANGED = 4
 _ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
 
 
-def name_mistakes(spec: Spec) -> list[tuple[SpecPath, str]]:
+def name_mistakes(spec: Spec) -> list[tuple[YamlPath, str]]:
     """Return each mistake with the path to it; reads names alone, draws nothing."""
     return [
         *_types(spec),
@@ -64,12 +62,12 @@ def _types(spec: Spec) -> Found:
             yield from element_type_mistakes(("feature_levels", i, "types", j), name)
 
 
-def element_type_mistakes(path: SpecPath, name: str) -> Found:
+def element_type_mistakes(path: YamlPath, name: str) -> Found:
     """Yield a mistake where there is no element type `name`."""
     yield from unknown_name(path, "element type", name, list(ELEMENT_TYPES))
 
 
-def _argument_names(spec: Spec) -> list[tuple[SpecPath, str]]:
+def _argument_names(spec: Spec) -> list[tuple[YamlPath, str]]:
     return [
         *((("inputs", i, "name"), each.name) for i, each in enumerate(spec.inputs)),
         *((("attributes", i, "name"), each.name) for i, each in enumerate(spec.attributes)),
@@ -87,10 +85,18 @@ def _repeated_ids(spec: Spec) -> Found:
 
 
 def _shadowing_names(spec: Spec) -> Found:
-    fixed = {*CONSTANTS, *spec.constants, *spec.types, "omitted", "outputs", "level", "i"}
+    fixed = {
+        *EXPRESSION_CONSTANTS,
+        *spec.constants,
+        *spec.types,
+        "omitted",
+        "outputs",
+        "level",
+        "i",
+    }
     named = _argument_names(spec)
     for key in ("factors", "draw"):
-        named += [(("cases", key, name, KEY), name) for name in getattr(spec.cases, key)]
+        named += [(("cases", key, name, KEY_STEP), name) for name in getattr(spec.cases, key)]
     for path, name in named:
         if name in fixed:
             yield path, f"'{name}' already means something else in expressions; expected another"
@@ -101,45 +107,54 @@ def _ranges_and_outputs(spec: Spec) -> Found:
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, each in enumerate(described):
             if part == "attributes" and each.range is not None and each.type != "int":
-                yield (part, i, "range", KEY), f"'range' of a {each.type}; only integers have one"
+                yield (
+                    (part, i, "range", KEY_STEP),
+                    f"'range' of a {each.type}; only integers have one",
+                )
             for key in ("rank", "range"):
                 for j, end in enumerate(getattr(each, key, None) or ()):
-                    yield from expression_mistakes((part, i, key, j), end, known, FUNCTIONS)
+                    yield from expression_mistakes(
+                        (part, i, key, j), end, known, EXPRESSION_FUNCTIONS
+                    )
     for i, attribute in enumerate(spec.attributes):
         if attribute.default is not None:
             yield from attribute_mistakes(
                 ("attributes", i, "default"), attribute, attribute.default
             )
     for i, output in enumerate(spec.outputs):
-        yield from expression_mistakes(("outputs", i, "count"), output.count, known, FUNCTIONS)
+        yield from expression_mistakes(
+            ("outputs", i, "count"), output.count, known, EXPRESSION_FUNCTIONS
+        )
         numbered = {**known, "i": ()}
-        yield from expression_mistakes(("outputs", i, "shape"), output.shape, numbered, FUNCTIONS)
+        yield from expression_mistakes(
+            ("outputs", i, "shape"), output.shape, numbered, EXPRESSION_FUNCTIONS
+        )
         yield from _formula(("outputs", i), output, numbered)
 
 
-def _formula(path: SpecPath, output: Output, numbered: Known) -> Found:
+def _formula(path: YamlPath, output: Output, numbered: Known) -> Found:
     if output.element is None:
         if output.where:
-            yield (*path, "where", KEY), "'where' without 'element'; expected the formula"
+            yield (*path, "where", KEY_STEP), "'where' without 'element'; expected the formula"
         return
     if "at" in numbered:
         text = "'at' is an input or an attribute; a formula means the index by it"
-        yield (*path, "element", KEY), text
+        yield (*path, "element", KEY_STEP), text
     known = {**numbered, "at": ()}
     for name, text in output.where.items():
         if name in known:
             mistake = f"'{name}' already means something else in expressions; expected another"
-            yield (*path, "where", name, KEY), mistake
-        yield from expression_mistakes((*path, "where", name), text, known, FUNCTIONS)
+            yield (*path, "where", name, KEY_STEP), mistake
+        yield from expression_mistakes((*path, "where", name), text, known, EXPRESSION_FUNCTIONS)
         known[name] = ()
-    yield from expression_mistakes((*path, "element"), output.element, known, FUNCTIONS)
+    yield from expression_mistakes((*path, "element"), output.element, known, EXPRESSION_FUNCTIONS)
 
 
-def attribute_mistakes(path: SpecPath, attribute: Attribute | Role, value: JsonValue) -> Found:
+def attribute_mistakes(path: YamlPath, attribute: Attribute | Role, value: JsonValue) -> Found:
     """Yield a mistake where `value` is none of the attribute."""
     wanted = _ATTRIBUTE_TYPES[attribute.type]
     if not isinstance(value, wanted) or isinstance(value, bool):
-        yield path, f"found {shown(value)}; expected an attribute of type {attribute.type}"
+        yield path, f"found {abbreviate(value)}; expected an attribute of type {attribute.type}"
     elif attribute.one_of is not None and value not in attribute.one_of:
         yield from unknown_name(path, "value", str(value), list(attribute.one_of))
 
@@ -148,7 +163,7 @@ def _rules(spec: Spec) -> Found:
     known = call_names(spec)
     for i, rule in enumerate(spec.rules):
         path = ("rules", i)
-        yield from expression_mistakes((*path, "when"), rule.when, known, FUNCTIONS)
+        yield from expression_mistakes((*path, "when"), rule.when, known, EXPRESSION_FUNCTIONS)
         if rule.kind == "requirement":
             yield from _requirement(spec, rule, path, known)
         else:
@@ -160,37 +175,42 @@ def _rules(spec: Spec) -> Found:
             yield from unknown_name((*path, "given", j), "earlier requirement", name, known_rules)
 
 
-def _requirement(spec: Spec, rule: Rule, path: SpecPath, known: Known) -> Found:
+def _requirement(spec: Spec, rule: Rule, path: YamlPath, known: Known) -> Found:
     if rule.holds is None:
         text = f"requirement '{rule.id}' has no condition; expected the key 'holds'"
         yield (*path, "id"), text
     else:
-        yield from expression_mistakes((*path, "holds"), rule.holds, known, FUNCTIONS)
+        yield from expression_mistakes((*path, "holds"), rule.holds, known, EXPRESSION_FUNCTIONS)
     if rule.violations and rule.unbreakable is not None:
         text = "'unbreakable' beside 'violations'; expected one of them"
-        yield (*path, "unbreakable", KEY), text
+        yield (*path, "unbreakable", KEY_STEP), text
     yield from _violations(spec, (*path, "violations"), rule.violations)
 
 
-def _behaviour(rule: Rule, path: SpecPath, known: Known) -> Found:
+def _behaviour(rule: Rule, path: YamlPath, known: Known) -> Found:
     for key in ("violations", "unbreakable", "given"):
         if getattr(rule, key):
-            yield (*path, key, KEY), f"'{key}' in a behaviour; only a requirement can be broken"
+            yield (
+                (*path, key, KEY_STEP),
+                f"'{key}' in a behaviour; only a requirement can be broken",
+            )
     if rule.holds is not None:
         with_outputs = {**known, "outputs": ()}
-        yield from expression_mistakes((*path, "holds"), rule.holds, with_outputs, FUNCTIONS)
+        yield from expression_mistakes(
+            (*path, "holds"), rule.holds, with_outputs, EXPRESSION_FUNCTIONS
+        )
 
 
-def _violations(spec: Spec, path: SpecPath, violations: Violations) -> Found:
+def _violations(spec: Spec, path: YamlPath, violations: Violations) -> Found:
     arguments = [each.name for each in spec.arguments]
-    functions = {**FUNCTIONS, **BUILDERS, **CHANGES}
+    functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **TENSOR_CHANGES}
     for name, change in violations.items():
         if not 1 <= len(change) <= _MOST_CHANGED and path[0] == "rules":
             expected = f"expected one, or up to {_MOST_CHANGED} that only go together"
             yield (*path, name), f"{len(change)} arguments change; {expected}"
         for target, text in change.items():
             here = (*path, name, target)
-            yield from unknown_name((*here, KEY), "input or attribute", target, arguments)
+            yield from unknown_name((*here, KEY_STEP), "input or attribute", target, arguments)
             yield from expression_mistakes(here, text, call_names(spec), functions)
 
 
@@ -199,7 +219,7 @@ def _ambiguities(spec: Spec) -> Found:
         path = ("ambiguities", i)
         if each.touches:
             yield from expression_mistakes(
-                (*path, "touches"), each.touches, call_names(spec), FUNCTIONS
+                (*path, "touches"), each.touches, call_names(spec), EXPRESSION_FUNCTIONS
             )
         for j, name in enumerate(each.breaks):
             requirements = list(spec.requirements)

@@ -5,22 +5,22 @@ from typing import TypeAlias
 
 from opcert.errors import ExpressionError, did_you_mean
 from opcert.specification.expressions import (
-    CONSTANTS,
+    EXPRESSION_CONSTANTS,
     TENSOR_ATTRIBUTES,
     Functions,
-    parse,
+    parse_expression,
 )
 from opcert.specification.model import Spec
-from opcert.yaml_files.source import SpecPath
+from opcert.yaml_files import YamlPath
 
-Found: TypeAlias = Iterator[tuple[SpecPath, str]]
+Found: TypeAlias = Iterator[tuple[YamlPath, str]]
 Known: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
-def expression_mistakes(path: SpecPath, text: str, known: Known, functions: Functions) -> Found:
+def expression_mistakes(path: YamlPath, text: str, known: Known, functions: Functions) -> Found:
     """Yield what is wrong with the expression at `path`, given what it may name and call."""
     try:
-        mistakes = parse(text).mistakes(known, functions)
+        mistakes = parse_expression(text).mistakes(known, functions)
     except ExpressionError as error:
         mistakes = [str(error)]
     for mistake in mistakes:
@@ -29,7 +29,7 @@ def expression_mistakes(path: SpecPath, text: str, known: Known, functions: Func
 
 def call_names(spec: Spec) -> Known:
     """Return what conditions on a call may name."""
-    fixed = dict.fromkeys((*CONSTANTS, *spec.constants, *spec.types, "omitted"), ())
+    fixed = dict.fromkeys((*EXPRESSION_CONSTANTS, *spec.constants, *spec.types, "omitted"), ())
     return {
         **fixed,
         **dict.fromkeys((each.name for each in spec.inputs), TENSOR_ATTRIBUTES),
@@ -37,7 +37,7 @@ def call_names(spec: Spec) -> Known:
     }
 
 
-def unknown_name(path: SpecPath, what: str, name: str, known: list[str]) -> Found:
+def unknown_name(path: YamlPath, what: str, name: str, known: list[str]) -> Found:
     """Yield a mistake where `name` is not among what is `known`."""
     if name not in known:
         yield path, f"unknown {what} '{name}'{did_you_mean(name, known)}"

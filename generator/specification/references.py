@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
-from opcert.errors import OpcertError, SpecError, said
-from opcert.python_files import module_from_file
-from opcert.roles.role import Role
-from opcert.yaml_files.source import Source, SpecPath
+from opcert.arrays import Array
+from opcert.errors import OpcertError, SpecError, describe_error
+from opcert.python_files import import_file
+from opcert.roles import Role
+from opcert.yaml_files import YamlPath, YamlSource
 
 Reference = Callable[..., list[Array]]
 
 
-def spec_paths(folder: Path | None) -> list[Path]:
+def find_spec_files(folder: Path | None) -> list[Path]:
     """Return the spec files below `folder`, by default those that come with opcert.
 
     Raises:
@@ -32,7 +32,7 @@ def spec_paths(folder: Path | None) -> list[Path]:
     return paths
 
 
-def reference_of(source: Source, named: str) -> Reference:
+def load_reference(source: YamlSource, named: str) -> Reference:
     """Return the reference function that a spec names, as `module:function`.
 
     Raises:
@@ -45,7 +45,7 @@ def reference_of(source: Source, named: str) -> Reference:
     return function
 
 
-def role_classes_of(source: Source) -> dict[str, type[Role]]:
+def load_role_classes(source: YamlSource) -> dict[str, type[Role]]:
     """Return the role classes that a spec brings, by the name of the role.
 
     Raises:
@@ -54,7 +54,7 @@ def role_classes_of(source: Source) -> dict[str, type[Role]]:
     named = source.data.get("roles") if isinstance(source.data, dict) else None
     classes: dict[str, type[Role]] = {}
     for name, place in named.items() if isinstance(named, dict) else ():
-        path: SpecPath = ("roles", name)
+        path: YamlPath = ("roles", name)
         role = named_object(source, path, str(place), "role")
         if not (isinstance(role, type) and issubclass(role, Role)):
             text = f"'{place}' is no subclass of {Role.__module__}.{Role.__name__}"
@@ -63,7 +63,7 @@ def role_classes_of(source: Source) -> dict[str, type[Role]]:
     return classes
 
 
-def named_object(source: Source, path: SpecPath, named: str, what: str) -> Any:
+def named_object(source: YamlSource, path: YamlPath, named: str, what: str) -> Any:
     """Return what a spec names at `path` as `module:name`, or `file.py:name` beside it.
 
     Raises:
@@ -72,11 +72,11 @@ def named_object(source: Source, path: SpecPath, named: str, what: str) -> Any:
     place, _, attribute = named.partition(":")
     try:
         if place.endswith(".py"):
-            module = module_from_file((Path(source.file).parent / place).resolve())
+            module = import_file((Path(source.file).parent / place).resolve())
         else:
             module = importlib.import_module(place)
     except (Exception, SystemExit) as error:  # a module may raise anything
-        reason = error.strerror if isinstance(error, OSError) else said(error)
+        reason = error.strerror if isinstance(error, OSError) else describe_error(error)
         text = f"the module of the {what} '{named}' cannot be imported: {reason}"
         raise SpecError([source.mistake(path, text)]) from None
     if not hasattr(module, attribute):
@@ -92,11 +92,11 @@ class RejectedError(OpcertError):
 
     def __init__(self, error: BaseException) -> None:
         self.rule = getattr(error, "rule", None)
-        self.raised = said(error)
+        self.raised = describe_error(error)
         super().__init__(f"the reference rejects a valid call: {self.raised}")
 
 
-def golden(
+def golden_outputs(
     reference: Reference, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
 ) -> list[Array]:
     """Return what a reference makes of copies of a call's arguments.
@@ -119,15 +119,15 @@ def golden(
     return outputs
 
 
-def references_in(folder: Path | None) -> dict[str, Reference]:
+def load_references(folder: Path | None) -> dict[str, Reference]:
     """Return each operator's reference function, reading no more of the specs than its name.
 
     Raises:
         OpcertError: there is no spec, or no function where one says.
     """
-    sources = [Source(path) for path in spec_paths(folder)]
+    sources = [YamlSource(path) for path in find_spec_files(folder)]
     return {
-        str(source.data["operator"]): reference_of(source, str(source.data["reference"]))
+        str(source.data["operator"]): load_reference(source, str(source.data["reference"]))
         for source in sources
         if isinstance(source.data, dict) and source.data.keys() >= {"operator", "reference"}
     }

@@ -3,8 +3,7 @@
 from typing import Any
 
 from opcert.errors import did_you_mean
-from opcert.roles.factors import OpenQuestion, Requirement
-from opcert.roles.role import Role, Signature
+from opcert.roles import DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import Rule, Spec
 from opcert.specification.naming import Found, unknown_name
 
@@ -24,7 +23,7 @@ def _mistakes_among_others(spec: Spec) -> Found:
         {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
     )
     for role in spec.bound_roles:
-        role.place_in(signature)
+        role.bind_to(signature)
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, argument in enumerate(described):
             if isinstance(argument, Role):
@@ -52,7 +51,7 @@ def _relation_mistakes(spec: Spec) -> Found:
                         yield path, f"'{name}' does not have the role {' or '.join(kinds)}"
 
 
-def with_roles(spec: Spec) -> Spec:
+def complete_from_roles(spec: Spec) -> Spec:
     """Return the spec with its roles bound to each other and its rules completed from them."""
     if not spec.bound_roles:
         return spec
@@ -64,7 +63,7 @@ def with_roles(spec: Spec) -> Spec:
     arguments = {each.name: roles.get(each.name, each) for each in spec.arguments}
     signature = Signature(arguments, spec.type_sets, spec.constants)
     for role in roles.values():
-        role.place_in(signature)
+        role.bind_to(signature)
     spec = spec.with_parts(
         inputs=tuple(roles.get(each.name, each) for each in spec.inputs),
         attributes=tuple(roles.get(each.name, each) for each in spec.attributes),
@@ -75,7 +74,7 @@ def with_roles(spec: Spec) -> Spec:
         _completed(rule, requirements[rule.derived], ids) if rule.derived in requirements else rule
         for rule in spec.rules
     ]
-    questions = open_questions(spec)
+    questions = derived_ambiguities(spec)
     ambiguities = [
         each.model_copy(update={"touches": questions[each.derived].touches})
         if each.derived in questions and not each.touches
@@ -85,9 +84,9 @@ def with_roles(spec: Spec) -> Spec:
     return spec.with_parts(rules=tuple(rules), ambiguities=tuple(ambiguities))
 
 
-def open_questions(spec: Spec) -> dict[str, OpenQuestion]:
+def derived_ambiguities(spec: Spec) -> dict[str, DerivedAmbiguity]:
     """Return what the roles of a spec leave open, by key."""
-    return {each.key: each for role in spec.bound_roles for each in role.open_questions()}
+    return {each.key: each for role in spec.bound_roles for each in role.ambiguities()}
 
 
 def derived_requirements(spec: Spec) -> dict[str, Requirement]:
@@ -139,7 +138,7 @@ def rule_mistakes(spec: Spec) -> Found:
 
 def _ambiguity_mistakes(spec: Spec) -> Found:
     """Yield where ambiguities and what roles leave open do not fit."""
-    questions = open_questions(spec)
+    questions = derived_ambiguities(spec)
     for i, each in enumerate(spec.ambiguities):
         if each.derived is not None and each.derived not in questions:
             near = did_you_mean(each.derived, [*questions])

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays.calls import BUILDERS
+from opcert.arrays import TENSOR_BUILDERS
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles.samplers import SAMPLERS
+from opcert.roles import DRAW_FUNCTIONS
 from opcert.specification.expressions import (
-    FUNCTIONS,
+    EXPRESSION_FUNCTIONS,
+    abbreviate,
     evaluate,
-    parse,
-    shown,
+    parse_expression,
 )
 from opcert.specification.model import Levels, Spec
 from opcert.specification.naming import (
@@ -20,7 +20,7 @@ from opcert.specification.naming import (
     expression_mistakes,
     unknown_name,
 )
-from opcert.yaml_files.source import KEY, SpecPath
+from opcert.yaml_files import KEY_STEP, YamlPath
 
 
 def table_mistakes(spec: Spec) -> Found:
@@ -38,12 +38,15 @@ def table_mistakes(spec: Spec) -> Found:
                 )
         known[factor] = ()
     for factor, more in table.additional.items():
-        here: SpecPath = ("cases", "additional", factor)
-        yield from unknown_name((*here, KEY), "factor of a role", factor, [*roles])
+        here: YamlPath = ("cases", "additional", factor)
+        yield from unknown_name((*here, KEY_STEP), "factor of a role", factor, [*roles])
         yield from _levels(here, more, known, fixed)
         for level in more:
             if level in roles.get(factor, ()):
-                yield (*here, level, KEY), f"the factor '{factor}' has the level '{level}' already"
+                yield (
+                    (*here, level, KEY_STEP),
+                    f"the factor '{factor}' has the level '{level}' already",
+                )
     factors = [*roles, *table.factors]
     yield from _factor_names(spec)
     known["level"] = tuple(factors)
@@ -67,11 +70,11 @@ def role_levels(spec: Spec) -> dict[str, list[str]]:
     return {factor: [*levels] for factor, levels in found.items()}
 
 
-def _over_factors(path: SpecPath, text: str, known: Known, factors: Sequence[str]) -> Found:
-    mistakes = list(expression_mistakes(path, text, known, FUNCTIONS))
+def _over_factors(path: YamlPath, text: str, known: Known, factors: Sequence[str]) -> Found:
+    mistakes = list(expression_mistakes(path, text, known, EXPRESSION_FUNCTIONS))
     yield from mistakes
-    if not mistakes and parse(text).names.isdisjoint((*factors, "level")):
-        yield path, f"{shown(text)} names no factor; expected one in it"
+    if not mistakes and parse_expression(text).names.isdisjoint((*factors, "level")):
+        yield path, f"{abbreviate(text)} names no factor; expected one in it"
 
 
 def _factor_names(spec: Spec) -> Found:
@@ -79,17 +82,17 @@ def _factor_names(spec: Spec) -> Found:
     table, roles = spec.cases, role_levels(spec)
     known = [*roles, *table.factors]
     for factor in table.derived:
-        yield from unknown_name(("cases", "derived", factor, KEY), "factor", factor, known)
+        yield from unknown_name(("cases", "derived", factor, KEY_STEP), "factor", factor, known)
     for factor, words in table.words.items():
-        here: SpecPath = ("cases", "words", factor)
-        yield from unknown_name((*here, KEY), "factor", factor, known)
+        here: YamlPath = ("cases", "words", factor)
+        yield from unknown_name((*here, KEY_STEP), "factor", factor, known)
         levels = _all_levels(spec, factor) if factor in known else []
         for level in words if isinstance(words, dict) and levels else ():
-            yield from unknown_name((*here, level, KEY), "level", level, levels)
+            yield from unknown_name((*here, level, KEY_STEP), "level", level, levels)
     for profile, others in table.profiles.items():
         for factor in others:
             yield from unknown_name(
-                ("cases", "profiles", profile, factor, KEY), "factor", factor, known
+                ("cases", "profiles", profile, factor, KEY_STEP), "factor", factor, known
             )
     for i, factors in enumerate(table.full_combinations):
         for j, factor in enumerate(factors):
@@ -103,7 +106,7 @@ def _all_levels(spec: Spec, factor: str) -> list[str]:
         levels = spec.cases.levels(profile).get(factor, {})
         try:
             listed = (
-                evaluate(parse(levels), spec.fixed_names, FUNCTIONS)
+                evaluate(parse_expression(levels), spec.fixed_names, EXPRESSION_FUNCTIONS)
                 if isinstance(levels, str)
                 else levels
             )
@@ -113,58 +116,58 @@ def _all_levels(spec: Spec, factor: str) -> list[str]:
     return [*names]
 
 
-def _levels(path: SpecPath, levels: Levels, known: Known, fixed: Mapping[str, Any]) -> Found:
+def _levels(path: YamlPath, levels: Levels, known: Known, fixed: Mapping[str, Any]) -> Found:
     if isinstance(levels, str):
         yield from _listed_levels(path, levels, fixed)
     elif not levels:
         yield path, f"the factor '{path[-1]}' has no levels"
     else:
         for level, text in levels.items():
-            yield from expression_mistakes((*path, level), text, known, FUNCTIONS)
+            yield from expression_mistakes((*path, level), text, known, EXPRESSION_FUNCTIONS)
 
 
 def _seen(spec: Spec) -> Found:
     table, known = spec.cases, call_names(spec)
     for name, text in table.places.items():
-        yield from expression_mistakes(("cases", "places", name), text, known, FUNCTIONS)
+        yield from expression_mistakes(("cases", "places", name), text, known, EXPRESSION_FUNCTIONS)
         known = {**known, name: ()}
     for name, seen in table.observe.items():
-        here: SpecPath = ("cases", "observe", name)
+        here: YamlPath = ("cases", "observe", name)
         if isinstance(seen, str):
-            yield from expression_mistakes(here, seen, known, FUNCTIONS)
+            yield from expression_mistakes(here, seen, known, EXPRESSION_FUNCTIONS)
             # The value of a level is for comparing; what is no factor is for those behind it.
             known = known if name in table.factors else {**known, name: ()}
         elif name not in table.factors:
-            yield from unknown_name((*here, KEY), "factor", name, list(table.factors))
+            yield from unknown_name((*here, KEY_STEP), "factor", name, list(table.factors))
         else:
             for level, text in seen.items():
-                yield from expression_mistakes((*here, level), text, known, FUNCTIONS)
+                yield from expression_mistakes((*here, level), text, known, EXPRESSION_FUNCTIONS)
             yield from _unseen_levels(spec, here, name)
 
 
-def _unseen_levels(spec: Spec, path: SpecPath, factor: str) -> Found:
+def _unseen_levels(spec: Spec, path: YamlPath, factor: str) -> Found:
     """Yield a mistake for each level of `factor` that 'observe' leaves out, or that is none."""
     seen, levels = spec.cases.observe[factor], _all_levels(spec, factor)
     for level in levels:
         if level not in seen:
             yield path, f"does not say when the level '{level}' shows"
     for level in seen if levels else ():
-        yield from unknown_name((*path, level, KEY), "level", level, levels)
+        yield from unknown_name((*path, level, KEY_STEP), "level", level, levels)
 
 
-def _listed_levels(path: SpecPath, text: str, fixed: Mapping[str, Any]) -> Found:
+def _listed_levels(path: YamlPath, text: str, fixed: Mapping[str, Any]) -> Found:
     """Check an expression that lists levels: it stands alone, so its value shows at once."""
-    mistakes = list(expression_mistakes(path, text, dict.fromkeys(fixed, ()), FUNCTIONS))
+    mistakes = list(expression_mistakes(path, text, dict.fromkeys(fixed, ()), EXPRESSION_FUNCTIONS))
     yield from mistakes
     if mistakes:
         return
     try:
-        levels = evaluate(parse(text), fixed, FUNCTIONS)
+        levels = evaluate(parse_expression(text), fixed, EXPRESSION_FUNCTIONS)
     except (ExpressionError, Inapplicable) as error:
         yield path, str(error)
         return
     if not (isinstance(levels, tuple | range) and levels):
-        found = f"{shown(text)} is {shown(levels)}"
+        found = f"{abbreviate(text)} is {abbreviate(levels)}"
         yield path, f"{found}; expected a list of levels, or a mapping that names each"
 
 
@@ -172,15 +175,19 @@ def _draws(spec: Spec, factors: Known) -> Found:
     table, drawn = spec.cases, {**factors, **{role.name: () for role in spec.bound_roles}}
     for name, text in table.draw.items():
         here = ("cases", "draw", name)
-        yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **SAMPLERS})
+        yield from expression_mistakes(
+            here, text, drawn, {**EXPRESSION_FUNCTIONS, **DRAW_FUNCTIONS}
+        )
         drawn[name] = ()
     for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         known = [each.name for each in described]
         given: Mapping[str, str] = getattr(table, part)
         for name, text in given.items():
             here = ("cases", part, name)
-            yield from unknown_name((*here, KEY), part.removesuffix("s"), name, known)
-            yield from expression_mistakes(here, text, drawn, {**FUNCTIONS, **BUILDERS})
+            yield from unknown_name((*here, KEY_STEP), part.removesuffix("s"), name, known)
+            yield from expression_mistakes(
+                here, text, drawn, {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS}
+            )
         for each in described:
             if each.name not in given and each not in spec.bound_roles:
                 yield ("cases", part), f"'{each.name}' is not drawn; expected an expression for it"

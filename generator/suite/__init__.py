@@ -1,1 +1,56 @@
 """Vectors -> suite, and back: packs, indexes, pytest files, manifest; what a suite covers."""
+
+from opcert.suite.coverage import Coverage, measure_coverage
+from opcert.suite.emit import FileContents
+from opcert.suite.format import (
+    AmbiguityText,
+    Digest,
+    DigestedArray,
+    DocumentText,
+    ErratumText,
+    Extent,
+    GeneratedArray,
+    IndexedCase,
+    StoredArray,
+    StrictModel,
+    TypeName,
+)
+from opcert.suite.generation import generate, generate_suite_files
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.rule_cases import RuleCases, cases_by_rule, valid_calls
+from opcert.suite.spec_check import check_specs
+from opcert.suite.spec_warnings import RuleCounts
+from opcert.suite.suite import CasesById, Suite, core_suite_folder, read_manifest
+from opcert.suite.writing import refuse_foreign_files, replace_marked_folder, write_suite
+
+__all__ = [
+    "AmbiguityText",
+    "CasesById",
+    "Coverage",
+    "Digest",
+    "DigestedArray",
+    "DocumentText",
+    "ErratumText",
+    "Extent",
+    "FileContents",
+    "GeneratedArray",
+    "IndexedCase",
+    "OperatorSuite",
+    "RuleCases",
+    "RuleCounts",
+    "StoredArray",
+    "StrictModel",
+    "Suite",
+    "TypeName",
+    "cases_by_rule",
+    "check_specs",
+    "core_suite_folder",
+    "generate",
+    "generate_suite_files",
+    "measure_coverage",
+    "read_manifest",
+    "refuse_foreign_files",
+    "replace_marked_folder",
+    "valid_calls",
+    "write_suite",
+]

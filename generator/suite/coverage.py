@@ -9,19 +9,19 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from opcert.cases.case import Mistakes
-from opcert.cases.cases import STRENGTH
-from opcert.cases.discrimination import discriminates
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
-from opcert.cases.valid_cases import ValidCases
-from opcert.combinatorics.choices import Choices
-from opcert.combinatorics.cover import rows_with
-from opcert.specification.expressions import integer, parse
-from opcert.specification.files import SpecFile
+from opcert.cases import (
+    COVERING_STRENGTH,
+    InputSpace,
+    MistakeLog,
+    Observer,
+    PositiveCases,
+    discriminates,
+)
+from opcert.combinatorics import FeasibleRows, alternative_rows
+from opcert.specification import SpecFile, evaluate_integer, parse_expression
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.rule_cases import rule_cases, valid_calls
+from opcert.suite.rule_cases import cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
 
 Flags = npt.NDArray[np.bool_]
@@ -30,7 +30,7 @@ PAIR = 2
 
 
 @dataclass(frozen=True)
-class Covered:
+class DimensionCoverage:
     """How much there is of one dimension, and the names of what is not there."""
 
     dimension: str
@@ -57,7 +57,7 @@ class Coverage:
     types: Mapping[tuple[str, int], int]
     feature_levels: Mapping[str, int]
     told: tuple[str, ...]
-    covered: tuple[Covered, ...]
+    covered: tuple[DimensionCoverage, ...]
 
     @property
     def share(self) -> float:
@@ -65,7 +65,7 @@ class Coverage:
         return min(each.share for each in self.covered)
 
 
-def coverage_of(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[Coverage]:
+def measure_coverage(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[Coverage]:
     """Yield what the suite covers of each operator that has a spec, by its profile's strength."""
     for name, operator in suite.operators.items():
         if name in specs:
@@ -81,15 +81,15 @@ class _Count:
     ) -> None:
         self.operator = operator
         self.spec = spec = spec_file.spec
-        self.author = ValidCases(spec_file, profile, seed, Mistakes(spec_file))
+        self.author = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
         self.profile = profile
         self.calls = valid_calls(operator)
         self.valid = [operator.cases[case] for case in self.calls]
-        self.sights = Sights(spec, profile)
+        self.observer = Observer(spec, profile)
         self.space = InputSpace(spec, profile)
         self.choices, self.telling = self.space.choices()
         self.levels: list[Level] = [
-            (factor, level) for factor, levels in self.sights.levels.items() for level in levels
+            (factor, level) for factor, levels in self.observer.levels.items() for level in levels
         ]
 
     def coverage(self) -> Coverage:
@@ -100,17 +100,17 @@ class _Count:
             for each in first
         }
         counted = self.shown.sum(axis=0).tolist()
-        levels: dict[str, dict[str, int]] = {factor: {} for factor in self.sights.levels}
+        levels: dict[str, dict[str, int]] = {factor: {} for factor in self.observer.levels}
         for (factor, level), count in zip(self.levels, counted, strict=True):
             levels[factor][level] = count
-        strength = STRENGTH[self.profile]
+        strength = COVERING_STRENGTH[self.profile]
         return Coverage(
             operator=self.spec.operator,
             rules=rules,
             levels=levels,
             types=types,
             feature_levels=features,
-            told=tuple(self.sights.factors),
+            told=tuple(self.observer.factors),
             covered=(
                 *(self.tuples(t) for t in range(1, strength + 1)),
                 self.full_combinations(),
@@ -124,14 +124,14 @@ class _Count:
         rules: Mapping[str, tuple[int, int]],
         types: Mapping[tuple[str, int], int],
         features: Mapping[str, int],
-    ) -> Iterator[Covered]:
+    ) -> Iterator[DimensionCoverage]:
         """Yield what there is of that which the spec lists by name."""
         yield _named("rules", {rule: self.is_exercised(rule, rules[rule]) for rule in rules})
         yield _named("types x ranks", {f"{t} of rank {r}": n > 0 for (t, r), n in types.items()})
         yield _named("feature levels", {name: n > 0 for name, n in features.items()})
 
     def rules(self) -> dict[str, tuple[int, int]]:
-        found = rule_cases(self.spec, self.operator, self.calls).values()
+        found = cases_by_rule(self.spec, self.operator, self.calls).values()
         return {
             rule.id: (len(cases.positive), len(cases.negative))
             for rule, cases in zip(self.spec.rules, found, strict=True)
@@ -145,7 +145,10 @@ class _Count:
 
     def types(self) -> dict[tuple[str, int], int]:
         """Count the valid calls by type and rank of the leading input, the declared ones."""
-        least, most = (integer(parse(end), self.spec.fixed_names) for end in self.spec.leading.rank)
+        least, most = (
+            evaluate_integer(parse_expression(end), self.spec.fixed_names)
+            for end in self.spec.leading.rank
+        )
         counts = Counter((case.type, case.rank) for case in self.valid)
         types = self.spec.type_sets[self.spec.leading.type]
         return {(t, r): counts[t, r] for t in types for r in range(least, most + 1)}
@@ -157,8 +160,8 @@ class _Count:
         tells: list[bool] = []
         for case in self.valid:
             told = self.tells(case)
-            for sight in self.sights.of(self.calls[case.id]):
-                seen = {factor: sight.levels(factor) for factor in self.sights.factors}
+            for observation in self.observer.observe(self.calls[case.id]):
+                seen = {factor: observation.levels(factor) for factor in self.observer.factors}
                 drawn = {f: frozenset([level]) for f, level in case.levels.items()}
                 here = {**drawn, **seen}
                 shown.append([level in here.get(factor, ()) for factor, level in self.levels])
@@ -168,24 +171,24 @@ class _Count:
     def tells(self, case: IndexedCase) -> bool:
         """Whether outputs depend on data, in which there are elements to be told apart."""
         inputs = self.operator.inputs(case)
-        outputs, others = self.operator.outputs(case), self.operator.other_outputs(case)
-        return discriminates([inputs[name] for name in case.free], outputs, others)
+        outputs, others = self.operator.outputs(case), self.operator.inverted_data_outputs(case)
+        return discriminates([inputs[name] for name in case.data_inputs], outputs, others)
 
     @property
     def shown(self) -> Flags:
         return self.lines[0]
 
-    def tuples(self, t: int) -> Covered:
+    def tuples(self, t: int) -> DimensionCoverage:
         """Count the t-tuples of levels that stand in a call, where it can be one that tells."""
         names = {1: "levels", 2: "pairs of levels", 3: "triples of levels"}
-        groups = combinations(self.sights.levels, t)
+        groups = combinations(self.observer.levels, t)
         return self.counted(names[t], [group for group in groups if len(group) == t])
 
-    def full_combinations(self) -> Covered:
+    def full_combinations(self) -> DimensionCoverage:
         """Count the combinations that the spec wants of some factors."""
         return self.counted("full combinations", self.space.full_combinations())
 
-    def counted(self, dimension: str, groups: Sequence[Sequence[str]]) -> Covered:
+    def counted(self, dimension: str, groups: Sequence[Sequence[str]]) -> DimensionCoverage:
         present, missing = 0, list[str]()
         shown, tells = self.lines
         for group in groups:
@@ -196,7 +199,7 @@ class _Count:
                     present += 1
                 elif self.can_be(named, self.choices):
                     missing.append(" ".join(f"{f}={level}" for f, level in named.items()))
-        return Covered(dimension, present, tuple(missing))
+        return DimensionCoverage(dimension, present, tuple(missing))
 
     def standing(self, group: Sequence[str], lines: Flags) -> Flags:
         """Return which combinations of the levels of `group` stand in one of `lines`."""
@@ -204,7 +207,7 @@ class _Count:
 
     @cached_property
     def names(self) -> dict[str, list[str]]:
-        return {factor: [*levels] for factor, levels in self.sights.levels.items()}
+        return {factor: [*levels] for factor, levels in self.observer.levels.items()}
 
     @cached_property
     def columns(self) -> dict[str, slice]:
@@ -212,19 +215,19 @@ class _Count:
         ends = np.cumsum([0, *map(len, self.names.values())]).tolist()
         return {f: slice(*ends[i : i + 2]) for i, f in enumerate(self.names)}
 
-    def can_be(self, levels: Mapping[str, str], choices: Choices) -> bool:
+    def can_be(self, levels: Mapping[str, str], choices: FeasibleRows) -> bool:
         """Whether one of the rows of `choices` has `levels`."""
         wanted = self._wanted(levels)
         pairs = combinations(sorted(wanted.items()), 2)
         if not all(choices.pairs[f, g][i, j] for (f, i), (g, j) in pairs):
             return False
-        return len(wanted) == PAIR or choices.agreeing(wanted) is not None
+        return len(wanted) == PAIR or choices.consistent_with(wanted) is not None
 
     def can_discriminate(self, levels: Mapping[str, str]) -> bool:
         """Whether a row with `levels` has a call that discriminates: of the few that were tried."""
         return self.can_be(levels, self.telling) and any(
             self.author.discriminates(self.space, row)
-            for row in rows_with(self.telling, self._wanted(levels))
+            for row in alternative_rows(self.telling, self._wanted(levels))
         )
 
     def _wanted(self, levels: Mapping[str, str]) -> dict[int, int]:
@@ -243,6 +246,6 @@ def _together(columns: Sequence[Flags]) -> Flags:
     return np.stack([_together([each[set_] for each in others]) for set_ in first.T])
 
 
-def _named(dimension: str, present: Mapping[str, bool]) -> Covered:
+def _named(dimension: str, present: Mapping[str, bool]) -> DimensionCoverage:
     missing = tuple(name for name, is_there in present.items() if not is_there)
-    return Covered(dimension, len(present) - len(missing), missing)
+    return DimensionCoverage(dimension, len(present) - len(missing), missing)

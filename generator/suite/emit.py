@@ -11,23 +11,26 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of, stored_dtype
-from opcert.arrays.layouts import Layout
-from opcert.arrays.packs import PackWriter
-from opcert.arrays.patterns import STORED, recipe_of
-from opcert.cases.case import Case, digest
-from opcert.cases.vectors import Vector
-from opcert.specification.documented import DocumentedTensor
-from opcert.specification.files import SpecFile
-from opcert.specification.model import Spec
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    MAX_STORED_BYTES,
+    Array,
+    Layout,
+    PackWriter,
+    Tensor,
+    recipe_seed,
+    stored_dtype,
+    type_name,
+)
+from opcert.cases import Case, Vector, short_digest
+from opcert.specification import DocumentedTensor, Spec, SpecFile
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,
     DigestedArray,
+    GeneratedArray,
     Index,
     IndexedCase,
-    MadeArray,
     Manifest,
     OperatorEntry,
     StoredArray,
@@ -41,14 +44,14 @@ from opcert.suite.index_texts import (
 )
 from opcert.template_environment import template_environment
 
-Files = Mapping[str, bytes]
+FileContents = Mapping[str, bytes]
 # The longest line of a literal in an emitted test.
 _LINE = 80
 
 
 def operator_files(
     spec_file: SpecFile, vectors: Iterable[Vector], profile: str
-) -> tuple[OperatorEntry, Files]:
+) -> tuple[OperatorEntry, FileContents]:
     """Return one operator's entry in the manifest, and its files by path within the suite.
 
     Of `vectors`, one at a time is needed.
@@ -73,7 +76,7 @@ def operator_files(
         rules=rule_texts(spec),
         ambiguities=ambiguity_texts(spec),
         errata=erratum_texts(spec),
-        words=level_words(spec, profile),
+        factors=level_words(spec, profile),
         cases=(),
     )
     entry = OperatorEntry(
@@ -96,8 +99,8 @@ def operator_files(
 
 
 def suite_files(
-    profile: str, seed: int, operators: Sequence[tuple[str, OperatorEntry, Files]]
-) -> Files:
+    profile: str, seed: int, operators: Sequence[tuple[str, OperatorEntry, FileContents]]
+) -> FileContents:
     """Return every file of a suite by path, the manifest with the digests of the others."""
     written = {
         "__init__.py": _render("__init__.py.j2", profile=profile).encode(),
@@ -125,7 +128,7 @@ class _Arrays:
 
     def stored(self, name: str, array: Array, layout: Layout) -> StoredArray:
         """Return where the elements of `array` are stored: under `name` unless they were before."""
-        element_type = name_of(array.dtype)
+        element_type = type_name(array.dtype)
         dtype = stored_dtype(element_type)
         key = dtype, array.shape, sha256(array.tobytes()).digest()
         if key not in self._names:
@@ -144,15 +147,17 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
     behaviours = frozenset(spec.full_ids(*spec.behaviours))
     for vector in vectors:
         case, tensors = vector.case, vector.case.call.inputs
-        stem = digest(case.id)
+        stem = short_digest(case.id)
         leading = tensors.get(spec.leading.name)
-        leads[case.id] = (leading.type, leading.rank) if leading else leads.get(case.twin, ("", 0))
+        leads[case.id] = (
+            (leading.type, leading.rank) if leading else leads.get(case.baseline, ("", 0))
+        )
         yield IndexedCase(
             id=case.id,
-            expects="outputs" if case.rejects is None else "rejection",
-            rule=case.rejects,
-            twin=case.twin,
-            shows=case.shows,
+            expects="outputs" if case.violated_rule is None else "rejection",
+            violated_rule=case.violated_rule,
+            baseline=case.baseline,
+            extra_behaviours=case.extra_behaviours,
             ambiguity=case.ambiguity,
             why=f"{case.example.clause}: {case.example.text}" if case.example else "",
             rules=_told(behaviours, case),
@@ -160,7 +165,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
             feature_levels=case.feature_levels,
             type=leads[case.id][0],
             rank=leads[case.id][1],
-            free=tuple(name for name, tensor in tensors.items() if tensor.values is None),
+            data_inputs=tuple(name for name, tensor in tensors.items() if tensor.values is None),
             example=case.example is not None,
             attributes=case.call.attributes,
             inputs={
@@ -168,7 +173,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
                 for name, array in vector.inputs.items()
             },
             outputs=_outputs(f"{stem}/output", vector.outputs, arrays),
-            other=_outputs(f"{stem}/other", vector.other, arrays),
+            inverted_data_outputs=_outputs(f"{stem}/other", vector.other, arrays),
         )
         # Its arrays may be large, and the next vector's are about to be made.
         del vector
@@ -176,14 +181,16 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
 
 def _told(behaviours: Collection[str], case: Case) -> tuple[str, ...]:
     """Return the rules that a case tells of: the one it breaks, or the behaviours it shows."""
-    return tuple(rule for rule in case.rules if case.rejects or rule in behaviours)
+    return tuple(rule for rule in case.rules if case.violated_rule or rule in behaviours)
 
 
-def _input(tensor: Tensor, name: str, array: Array, arrays: _Arrays) -> StoredArray | MadeArray:
-    seed = recipe_of(tensor)
+def _input(
+    tensor: Tensor, name: str, array: Array, arrays: _Arrays
+) -> StoredArray | GeneratedArray:
+    seed = recipe_seed(tensor)
     if seed is None:
         return arrays.stored(name, array, tensor.layout)
-    return MadeArray(
+    return GeneratedArray(
         type=tensor.type,
         shape=array.shape,
         seed=seed,
@@ -197,9 +204,9 @@ def _outputs(
 ) -> tuple[StoredArray | DigestedArray, ...]:
     return tuple(
         arrays.stored(f"{name}.{i}", array, "c")
-        if array.nbytes <= STORED
+        if array.nbytes <= MAX_STORED_BYTES
         else DigestedArray(
-            type=name_of(array.dtype),
+            type=type_name(array.dtype),
             shape=array.shape,
             sha256=sha256(array.tobytes()).hexdigest(),
         )

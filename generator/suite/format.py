@@ -14,9 +14,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from opcert.arrays.calls import MOST_DIMENSIONS, MOST_ELEMENTS
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.arrays.layouts import Layout
+from opcert.arrays import ELEMENT_TYPES, MAX_DIMENSIONS, MAX_ELEMENTS, Layout
 
 FORMAT = 4
 MANIFEST = "manifest.json"
@@ -26,13 +24,13 @@ TypeName = Annotated[str, Field(pattern=f"^({'|'.join(ELEMENT_TYPES)})$")]
 Extent = Annotated[int, Field(ge=0)]
 
 
-class Record(BaseModel):
+class StrictModel(BaseModel):
     """A part of a suite's JSON: immutable, with no keys but its own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class StoredArray(Record):
+class StoredArray(StrictModel):
     """Where an array is: its name in the pack, and where its elements begin in the pack's bytes.
 
     `layout` is how its elements lie in memory when they are handed over; the pack has C order.
@@ -46,12 +44,12 @@ class StoredArray(Record):
 
 
 def _possible(shape: tuple[int, ...]) -> tuple[int, ...]:
-    if len(shape) > MOST_DIMENSIONS or prod(max(n, 1) for n in shape) > MOST_ELEMENTS:
-        raise ValueError(f"up to {MOST_DIMENSIONS} extents and {MOST_ELEMENTS} elements")
+    if len(shape) > MAX_DIMENSIONS or prod(max(n, 1) for n in shape) > MAX_ELEMENTS:
+        raise ValueError(f"up to {MAX_DIMENSIONS} extents and {MAX_ELEMENTS} elements")
     return shape
 
 
-class MadeArray(Record):
+class GeneratedArray(StrictModel):
     """An input too large to store: what makes it, and the digest of its elements in C order."""
 
     type: TypeName
@@ -61,7 +59,7 @@ class MadeArray(Record):
     layout: Layout = "c"
 
 
-class DigestedArray(Record):
+class DigestedArray(StrictModel):
     """An output too large to store: the digest of its elements in C order."""
 
     type: TypeName
@@ -69,7 +67,7 @@ class DigestedArray(Record):
     sha256: Digest
 
 
-class DocumentText(Record):
+class DocumentText(StrictModel):
     """The document that the cases rest on, with the digest of its text where that is recorded."""
 
     title: str
@@ -78,15 +76,15 @@ class DocumentText(Record):
     sha256: Digest | None = None
 
 
-class RuleText(Record):
-    """What a rule says, in opcert's words, and where; `errata` are those that affect it."""
+class RuleText(StrictModel):
+    """What a violated_rule says, in opcert's factors, and where; `errata` are those that affect it."""
 
     clause: str
     text: str
     errata: tuple[str, ...] = ()
 
 
-class AmbiguityText(Record):
+class AmbiguityText(StrictModel):
     """What the document leaves open, with an argument for either reading: valid, or invalid.
 
     Which of them the reference takes, a case says itself: `expects`.
@@ -99,7 +97,7 @@ class AmbiguityText(Record):
     errata: tuple[str, ...] = ()
 
 
-class ErratumText(Record):
+class ErratumText(StrictModel):
     """Where the document contradicts itself, how it is read, and what rests on the reading."""
 
     clause: str
@@ -108,11 +106,11 @@ class ErratumText(Record):
     affects: tuple[str, ...]
 
 
-def _remembered(words: Mapping[str, object], info: ValidationInfo) -> Mapping[str, object]:
+def _remembered(factors: Mapping[str, object], info: ValidationInfo) -> Mapping[str, object]:
     """Keep the factors, which the cases behind them have levels of."""
     if info.context is not None:
-        info.context["factors"] = [*words]
-    return words
+        info.context["factors"] = [*factors]
+    return factors
 
 
 def _by_factor(levels: Any, info: ValidationInfo) -> Any:
@@ -125,23 +123,23 @@ def _by_factor(levels: Any, info: ValidationInfo) -> Any:
     return dict(zip(factors, levels, strict=True))
 
 
-class IndexedCase(Record):
+class IndexedCase(StrictModel):
     """One case: what it calls, what it expects and why it exists.
 
     A file lists the names of its `levels` alone, in the order in which the index has the factors.
 
-    `why` is what the document says of an example. Any other case exists for its `levels`, or for
-    the change that tells it from its `twin`; `shows` are the behaviours that a call to be rejected
-    would show and its twin does not. `type` and `rank` are those of the operator's first
-    input, or of the twin's where the case leaves it out. The elements of `free` inputs mean nothing
+    `why` is what the document says of an example. Any inverted_data_outputs case exists for its `levels`, or for
+    the change that tells it from its `baseline`; `extra_behaviours` are the behaviours that a call to be rejected
+    would show and its baseline does not. `type` and `rank` are those of the operator's first
+    input, or of the baseline's where the case leaves it out. The elements of `data_inputs` inputs mean nothing
     to the operator but as data to move.
     """
 
     id: str
     expects: Literal["outputs", "rejection"]
-    rule: str | None = None
-    twin: str | None = None
-    shows: tuple[str, ...] = ()
+    violated_rule: str | None = None
+    baseline: str | None = None
+    extra_behaviours: tuple[str, ...] = ()
     ambiguity: str | None = None
     why: str = ""
     rules: tuple[str, ...]
@@ -149,12 +147,12 @@ class IndexedCase(Record):
     feature_levels: tuple[str, ...] = ()
     type: TypeName
     rank: Extent
-    free: tuple[str, ...] = ()
+    data_inputs: tuple[str, ...] = ()
     example: bool = False
     attributes: Mapping[str, JsonValue]
-    inputs: Mapping[str, StoredArray | MadeArray]
+    inputs: Mapping[str, StoredArray | GeneratedArray]
     outputs: tuple[StoredArray | DigestedArray, ...] = ()
-    other: tuple[StoredArray | DigestedArray, ...] = ()
+    inverted_data_outputs: tuple[StoredArray | DigestedArray, ...] = ()
 
     @property
     def index_types(self) -> frozenset[str]:
@@ -167,10 +165,10 @@ class IndexedCase(Record):
         return {name: each.type for name, each in self.inputs.items()}
 
 
-class Index(Record):
+class Index(StrictModel):
     """The cases of one operator, the pack that holds their arrays, and what the cases rest on.
 
-    `words` are what a sentence calls the levels of each factor, nothing where one is not worth it.
+    `factors` are what a sentence calls the levels of each factor, nothing where one is not worth it.
     """
 
     format: int
@@ -182,11 +180,11 @@ class Index(Record):
     rules: Mapping[str, RuleText]
     ambiguities: Mapping[str, AmbiguityText] = {}
     errata: Mapping[str, ErratumText] = {}
-    words: Annotated[Mapping[str, Mapping[str, str]], AfterValidator(_remembered)] = {}
+    factors: Annotated[Mapping[str, Mapping[str, str]], AfterValidator(_remembered)] = {}
     cases: tuple[IndexedCase, ...]
 
 
-class OperatorEntry(Record):
+class OperatorEntry(StrictModel):
     """What the manifest says of one operator."""
 
     spec: str
@@ -200,7 +198,7 @@ class OperatorEntry(Record):
     implementation_defined: Extent
 
 
-class Manifest(Record):
+class Manifest(StrictModel):
     """What a suite consists of."""
 
     format: int

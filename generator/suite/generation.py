@@ -6,32 +6,31 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from opcert.cases.cases import STRENGTH, cases_of
-from opcert.cases.vectors import vectors_in_turn
+from opcert.cases import COVERING_STRENGTH, generate_cases, iterate_vectors
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.specification.files import SpecFile, read_spec, specs_in
-from opcert.suite.emit import Files, operator_files, suite_files
+from opcert.specification import SpecFile, read_spec, read_specs_in
+from opcert.suite.emit import FileContents, operator_files, suite_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.writing import differences, write_suite
 
-Part = tuple[str, OperatorEntry, Files]
+Part = tuple[str, OperatorEntry, FileContents]
 
 
-def suite_of(
+def generate_suite_files(
     specs: Sequence[SpecFile],
     profile: str = "core",
     seed: int = 0,
     jobs: int = 1,
     done: Callable[[str], None] = lambda _: None,
-) -> Files:
+) -> FileContents:
     """Return the files of the suite that `specs` give; `done` is told each finished operator.
 
     Raises:
         SpecError: with the mistakes of every spec.
         OpcertError: the profile is not one that can be generated.
     """
-    if profile not in STRENGTH:
-        known = ", ".join(STRENGTH)
+    if profile not in COVERING_STRENGTH:
+        known = ", ".join(COVERING_STRENGTH)
         raise OpcertError(f"profile '{profile}' is none; expected one of {known}")
     parts: list[Part] = []
     mistakes: list[Mistake] = []
@@ -65,7 +64,7 @@ def _part(path: Path, profile: str, seed: int) -> Part | list[Mistake]:
     """Return one operator's part, or the mistakes in its spec."""
     try:
         spec_file = read_spec(path)
-        vectors = vectors_in_turn(spec_file, cases_of(spec_file, profile, seed))
+        vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
         return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
     except SpecError as error:
         return error.mistakes
@@ -90,7 +89,7 @@ def generate(
         OpcertError: a spec has mistakes, or `out` cannot be written or holds something else.
     """
     folder = Path(specs) if specs is not None else None
-    files = suite_of(specs_in(folder, operator), profile, seed, jobs, done)
+    files = generate_suite_files(read_specs_in(folder, operator), profile, seed, jobs, done)
     if check:
         return differences(Path(out), files)
     write_suite(Path(out), files)

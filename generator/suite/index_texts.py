@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from opcert.cases.factors import factors_of, role_factors
-from opcert.specification.model import Spec
+from opcert.cases import levels_by_factor, role_factors
+from opcert.specification import Spec
 from opcert.suite.format import AmbiguityText, DocumentText, ErratumText, RuleText
 
 
@@ -66,7 +66,7 @@ def level_words(spec: Spec, profile: str) -> dict[str, dict[str, str]]:
     written.update(spec.cases.words)
     return {
         factor: {level.name: _words(written, factor, level.name) for level in levels}
-        for factor, levels in factors_of(spec, profile).items()
+        for factor, levels in levels_by_factor(spec, profile).items()
     }
 
 

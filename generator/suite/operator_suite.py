@@ -7,22 +7,22 @@ from hashlib import sha256
 from math import prod
 from pathlib import Path
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, inverted, stored_dtype
-from opcert.arrays.layouts import laid_out
-from opcert.arrays.packs import elements
-from opcert.arrays.patterns import made_array
-from opcert.errors import OpcertError, SuiteError
-from opcert.specification.references import (
-    Reference,
-    RejectedError,
-    golden,
-    references_in,
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    Array,
+    copy_in_layout,
+    invert_bits,
+    read_elements,
+    seeded_array,
+    stored_dtype,
 )
+from opcert.errors import OpcertError, SuiteError
+from opcert.specification import Reference, RejectedError, golden_outputs, load_references
 from opcert.suite.format import (
     DigestedArray,
+    GeneratedArray,
     Index,
     IndexedCase,
-    MadeArray,
     OperatorEntry,
     StoredArray,
 )
@@ -61,7 +61,7 @@ class OperatorSuite:
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return fresh, writeable arrays, laid out, by name in the spec's order."""
         return {
-            name: laid_out(self.array_of(given), given.layout)
+            name: copy_in_layout(self.read_array(given), given.layout)
             for name, given in case.inputs.items()
         }
 
@@ -69,8 +69,8 @@ class OperatorSuite:
         """Return the call in one line: types, shapes and short values of inputs, attributes."""
         parts = []
         for name, given in case.inputs.items():
-            brief = name not in case.free and 0 < prod(given.shape) <= _BRIEF
-            values = f" {self.array_of(given).tolist()}" if brief else ""
+            brief = name not in case.data_inputs and 0 < prod(given.shape) <= _BRIEF
+            values = f" {self.read_array(given).tolist()}" if brief else ""
             layout = f" {given.layout}" if given.layout != "c" else ""
             parts.append(f"{name}={given.type}{list(given.shape)}{layout}{values}")
         return ", ".join([*parts, *(f"{name}={each!r}" for name, each in case.attributes.items())])
@@ -91,19 +91,23 @@ class OperatorSuite:
         """The golden outputs of the case that was asked for last: the large ones take time."""
         return {}
 
-    def other_inputs(self, case: IndexedCase) -> dict[str, Array]:
+    def inverted_data_inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return inputs of the same types and shapes, the data in the free ones inverted."""
-        inputs = {name: self.array_of(given) for name, given in case.inputs.items()}
+        inputs = {name: self.read_array(given) for name, given in case.inputs.items()}
         return {
-            name: laid_out(inverted(a) if name in case.free else a, case.inputs[name].layout)
+            name: copy_in_layout(
+                invert_bits(a) if name in case.data_inputs else a, case.inputs[name].layout
+            )
             for name, a in inputs.items()
         }
 
-    def other_outputs(self, case: IndexedCase) -> list[Array]:
+    def inverted_data_outputs(self, case: IndexedCase) -> list[Array]:
         """Return the golden outputs for `other_inputs`, as `outputs` does."""
-        if case.other or not case.free:
-            return self._goldens(case, case.other or case.outputs, self.other_inputs)
-        return [inverted(array) for array in self.outputs(case)]
+        if case.inverted_data_outputs or not case.data_inputs:
+            return self._goldens(
+                case, case.inverted_data_outputs or case.outputs, self.inverted_data_inputs
+            )
+        return [invert_bits(array) for array in self.outputs(case)]
 
     def _goldens(
         self,
@@ -114,7 +118,7 @@ class OperatorSuite:
         if not any(isinstance(each, DigestedArray) for each in stated):
             return [self._array(each) for each in stated if isinstance(each, StoredArray)]
         try:
-            made = golden(self._reference, inputs(case), case.attributes)
+            made = golden_outputs(self._reference, inputs(case), case.attributes)
         except RejectedError as error:
             raise self._not_made(case, error.raised) from None
         except OpcertError as error:
@@ -127,15 +131,15 @@ class OperatorSuite:
             for each, array in zip(stated, made, strict=True)
         ]
 
-    def _proved(self, case: IndexedCase, golden: DigestedArray, array: Array) -> Array:
-        if sha256(array.tobytes()).hexdigest() != golden.sha256:
+    def _proved(self, case: IndexedCase, golden_outputs: DigestedArray, array: Array) -> Array:
+        if sha256(array.tobytes()).hexdigest() != golden_outputs.sha256:
             raise self._not_made(case, "it gives others than the suite has the digests of")
         return array
 
     @cached_property
     def _reference(self) -> Reference:
         try:
-            return references_in(self.specs)[self.index.operator]
+            return load_references(self.specs)[self.index.operator]
         except KeyError:
             text = f"no spec of {self.index.operator}, whose reference gives the large outputs"
             raise SuiteError(f"{text}; name the folder of its spec by --specs") from None
@@ -145,32 +149,32 @@ class OperatorSuite:
         return SuiteError(f"{text}; use the specs and the opcert that generated the suite")
 
     def prove(self) -> None:
-        """Prove that each twin stands before its case, and each array within the pack.
+        """Prove that each baseline stands before its case, and each array within the pack.
 
         Raises:
             SuiteError: one does not.
         """
         before: set[str] = set()
         for case in self.index.cases:
-            if case.twin is not None and case.twin not in before:
-                text = f"{case.id} has no twin {case.twin} before it"
+            if case.baseline is not None and case.baseline not in before:
+                text = f"{case.id} has no baseline {case.baseline} before it"
                 raise contradiction(self.folder / self.entry.index, text)
             before.add(case.id)
-            credited = case.twin is not None and case.rule in self.index.rules
+            credited = case.baseline is not None and case.violated_rule in self.index.rules
             if case.expects == "rejection" and not credited:
-                text = f"{case.id} must be rejected, and has no twin or no rule of the index"
+                text = f"{case.id} must be rejected, and has no baseline or no rule of the index"
                 raise contradiction(self.folder / self.entry.index, text)
             if case.ambiguity is not None and self.ambiguity_of(case) not in self.index.ambiguities:
                 text = f"{case.id} is of an ambiguity that the index does not have"
                 raise contradiction(self.folder / self.entry.index, text)
-            unknown = {*case.rules, *filter(None, [case.rule])} - self.index.rules.keys()
+            unknown = {*case.rules, *filter(None, [case.violated_rule])} - self.index.rules.keys()
             if unknown:
                 text = f"{case.id} is of rules that the index does not have: {', '.join(unknown)}"
                 raise contradiction(self.folder / self.entry.index, text)
-            if not set(case.free) <= case.inputs.keys():
-                text = f"{case.id} has free inputs {list(case.free)} that it does not have"
+            if not set(case.data_inputs) <= case.inputs.keys():
+                text = f"{case.id} has free inputs {list(case.data_inputs)} that it does not have"
                 raise contradiction(self.folder / self.entry.index, text)
-            for each in (*case.inputs.values(), *case.outputs, *case.other):
+            for each in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
                 if isinstance(each, StoredArray):
                     self._array(each)
 
@@ -181,10 +185,10 @@ class OperatorSuite:
 
     def errata_of(self, case: IndexedCase) -> list[str]:
         """Return the full ids of the errata that affect what a case expects."""
-        names = {case.id, case.rule, self.ambiguity_of(case), *case.rules}
+        names = {case.id, case.violated_rule, self.ambiguity_of(case), *case.rules}
         return [erratum for erratum, text in self.index.errata.items() if names & set(text.affects)]
 
-    def array_of(self, given: StoredArray | MadeArray) -> Array:
+    def read_array(self, given: StoredArray | GeneratedArray) -> Array:
         """Return the elements of an array in C order, read-only.
 
         Raises:
@@ -200,7 +204,7 @@ class OperatorSuite:
 
     def _array(self, stored: StoredArray) -> Array:
         try:
-            bits = elements(self.pack, stored.offset, stored.shape, stored_dtype(stored.type))
+            bits = read_elements(self.pack, stored.offset, stored.shape, stored_dtype(stored.type))
         except ValueError:
             text = f"{stored.array} is not within the pack's {len(self.pack)} bytes"
             raise contradiction(self.folder / self.entry.pack, text) from None
@@ -208,9 +212,9 @@ class OperatorSuite:
 
 
 @lru_cache(maxsize=4)
-def _made(given: MadeArray) -> Array | None:
+def _made(given: GeneratedArray) -> Array | None:
     """Return what a recipe makes, read-only, unless it is something else than the suite has."""
-    array = made_array(given.type, given.shape, given.seed)
+    array = seeded_array(given.type, given.shape, given.seed)
     array.flags.writeable = False
     return array if sha256(array.tobytes()).hexdigest() == given.sha256 else None
 

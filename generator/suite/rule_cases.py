@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import Array, bits_of
-from opcert.cases.conditions import Conditions
-from opcert.specification.model import Spec
+from opcert.arrays import Array, Call, Tensor, bits_of
+from opcert.cases import Conditions
+from opcert.specification import Spec
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 
@@ -23,10 +22,10 @@ class RuleCases:
 
     positive: tuple[str, ...]
     negative: tuple[str, ...]
-    left_open: tuple[str, ...]
+    ambiguous: tuple[str, ...]
 
 
-def rule_cases(
+def cases_by_rule(
     spec: Spec, operator: OperatorSuite, calls: Mapping[str, Call]
 ) -> dict[str, RuleCases]:
     """Return the cases behind each rule of `spec` by its full id; `calls` are the valid ones.
@@ -35,19 +34,19 @@ def rule_cases(
         ExpressionError: a condition of `spec` cannot be evaluated on a call of the suite.
     """
     conditions = Conditions(spec)
-    positive, negative, left_open = (defaultdict[str, list[str]](list) for _ in range(3))
+    positive, negative, ambiguous = (defaultdict[str, list[str]](list) for _ in range(3))
     for case in operator.index.cases:
         if case.ambiguity is not None:
             for rule in case.rules:
-                left_open[rule].append(case.id)
-        elif case.rule is not None:
-            negative[case.rule].append(case.id)
+                ambiguous[rule].append(case.id)
+        elif case.violated_rule is not None:
+            negative[case.violated_rule].append(case.id)
         else:
             call = calls[case.id]
-            for name in (*conditions.standing(call).kept, *conditions.behaviours(call)):
+            for name in (*conditions.check(call).satisfied, *conditions.behaviours(call)):
                 positive[spec.full_id(name)].append(case.id)
     return {
-        rule: RuleCases(tuple(positive[rule]), tuple(negative[rule]), tuple(left_open[rule]))
+        rule: RuleCases(tuple(positive[rule]), tuple(negative[rule]), tuple(ambiguous[rule]))
         for rule in spec.full_ids(*(each.id for each in spec.rules))
     }
 
@@ -63,10 +62,12 @@ def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
     inputs = {}
     for name, array in operator.inputs(case).items():
         given = case.inputs[name]
-        is_free = name in case.free
+        is_free = name in case.data_inputs
         values = None if is_free else tuple(array.ravel().tolist())
-        alike = _alike(array) if is_free else "no"
-        inputs[name] = Tensor(given.type, given.shape, values, laid=given.layout, alike=alike)
+        uniform = _alike(array) if is_free else "no"
+        inputs[name] = Tensor(
+            given.type, given.shape, values, requested_layout=given.layout, uniform=uniform
+        )
     return Call(inputs, case.attributes)
 
 

@@ -11,22 +11,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.calls import Call
-from opcert.cases.case import Case
-from opcert.cases.cases import cases_of
-from opcert.cases.conditions import Conditions
-from opcert.cases.laws import prove_laws
-from opcert.cases.vectors import Vector, vectors_of
+from opcert.arrays import Call
+from opcert.cases import Case, Conditions, Vector, check_laws, generate_cases, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.roles.argument import Ends
-from opcert.specification.expressions import integer, parse, shown
-from opcert.specification.files import SpecFile, read_specs
-from opcert.specification.references import references_in
+from opcert.roles import BoundExpressions
+from opcert.specification import (
+    SpecFile,
+    abbreviate,
+    evaluate_integer,
+    load_references,
+    parse_expression,
+    read_specs,
+)
 from opcert.suite.emit import operator_files
 from opcert.suite.format import Index
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_warnings import RuleCounts, warnings_of
-from opcert.yaml_files.source import SpecPath
+from opcert.yaml_files import YamlPath
 
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 
@@ -51,12 +52,12 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
     checked: list[CheckedSpec] = []
     specs = read_specs(paths)
     references = {each.spec.operator: each.reference for each in specs}
-    references = {**references_in(None), **references} if _names_others(specs) else references
+    references = {**load_references(None), **references} if _names_others(specs) else references
     for spec_file in specs:
         try:
-            cases = cases_of(spec_file, "core", seed=0)
-            vectors = vectors_of(spec_file, cases)
-            prove_laws(spec_file, vectors, references)
+            cases = generate_cases(spec_file, "core", seed=0)
+            vectors = make_vectors(spec_file, cases)
+            check_laws(spec_file, vectors, references)
             operator = _operator_suite(spec_file, vectors)
         except SpecError as error:
             mistakes += error.mistakes
@@ -65,7 +66,7 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
         counted = _rule_counts(spec_file, deciding)
         mistakes += _aliasing(spec_file, vectors)
         mistakes += _unexercised_rules(spec_file, counted)
-        mistakes += _unreached(spec_file, [case for case in deciding if case.rejects is None])
+        mistakes += _unreached(spec_file, [case for case in deciding if case.violated_rule is None])
         warnings = sorted({*warnings_of(spec_file, deciding, counted)})
         checked.append(CheckedSpec(spec_file, operator, counted, warnings))
     if mistakes:
@@ -83,7 +84,7 @@ def _operator_suite(spec_file: SpecFile, vectors: Sequence[Vector]) -> OperatorS
 def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Iterator[Mistake]:
     """Yield a mistake where an output of the reference shares memory with one of its inputs."""
     for vector in vectors:
-        if vector.case.rejects is not None:
+        if vector.case.violated_rule is not None:
             continue
         inputs = {name: array.copy() for name, array in vector.inputs.items()}
         outputs = spec_file.reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
@@ -102,8 +103,8 @@ def _names_others(specs: Sequence[SpecFile]) -> bool:
 
 
 def _rule_counts(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]:
-    kept = [rule for case in cases if case.rejects is None for rule in case.rules]
-    broken = [case.rejects for case in cases if case.rejects is not None]
+    kept = [rule for case in cases if case.violated_rule is None for rule in case.rules]
+    broken = [case.violated_rule for case in cases if case.violated_rule is not None]
     names = ((spec_file.spec.full_id(rule.id), rule.kind) for rule in spec_file.spec.rules)
     return [RuleCounts(name, kind, kept.count(name), broken.count(name)) for name, kind in names]
 
@@ -146,14 +147,14 @@ def _unreached_ends(spec_file: SpecFile, calls: Sequence[Call]) -> Iterator[Mist
 def _unreached_ends_of(
     spec_file: SpecFile,
     seen: Sequence[Mapping[str, Any]],
-    place: SpecPath,
+    place: YamlPath,
     name: str,
     values_of: ValuesOf,
-    ends: Ends,
+    ends: BoundExpressions,
 ) -> Iterator[Mistake]:
     reached = [False, False]
     for names in seen:
-        least, most = (integer(parse(end), names) for end in ends)
+        least, most = (evaluate_integer(parse_expression(end), names) for end in ends)
         for value in values_of(names[name]):
             if not least <= value <= most:
                 text = f"a valid case has {value} for '{name}', outside [{least}, {most}]"
@@ -162,11 +163,11 @@ def _unreached_ends_of(
             reached = [reached[0] or value == least, reached[1] or value == most]
     for end, is_reached in zip(ends, reached, strict=True):
         if not is_reached:
-            text = f"no case of '{name}' reaches the boundary {shown(end)}"
+            text = f"no case of '{name}' reaches the boundary {abbreviate(end)}"
             yield spec_file.mistake(place, text)
 
 
-def _ranges(spec_file: SpecFile) -> Iterator[tuple[SpecPath, str, ValuesOf, Ends]]:
+def _ranges(spec_file: SpecFile) -> Iterator[tuple[YamlPath, str, ValuesOf, BoundExpressions]]:
     """Yield each declared range: its place, what it is of, how to read the values, its ends."""
     for i, each in enumerate(spec_file.spec.inputs):
         yield ("inputs", i, "rank"), each.name, lambda tensor: (tensor.rank,), each.rank

@@ -5,14 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import INTEGERS, TYPE_SETS, highest, lowest
-from opcert.cases.case import Case
-from opcert.cases.conditions import Conditions
+from opcert.arrays import INTEGERS, TYPE_SETS, Tensor, highest, lowest
+from opcert.cases import Case, Conditions
 from opcert.errors import ExpressionError, Inapplicable, Mistake
-from opcert.roles.argument import Ends
-from opcert.specification.expressions import integer, parse, shown
-from opcert.specification.files import SpecFile
+from opcert.roles import BoundExpressions
+from opcert.specification import SpecFile, abbreviate, evaluate_integer, parse_expression
 
 # How few valid calls that show a behaviour are few.
 _FEW = 3
@@ -36,7 +33,7 @@ def warnings_of(
     Only the author knows whether the document makes a call beyond a declaration invalid.
     """
     spec = spec_file.spec
-    negative = [case for case in cases if case.rejects is not None]
+    negative = [case for case in cases if case.violated_rule is not None]
     names = [Conditions(spec).names(case.call) for case in negative]
     for i, argument in enumerate(spec.inputs):
         given = [
@@ -84,7 +81,7 @@ def _unbroken_declarations(
 
 
 def _never_beyond(
-    calls: Sequence[dict[str, Any]], name: str, ends: Ends | None, *, ranks: bool
+    calls: Sequence[dict[str, Any]], name: str, ends: BoundExpressions | None, *, ranks: bool
 ) -> Iterator[str]:
     """Yield beyond which ends of a rank or range the calls never have an argument."""
     if ends is None:
@@ -98,7 +95,7 @@ def _never_beyond(
             continue
         # Where another argument is missing or of another form, an end may have no meaning.
         with suppress(ExpressionError, Inapplicable, TypeError):
-            least, most = (integer(parse(end), names) for end in ends)
+            least, most = (evaluate_integer(parse_expression(end), names) for end in ends)
             if ranks:
                 found: Sequence[Any] = (value.rank,)
             elif isinstance(value, Tensor):
@@ -111,6 +108,6 @@ def _never_beyond(
             below = below or any(number < least for number in found)
             above = above or any(number > most for number in found)
     if has_below and not below:
-        yield f"below {shown(ends[0])}"
+        yield f"below {abbreviate(ends[0])}"
     if has_above and not above:
-        yield f"above {shown(ends[1])}"
+        yield f"above {abbreviate(ends[1])}"

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from opcert.errors import SuiteError
-from opcert.given_files import content
-from opcert.specification.files import SpecFile, specs_in
+from opcert.specification import SpecFile, read_specs_in
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,
@@ -23,15 +22,16 @@ from opcert.suite.format import (
     OperatorEntry,
 )
 from opcert.suite.operator_suite import OperatorSuite, contradiction
-from opcert.yaml_files.validation import first_mistake
+from opcert.untrusted_files import read_limited
+from opcert.yaml_files import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
-Cases = Mapping[str, tuple[OperatorSuite, IndexedCase]]
+CasesById = Mapping[str, tuple[OperatorSuite, IndexedCase]]
 # The most bytes that are read of a file; a pack of the largest suite has a tenth of it.
 LARGEST = 1 << 30
 
 
-def default_folder() -> Path:
+def core_suite_folder() -> Path:
     """Return the folder of the core suite that comes with opcert."""
     return Path(str(files("opcert.generated")))
 
@@ -48,7 +48,7 @@ class Suite:
         Raises:
             SuiteError: it is not there, of another version, damaged or incomplete.
         """
-        self.folder = folder if folder is not None else default_folder()
+        self.folder = folder if folder is not None else core_suite_folder()
         self._specs = specs
         text = _bytes(self.folder / MANIFEST)
         self.digest = sha256(text).hexdigest()
@@ -67,11 +67,11 @@ class Suite:
         }
 
     @cached_property
-    def cases(self) -> Cases:
+    def cases(self) -> CasesById:
         """Every case by id, with the operator that it is of."""
         return {case.id: (operator, case) for operator, case in self}
 
-    def chosen(self, operator: str, case: str) -> list[str]:
+    def select(self, operator: str, case: str) -> list[str]:
         """Return the ids of the cases whose operator and id match two globs."""
         return [
             each
@@ -105,7 +105,7 @@ class Suite:
             OpcertError: a spec at hand has mistakes.
         """
         wanted = {name: each.spec_sha256 for name, each in self.manifest.operators.items()}
-        known = {each.spec.operator: each for each in specs_in(self._specs)}
+        known = {each.spec.operator: each for each in read_specs_in(self._specs)}
         return {n: known[n] for n in wanted if n in known and known[n].digest == wanted[n]}
 
     def __iter__(self) -> Iterator[tuple[OperatorSuite, IndexedCase]]:
@@ -160,7 +160,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return content(path, LARGEST)
+        return read_limited(path, LARGEST)
     except (OSError, ValueError) as error:
         raise SuiteError(
             f"{path}: {getattr(error, 'strerror', None) or error}; expected a folder that "
@@ -174,7 +174,7 @@ def _model(path: Path, text: bytes, model: type[Model]) -> Model:
     except ValidationError as error:
         # What of the form is wrong tells nothing where the format is another one.
         _check_format(path, _format(path, text))
-        raise contradiction(path, first_mistake(error)) from None
+        raise contradiction(path, describe_first_error(error)) from None
     _check_format(path, found.format)
     return found
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from opcert.errors import OpcertError, SuiteError
-from opcert.given_files import content, make_folder
-from opcert.suite.emit import Files
+from opcert.suite.emit import FileContents
 from opcert.suite.format import MANIFEST
 from opcert.suite.suite import LARGEST, read_manifest
+from opcert.untrusted_files import make_folder, read_limited
 
 # How far into a file its mark stands.
 _HEAD = 400
@@ -18,7 +18,7 @@ _HEAD = 400
 _CACHES = ("__pycache__", ".pytest_cache")
 
 
-def write_suite(folder: Path, files: Files) -> None:
+def write_suite(folder: Path, files: FileContents) -> None:
     """Put a suite of just `files` at `folder`, in the place of one that is there.
 
     Raises:
@@ -29,11 +29,11 @@ def write_suite(folder: Path, files: Files) -> None:
     except SuiteError:
         # None is there, or one of another form, which is not ours.
         ours = set()
-    refuse_strangers(folder, files_in(folder.resolve()), ours.__contains__, "a suite")
+    refuse_foreign_files(folder, files_in(folder.resolve()), ours.__contains__, "a suite")
     replace_folder(folder, files)
 
 
-def replace_folder(folder: Path, files: Files) -> None:
+def replace_folder(folder: Path, files: FileContents) -> None:
     """Put a folder of just `files` at `folder`, in the place of one that is there.
 
     It is written beside `folder` and moved into its place: a run that fails or is interrupted
@@ -63,7 +63,9 @@ def replace_folder(folder: Path, files: Files) -> None:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def replace_marked_folder(folder: Path, files: Files, marks: Collection[str], kind: str) -> None:
+def replace_marked_folder(
+    folder: Path, files: FileContents, marks: Collection[str], kind: str
+) -> None:
     """Put a folder of just `files` at `folder`, in the place of one whose files all have a mark.
 
     `marks` are what such files say near their beginning, `kind` is what they are a part of.
@@ -72,11 +74,11 @@ def replace_marked_folder(folder: Path, files: Files, marks: Collection[str], ki
         OpcertError: there is another file, or it cannot be written; nothing has changed.
     """
     names = files_in(folder.resolve())
-    refuse_strangers(folder, names, lambda name: _is_marked(folder / name, marks), kind)
+    refuse_foreign_files(folder, names, lambda name: _is_marked(folder / name, marks), kind)
     replace_folder(folder, files)
 
 
-def refuse_strangers(
+def refuse_foreign_files(
     folder: Path, names: Iterable[str], is_ours: Callable[[str], bool], kind: str
 ) -> None:
     """Refuse to write to a folder that holds anything but what opcert wrote there before.
@@ -127,7 +129,7 @@ def files_in(folder: Path) -> Iterator[str]:
             yield (Path(parent) / name).relative_to(folder).as_posix()
 
 
-def differences(folder: Path, files: Files) -> list[str]:
+def differences(folder: Path, files: FileContents) -> list[str]:
     """Say how the files in `folder` differ from `files`, one line each.
 
     Raises:
@@ -135,7 +137,7 @@ def differences(folder: Path, files: Files) -> list[str]:
     """
     found = set(files_in(folder))
     try:
-        held = {name: content(folder / name, LARGEST) for name in found & files.keys()}
+        held = {name: read_limited(folder / name, LARGEST) for name in found & files.keys()}
     except OSError as error:
         raise SuiteError(f"{error.filename}: cannot be read: {error.strerror}") from None
     missing = [f"missing: {name}" for name in files.keys() - found]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from opcert.run.outcome import Outcome
+from opcert.run import Outcome
 
 # An absolute path with its last part: of POSIX, of a URL of a file, of Windows. What stands below
 # /dev is a device, by the same name on any machine.

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from opcert.run.comparison import Kind
-from opcert.suite.format import IndexedCase
-from opcert.suite.suite import Cases
-from opcert.verdicts.verdict import FAILURES, Status, Verdict
+from opcert.run import FailureKind
+from opcert.suite import CasesById, IndexedCase
+from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
 
 # The gravest first; where bits alone differ, values are right.
 _GRAVITY = ("crash", "hang", "fail")
@@ -23,14 +22,14 @@ class Cause:
 
     operator: str
     status: Status
-    kind: Kind | None
+    kind: FailureKind | None
     rule: str | None
     verdicts: tuple[Verdict, ...]
     attributed: tuple[Verdict, ...] = ()
 
-    def smallest(self, cases: Cases) -> Verdict:
+    def smallest(self, cases: CasesById) -> Verdict:
         """Return the verdict of the call with the fewest elements, the first of them."""
-        return min(self.verdicts, key=lambda each: size_of(cases[each.case][1]))
+        return min(self.verdicts, key=lambda each: input_elements(cases[each.case][1]))
 
 
 def causes(verdicts: Iterable[Verdict]) -> list[Cause]:
@@ -39,13 +38,13 @@ def causes(verdicts: Iterable[Verdict]) -> list[Cause]:
     A rejection that is uncredited is attributed to the cause that its baseline fails for. It is a
     failure of its own only where the baseline is none of the failures.
     """
-    groups: dict[tuple[str, Status, Kind | None, str | None], list[Verdict]] = {}
-    failed = [verdict for verdict in verdicts if verdict.status in FAILURES]
+    groups: dict[tuple[str, Status, FailureKind | None, str | None], list[Verdict]] = {}
+    failed = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
     known = {verdict.case for verdict in failed}
     echoes = [verdict for verdict in failed if verdict.attributed_to in known]
     for verdict in failed:
         if verdict.attributed_to not in known:
-            key = (verdict.operator, verdict.status, verdict.kind, verdict.violates)
+            key = (verdict.operator, verdict.status, verdict.kind, verdict.violated_rule)
             groups.setdefault(key, []).append(verdict)
     found = []
     for key, alike in groups.items():
@@ -59,6 +58,6 @@ def _order(cause: Cause) -> tuple[int, bool, int]:
     return _GRAVITY.index(cause.status), cause.kind == "bits", -len(cause.verdicts)
 
 
-def size_of(case: IndexedCase) -> int:
+def input_elements(case: IndexedCase) -> int:
     """Return how many elements the inputs of a call have."""
     return sum(prod(each.shape) for each in case.inputs.values())

@@ -10,21 +10,16 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.arrays.layouts import Layout
+from opcert.arrays import ELEMENT_TYPES, Array, Layout, type_name
 from opcert.errors import BackendError
-from opcert.isolation.supervised import Supervised
-from opcert.run.comparison import Kind
-from opcert.run.rehearsal import ECHO, repetitions, run_vector
-from opcert.run.stage import Stage, Step
-from opcert.specification.files import SpecFile
-from opcert.suite.format import Extent, IndexedCase, Record, TypeName
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Cases, Suite
-from opcert.verdicts.causes import Cause, causes, size_of
-from opcert.verdicts.contract import citing
+from opcert.isolation import SupervisedBackend
+from opcert.run import ECHO_PREFIX, FailureKind, Session, SessionStep, repetition_plan, run_vector
+from opcert.specification import SpecFile
+from opcert.suite import CasesById, Extent, IndexedCase, OperatorSuite, StrictModel, Suite, TypeName
+from opcert.verdicts.causes import Cause, causes, input_elements
+from opcert.verdicts.contract import cite_contract
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
-from opcert.verdicts.verdict import FAILURES, Verdict, judge
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge
 
 # How many causes of a run are confirmed, and how many of the failures of one are tried until one
 # shows alone.
@@ -44,14 +39,14 @@ _SHORTENED = 12
 Shows = Literal["alone", "after-others", "not-again"]
 
 
-class ReproducedCall(Record):
+class ReproducedCall(StrictModel):
     """The call of a case, with its own data or with every bit of it inverted."""
 
     case: str
-    other_data: bool = False
+    inverted_data: bool = False
 
 
-class WrittenArray(Record):
+class SerializedArray(StrictModel):
     """An array with its elements, little-endian and in C order, as hexadecimal digits."""
 
     type: TypeName
@@ -72,15 +67,15 @@ class WrittenArray(Record):
         return np.frombuffer(bytes.fromhex(self.elements), dtype).reshape(self.shape)
 
 
-class WrittenStep(Record):
+class SerializedCall(StrictModel):
     """A call and what it has to give; None is a rejection."""
 
-    inputs: Mapping[str, WrittenArray]
+    inputs: Mapping[str, SerializedArray]
     attributes: Mapping[str, JsonValue]
-    outputs: tuple[WrittenArray, ...] | None
+    outputs: tuple[SerializedArray, ...] | None
 
 
-class Reproduction(Record):
+class Reproduction(StrictModel):
     """How a failure shows in a fresh process.
 
     It shows `alone`, by calls of its own case; only `after-others`; or `not-again`. `calls` are the
@@ -91,8 +86,8 @@ class Reproduction(Record):
 
     shows: Shows
     calls: tuple[ReproducedCall, ...]
-    kind: Kind | None
-    reduced: tuple[WrittenStep, ...]
+    kind: FailureKind | None
+    reduced: tuple[SerializedCall, ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +103,7 @@ class Confirmation:
 
     def __init__(
         self,
-        backend: Supervised,
+        backend: SupervisedBackend,
         suite: Suite,
         verdicts: Mapping[str, Verdict],
         repeated: Sequence[str],
@@ -133,14 +128,16 @@ class Confirmation:
         started again ends the confirmation.
         """
         found = Confirmed()
-        failed = [each for each in self._verdicts.values() if each.status in FAILURES]
+        failed = [each for each in self._verdicts.values() if each.status in FAILURE_STATUSES]
         cases = self._suite.cases
         try:
             tried = (
                 each for each in causes(failed) if each.kind not in ("uncredited", "undeclared")
             )
             for cause in islice(tried, MOST_CAUSES):
-                by_size = sorted(cause.verdicts, key=lambda each: size_of(cases[each.case][1]))
+                by_size = sorted(
+                    cause.verdicts, key=lambda each: input_elements(cases[each.case][1])
+                )
                 for verdict in by_size[:TRIES]:
                     self._confirm(verdict, found)
                     if found.reproductions[verdict.case].shows == "alone":
@@ -170,7 +167,7 @@ class Confirmation:
         self._backend.restart()
         # The baseline is left out: with it, what a backend keeps of a valid call would show.
         again = judge(verdict.operator, case, run_vector(self._backend, operator, case), None)
-        own = own_calls(case)
+        own = calls_of_case(case)
         if (again.status, again.kind) == (verdict.status, verdict.kind):
             calls = self._failing(operator, own)
             last = calls[-1:]
@@ -193,13 +190,13 @@ class Confirmation:
         self, verdict: Verdict, operator: OperatorSuite, case: IndexedCase
     ) -> Sequence[Sequence[ReproducedCall]]:
         """Return sequences of calls that may show a failure which does not show alone."""
-        own = own_calls(case)
+        own = calls_of_case(case)
         found: list[Sequence[ReproducedCall]] = []
-        if case.expects == "rejection" and case.twin is not None:
-            baseline = ReproducedCall(case=case.twin)
+        if case.expects == "rejection" and case.baseline is not None:
+            baseline = ReproducedCall(case=case.baseline)
             found += [[baseline, own[0]], [own[0], baseline, own[0]]]
         if case.id in self._repeated:
-            found.append([ReproducedCall(case=case.id, other_data=d) for d in repetitions()])
+            found.append([ReproducedCall(case=case.id, inverted_data=d) for d in repetition_plan()])
         ids = [
             each
             for each in self._order
@@ -214,10 +211,12 @@ class Confirmation:
         if verdict.kind in ("aliased-output", "mutated-input"):
             if case.expects == "outputs":
                 # Buffers that are handed out in turns come back with other data.
-                found.append([own[0], *[ReproducedCall(case=case.id, other_data=True)] * _TURNS])
-            after = [call for name in ids[place + 1 :][:AROUND] for call in own_calls(cases[name])]
+                found.append([own[0], *[ReproducedCall(case=case.id, inverted_data=True)] * _TURNS])
+            after = [
+                call for name in ids[place + 1 :][:AROUND] for call in calls_of_case(cases[name])
+            ]
             found.append([*own, *after])
-        before = [call for name in ids[:place][-AROUND:] for call in own_calls(cases[name])]
+        before = [call for name in ids[:place][-AROUND:] for call in calls_of_case(cases[name])]
         count = 1
         while before and count < 4 * len(before):
             found.append([*before[-count:], *own])
@@ -229,8 +228,8 @@ class Confirmation:
     ) -> list[ReproducedCall]:
         """Make calls in a fresh process; return those up to the first that goes wrong, or none."""
         self._backend.restart()
-        steps = [step_of(operator, call) for call in calls]
-        fault = Stage(self._backend, held=len(steps)).first_fault(steps)
+        steps = [step_of_call(operator, call) for call in calls]
+        fault = Session(self._backend, held=len(steps)).first_fault(steps)
         return [] if fault is None else list(calls[: fault[0] + 1])
 
     def _shortened(
@@ -260,10 +259,10 @@ class Confirmation:
 
         An operator that loses its data, by saturation for example, gives the same twice as well.
         """
-        echoes = [each for each in failed if each.detail.startswith(ECHO)]
+        echoes = [each for each in failed if each.detail.startswith(ECHO_PREFIX)]
         for verdict in islice((e for e in echoes if e.case not in found.verdicts), MOST_CAUSES):
             operator, _ = self._suite.cases[verdict.case]
-            call = ReproducedCall(case=verdict.case, other_data=True)
+            call = ReproducedCall(case=verdict.case, inverted_data=True)
             if not self._failing(operator, [call]):
                 found.verdicts[verdict.case] = _of_state(verdict, "it fails after 1 other call")
 
@@ -276,10 +275,10 @@ class Confirmation:
         if not accepted:
             return
         self._backend.restart()
-        stage = Stage(self._backend)
+        stage = Session(self._backend)
         for verdict in accepted:
             operator, _ = self._suite.cases[verdict.case]
-            outcome = stage.play(step_of(operator, ReproducedCall(case=verdict.case)))
+            outcome = stage.execute(step_of_call(operator, ReproducedCall(case=verdict.case)))
             if outcome.observed == "rejected":
                 text = "it is rejected in a process that has made no valid call"
                 found.verdicts[verdict.case] = _of_state(verdict, text)
@@ -294,46 +293,46 @@ class Confirmation:
             hangs = self._verdicts[name].status == "hang"
             if spec_file is None or not shows or hangs or time.monotonic() > deadline:
                 continue
-            first = step_of(operator, ReproducedCall(case=name))
+            first = step_of_call(operator, ReproducedCall(case=name))
             if is_small(first):
                 continue
             start = Candidate.of(first)
             kind = reproduction.kind or self._verdicts[name].status
-            other_data = [call.other_data for call in reproduction.calls]
-            rule = None if case.rule is None else case.rule.partition("/")[2]
+            inverted_data = [call.inverted_data for call in reproduction.calls]
+            rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
 
-            def fails(steps: Sequence[Step], kind: str = kind) -> bool:
-                fault = Stage(self._backend).first_fault(steps)
+            def fails(steps: Sequence[SessionStep], kind: str = kind) -> bool:
+                fault = Session(self._backend).first_fault(steps)
                 return fault is not None and fault[1].kind == kind and fault[0] == len(steps) - 1
 
             reduction = Reduction(spec_file, fails)
-            smaller = reduction.reduced(start, rule, other_data)
+            smaller = reduction.reduced(start, rule, inverted_data)
             if smaller is None:
                 continue
-            steps = reduction.steps(smaller, rule, other_data)
+            steps = reduction.steps(smaller, rule, inverted_data)
             self._backend.restart()
             if fails(steps):
                 written = tuple(map(_written, steps))
                 found.reproductions[name] = reproduction.model_copy(update={"reduced": written})
 
 
-def _written(step: Step) -> WrittenStep:
+def _written(step: SessionStep) -> SerializedCall:
     inputs = {name: _array(each, step.layouts[name]) for name, each in step.inputs.items()}
     outputs = None if step.golden is None else tuple(_array(each, "c") for each in step.golden)
-    return WrittenStep(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
+    return SerializedCall(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
 
 
-def _array(array: Array, layout: Layout) -> WrittenArray:
-    return WrittenArray(
-        type=name_of(array.dtype),
+def _array(array: Array, layout: Layout) -> SerializedArray:
+    return SerializedArray(
+        type=type_name(array.dtype),
         shape=array.shape,
         layout=layout,
         elements=array.tobytes().hex(),
     )
 
 
-def representative(
-    cause: Cause, reproductions: Mapping[str, Reproduction], cases: Cases
+def representative_verdict(
+    cause: Cause, reproductions: Mapping[str, Reproduction], cases: CasesById
 ) -> Verdict:
     """Return the verdict that stands for a cause: the smallest that was reproduced, if any was."""
     known = [each for each in cause.verdicts if each.case in reproductions]
@@ -341,30 +340,36 @@ def representative(
     return replace(cause, verdicts=tuple(alone or known or cause.verdicts)).smallest(cases)
 
 
-def own_calls(case: IndexedCase) -> list[ReproducedCall]:
+def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:
     """Return the calls that a case makes: a valid one with other data in between."""
     own = ReproducedCall(case=case.id)
     if case.expects == "rejection":
         return [own, own]
-    return [own, ReproducedCall(case=case.id, other_data=True), own] if case.free else [own, own]
+    return (
+        [own, ReproducedCall(case=case.id, inverted_data=True), own]
+        if case.data_inputs
+        else [own, own]
+    )
 
 
-def step_of(operator: OperatorSuite, call: ReproducedCall) -> Step:
+def step_of_call(operator: OperatorSuite, call: ReproducedCall) -> SessionStep:
     """Return a call with its arrays, and what it has to give."""
     case = operator.cases[call.case]
-    inputs = operator.other_inputs(case) if call.other_data else operator.inputs(case)
+    inputs = operator.inverted_data_inputs(case) if call.inverted_data else operator.inputs(case)
     golden = None
     if case.expects == "outputs":
-        golden = operator.other_outputs(case) if call.other_data else operator.outputs(case)
+        golden = (
+            operator.inverted_data_outputs(case) if call.inverted_data else operator.outputs(case)
+        )
     layouts = {name: given.layout for name, given in case.inputs.items()}
-    return Step(
+    return SessionStep(
         operator.index.operator,
         inputs,
         case.attributes,
         golden,
         layouts,
-        case.free,
-        rule=case.rule,
+        case.data_inputs,
+        rule=case.violated_rule,
     )
 
 
@@ -374,4 +379,4 @@ def _of_state(verdict: Verdict, text: str) -> Verdict:
     detail = f"{verdict.detail}\n    {was} in the run, but its case passes alone; {text}"
     if verdict.kind in (*_SEEN, "state"):
         return replace(verdict, detail=detail)
-    return replace(verdict, kind="state", detail=citing("state", detail))
+    return replace(verdict, kind="state", detail=cite_contract("state", detail))

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from opcert.run.comparison import Kind
+from opcert.run import FailureKind
 
 # A failure of one of these kinds breaks opcert's contract. It is no failure of a document's rule.
-CONTRACT: Mapping[Kind, str] = {
+BACKEND_CONTRACT: Mapping[FailureKind, str] = {
     "type": "A backend returns a list or tuple of NumPy arrays.",
     "mutated-input": "A backend leaves its inputs, and the memory between their elements, as they "
     "are.",
@@ -19,12 +19,14 @@ CONTRACT: Mapping[Kind, str] = {
 }
 # These breaches are failures whatever the document says of the call: no reading of a document
 # asks for them. What an open call gives, and whether it gives the same again, stays open.
-ALWAYS: frozenset[Kind] = frozenset({"type", "mutated-input", "aliased-output", "protocol"})
+DECISIVE_BREACHES: frozenset[FailureKind] = frozenset(
+    {"type", "mutated-input", "aliased-output", "protocol"}
+)
 
 
-def citing(kind: Kind | None, detail: str) -> str:
+def cite_contract(kind: FailureKind | None, detail: str) -> str:
     """Return the detail of a failure with the sentence of the contract that it violates, if any."""
     first, newline, rest = detail.partition("\n")
-    if kind is None or kind not in CONTRACT:
+    if kind is None or kind not in BACKEND_CONTRACT:
         return detail
-    return f"{first}\n    contract: {CONTRACT[kind]}{newline}{rest}"
+    return f"{first}\n    contract: {BACKEND_CONTRACT[kind]}{newline}{rest}"

@@ -16,27 +16,18 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import (
-    INTEGERS,
-    Array,
-    inverted,
-    lowest,
-    name_of,
-)
-from opcert.arrays.layouts import Layout
-from opcert.cases.conditions import Conditions
+from opcert.arrays import INTEGERS, Array, Call, Layout, Tensor, invert_bits, lowest, type_name
+from opcert.cases import Conditions
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.run.stage import Step
-from opcert.specification.files import SpecFile
-from opcert.specification.references import golden
+from opcert.run import SessionStep
+from opcert.specification import SpecFile, golden_outputs
 
 # A call of so many elements, of such a rank, is read at a glance and left as it is.
 SMALL_SIZE, SMALL_RANK = 20, 4
 # How many seconds go into one call.
 SECONDS = 5.0
 
-Fails: TypeAlias = Callable[[Sequence[Step]], bool]
+Fails: TypeAlias = Callable[[Sequence[SessionStep]], bool]
 
 
 @dataclass(frozen=True)
@@ -49,7 +40,7 @@ class Candidate:
     free: tuple[str, ...]
 
     @classmethod
-    def of(cls, step: Step) -> Self:
+    def of(cls, step: SessionStep) -> Self:
         """Return the call of a step."""
         return cls(step.inputs, step.attributes, step.layouts, step.free)
 
@@ -78,10 +69,10 @@ class Candidate:
         """The call as conditions see it."""
         inputs = {
             name: Tensor(
-                name_of(array.dtype),
+                type_name(array.dtype),
                 array.shape,
                 None if name in self.free else tuple(array.ravel().tolist()),
-                laid=self.layouts[name],
+                requested_layout=self.layouts[name],
             )
             for name, array in self.inputs.items()
         }
@@ -111,7 +102,7 @@ class Reduction:
         self,
         start: Candidate,
         rule: str | None,
-        other_data: Sequence[bool],
+        inverted_data: Sequence[bool],
         seconds: float = SECONDS,
     ) -> Candidate | None:
         """Return the smallest call found that fails as `start` does, or None where none is smaller.
@@ -120,45 +111,45 @@ class Reduction:
         failure whether every bit of its data is inverted.
         """
         best, deadline = start, time.monotonic() + seconds
-        steps = self.steps(start, rule, other_data)
+        steps = self.steps(start, rule, inverted_data)
         progress = bool(steps)
         while progress and not is_small(steps[0]):
             progress = False
             for candidate in _smaller(best):
                 if time.monotonic() > deadline:
                     break
-                smaller = self.steps(candidate, rule, other_data)
+                smaller = self.steps(candidate, rule, inverted_data)
                 if smaller and self._fails(smaller):
                     best, steps, progress = candidate, smaller, True
                     break
         return None if best is start else best
 
     def steps(
-        self, candidate: Candidate, rule: str | None, other_data: Sequence[bool]
-    ) -> list[Step]:
+        self, candidate: Candidate, rule: str | None, inverted_data: Sequence[bool]
+    ) -> list[SessionStep]:
         """Return the calls that show whether a candidate fails, or none where it is no such call.
 
         It has to be valid, or to break the one rule alone, and to touch no ambiguity.
         """
         try:
             call = candidate.call
-            broken = self._conditions.standing(call).broken
+            broken = self._conditions.check(call).violated
             if self._conditions.ambiguity(call) or broken != (() if rule is None else (rule,)):
                 return []
-            return [self._step(candidate, rule, other) for other in other_data]
+            return [self._step(candidate, rule, other) for other in inverted_data]
         except (ExpressionError, Inapplicable, OpcertError):
             return []
 
-    def _step(self, candidate: Candidate, rule: str | None, other: bool) -> Step:
+    def _step(self, candidate: Candidate, rule: str | None, other: bool) -> SessionStep:
         spec = self._file.spec
         inputs = {
-            name: inverted(array) if other and name in candidate.free else array
+            name: invert_bits(array) if other and name in candidate.free else array
             for name, array in candidate.inputs.items()
         }
         outputs = None
         if rule is None:
-            outputs = golden(self._file.reference, inputs, candidate.attributes)
-        return Step(
+            outputs = golden_outputs(self._file.reference, inputs, candidate.attributes)
+        return SessionStep(
             spec.operator,
             inputs,
             candidate.attributes,
@@ -169,7 +160,7 @@ class Reduction:
         )
 
 
-def is_small(step: Step) -> bool:
+def is_small(step: SessionStep) -> bool:
     """Whether a call is read at a glance."""
     arrays = [*step.inputs.values(), *(step.golden or ())]
     inputs = sum(array.size for array in step.inputs.values())
@@ -309,9 +300,9 @@ def _cut(
 def _nearer_to_zero(start: Candidate) -> Iterator[Edit]:
     """Yield edits that take one number of an input or an attribute nearer to zero."""
     for name, array in start.inputs.items():
-        if name in start.free or name_of(array.dtype) not in INTEGERS:
+        if name in start.free or type_name(array.dtype) not in INTEGERS:
             continue
-        least = lowest(name_of(array.dtype))
+        least = lowest(type_name(array.dtype))
         for position, value in enumerate(_ints(array)):
             for nearer in _nearer(value):
                 if nearer >= least:
@@ -360,7 +351,7 @@ def _set(value: Any, place: tuple[Any, ...], number: int) -> Any:
 
 
 def _ints(array: Array) -> list[int]:
-    if name_of(array.dtype) not in INTEGERS:
+    if type_name(array.dtype) not in INTEGERS:
         return [0] * array.size
     found: list[int] = array.ravel().tolist()
     return found

@@ -6,10 +6,17 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
-from opcert.run.comparison import Difference, Kind, compare
-from opcert.run.outcome import ENDINGS, Observed, Outcome, Rejecter
-from opcert.suite.format import IndexedCase
-from opcert.verdicts.contract import ALWAYS, CONTRACT, citing
+from opcert.run import (
+    FATAL_OUTCOMES,
+    Difference,
+    FailureKind,
+    Observed,
+    Outcome,
+    Rejecter,
+    compare_outputs,
+)
+from opcert.suite import IndexedCase
+from opcert.verdicts.contract import BACKEND_CONTRACT, DECISIVE_BREACHES, cite_contract
 
 Status = Literal[
     "pass",
@@ -24,8 +31,8 @@ Status = Literal[
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
 # The statuses that are against a backend.
-FAILURES = ("fail", "crash", "hang")
-KINDS: tuple[Kind, ...] = get_args(Kind)
+FAILURE_STATUSES = ("fail", "crash", "hang")
+FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class Verdict:
     case: str
     operator: str
     status: Status
-    kind: Kind | None
+    kind: FailureKind | None
     observed: Observed
     rules: tuple[str, ...]
     detail: str
@@ -50,15 +57,15 @@ class Verdict:
     attributed_to: str | None = None
 
     @property
-    def violates(self) -> str | None:
+    def violated_rule(self) -> str | None:
         """The rule that a failure is put down to; None where that is opcert's own contract."""
-        return None if self.kind in CONTRACT or not self.rules else self.rules[0]
+        return None if self.kind in BACKEND_CONTRACT or not self.rules else self.rules[0]
 
     @property
     def counts_for_rules(self) -> bool:
         """Whether the verdict says something of the rules that its case exercises."""
-        failed = self.status in FAILURES or self.status == "waived"
-        return not failed or (self.kind not in CONTRACT and self.kind != "uncredited")
+        failed = self.status in FAILURE_STATUSES or self.status == "waived"
+        return not failed or (self.kind not in BACKEND_CONTRACT and self.kind != "uncredited")
 
 
 def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict | None) -> Verdict:
@@ -67,9 +74,9 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
     Without one, a rejection counts by itself.
     """
     status: Status
-    kind: Kind | None
+    kind: FailureKind | None
     attributed_to = None
-    if outcome.observed in ENDINGS:
+    if outcome.observed in FATAL_OUTCOMES:
         # No reading of a document asks for a crash.
         status, kind, detail = outcome.observed, None, outcome.reason
     elif case.ambiguity is not None and (breach := _breach(outcome)) is not None:
@@ -80,11 +87,15 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
             attributed_to = baseline.case
     else:
         status, kind, detail = _judge_outputs(outcome)
-    if case.ambiguity is not None and status not in ENDINGS and kind not in ALWAYS:
+    if (
+        case.ambiguity is not None
+        and status not in FATAL_OUTCOMES
+        and kind not in DECISIVE_BREACHES
+    ):
         detail = f"open: {case.ambiguity}; the reference gives {case.expects}; {status}: {detail}"
         status, kind, attributed_to = "implementation-defined", None, None
     # What another process says may be no text that a file could hold.
-    detail = citing(kind, detail).encode(errors="replace").decode()
+    detail = cite_contract(kind, detail).encode(errors="replace").decode()
     return Verdict(
         case=case.id,
         operator=operator,
@@ -98,7 +109,7 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
     )
 
 
-def unverified(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
+def unverified_reasons(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
     """Say of which operators that ran, or that are claimed, nothing was verified."""
     verified = {
         each.operator
@@ -118,11 +129,11 @@ def _breach(outcome: Outcome) -> Difference | None:
     fault = outcome.fault
     if fault is None and outcome.observed == "outputs":
         # Open is what a call gives, not that it gives arrays.
-        fault = compare((), outcome.outputs)
-    return fault if fault is not None and fault.kind in ALWAYS else None
+        fault = compare_outputs((), outcome.outputs)
+    return fault if fault is not None and fault.kind in DECISIVE_BREACHES else None
 
 
-def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:
+def _judge_outputs(outcome: Outcome) -> tuple[Status, FailureKind | None, str]:
     if outcome.fault is not None and outcome.fault.kind == "protocol":
         return "fail", "protocol", outcome.fault.text
     if outcome.observed == "unsupported":
@@ -136,11 +147,11 @@ def _judge_outputs(outcome: Outcome) -> tuple[Status, Kind | None, str]:
 
 def _judge_rejection(
     case: IndexedCase, outcome: Outcome, baseline: Verdict | None
-) -> tuple[Status, Kind | None, str]:
+) -> tuple[Status, FailureKind | None, str]:
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "outputs":
-        return "fail", "accepted", f"a call that breaks {case.rule} was accepted"
+        return "fail", "accepted", f"a call that breaks {case.violated_rule} was accepted"
     if outcome.fault is not None:
         return "fail", outcome.fault.kind, outcome.fault.text
     if baseline is None or baseline.status == "pass" or baseline.kind == "bits":

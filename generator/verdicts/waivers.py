@@ -13,11 +13,10 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from opcert.errors import Mistake, SpecError, did_you_mean
-from opcert.run.outcome import ENDINGS
-from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import FAILURES, KINDS, Verdict
-from opcert.yaml_files.source import Source
-from opcert.yaml_files.validation import content_of
+from opcert.run import FATAL_OUTCOMES
+from opcert.suite import Suite
+from opcert.verdicts.verdict import FAILURE_KINDS, FAILURE_STATUSES, Verdict
+from opcert.yaml_files import YamlSource, validated_content
 
 
 def _iso(text: str) -> str:
@@ -66,7 +65,7 @@ class Waiver(BaseModel):
     def waives(self, verdict: Verdict) -> bool:
         """Whether it speaks of a verdict that is a failure."""
         return (
-            verdict.status in FAILURES
+            verdict.status in FAILURE_STATUSES
             and self.kind in (None, verdict.kind or verdict.status)
             and self.matches(verdict.case, verdict.rules)
         )
@@ -77,7 +76,7 @@ class Waivers:
     """The waivers of one file, for a run on `device`."""
 
     content: tuple[Waiver, ...]
-    source: Source
+    source: YamlSource
     device: object = None
 
     @cached_property
@@ -91,13 +90,13 @@ class Waivers:
         waiver = next((each for _, each in self._here if each.waives(verdict)), None)
         if waiver is None:
             return verdict
-        return replace(verdict, status="waived", detail=f"{why(waiver)}{verdict.detail}")
+        return replace(verdict, status="waived", detail=f"{waiver_text(waiver)}{verdict.detail}")
 
     def lifted(self, verdict: Verdict) -> Verdict:
         """Return the verdict that `applied` has turned into `verdict`."""
         for _, waiver in self._here:
-            status = verdict.observed if verdict.observed in ENDINGS else "fail"
-            detail = verdict.detail.removeprefix(why(waiver))
+            status = verdict.observed if verdict.observed in FATAL_OUTCOMES else "fail"
+            detail = verdict.detail.removeprefix(waiver_text(waiver))
             former = replace(verdict, status=status, detail=detail)
             if self.applied(former) == verdict:
                 return former
@@ -125,7 +124,7 @@ class Waivers:
         return mistakes
 
 
-def why(waiver: Waiver) -> str:
+def waiver_text(waiver: Waiver) -> str:
     """Return what the detail of a verdict that it waives begins with."""
     return f"{waiver.reason} (waived until {waiver.expires}; {waiver.owner}, {waiver.link}): "
 
@@ -134,14 +133,14 @@ def _kind(waiver: Waiver) -> str:
     return f" with the kind '{waiver.kind}'" if waiver.kind else ""
 
 
-def read_waivers(path: Path | Source, suite: Suite, device: object = None) -> Waivers:
+def read_waivers(path: Path | YamlSource, suite: Suite, device: object = None) -> Waivers:
     """Return the waivers in a file, for a run of cases of `suite` on `device`.
 
     Raises:
         SpecError: they are of another form, have expired, or speak of no case of the suite.
     """
-    source = path if isinstance(path, Source) else Source(path)
-    content = content_of(source, TypeAdapter(tuple[Waiver, ...]), Waiver)
+    source = path if isinstance(path, YamlSource) else YamlSource(path)
+    content = validated_content(source, TypeAdapter(tuple[Waiver, ...]), Waiver)
     today = datetime.now(UTC).date().isoformat()
     mistakes = [
         source.mistake((number, key), text)
@@ -156,7 +155,7 @@ def read_waivers(path: Path | Source, suite: Suite, device: object = None) -> Wa
 def _mistakes(waiver: Waiver, suite: Suite, today: str) -> Iterable[tuple[str, str]]:
     """Say what is wrong with a waiver, and under which key."""
     # What has no kind of its own is named by its status.
-    kinds = [*KINDS, *FAILURES[1:]]
+    kinds = [*FAILURE_KINDS, *FAILURE_STATUSES[1:]]
     if waiver.kind is not None and waiver.kind not in kinds:
         yield "kind", f"unknown kind '{waiver.kind}'{did_you_mean(waiver.kind, kinds)}"
     if waiver.expires < today:

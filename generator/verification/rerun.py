@@ -5,16 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import Backend, closed, with_specs
-from opcert.certificate.certificate import BackendEntry, Certificate
-from opcert.certificate.entries import backend_entry
-from opcert.certificate.file import differences
-from opcert.isolation.supervised import TIMEOUT, hosted
-from opcert.scope.support import support_of
-from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import Verdict
-from opcert.verification.flaws import Flaw
+from opcert.backends import Backend, close_backend, with_reference_specs
+from opcert.certificate import BackendEntry, Certificate, backend_entry, json_differences
+from opcert.isolation import CALL_TIMEOUT, start_backend
+from opcert.scope import checked_support
+from opcert.suite import Suite
+from opcert.verdicts import Certification, Verdict
+from opcert.verification.findings import Finding
 from opcert.verification.verdict_checks import Judged
 
 # Kinds that tell of what ran before or later, which a sample leaves out.
@@ -39,29 +36,29 @@ def rerun_flaws(
     backend: str,
     options: Mapping[str, Any],
     specs: Path | None = None,
-) -> Iterator[Flaw]:
+) -> Iterator[Finding]:
     """Run the cases of `sampled` verdicts again, and yield where another verdict comes out.
 
     Raises:
         BackendError: the backend cannot be found or made.
     """
     run = certificate.run
-    found = hosted(
+    found = start_backend(
         backend,
-        with_specs(backend, options, specs),
+        with_reference_specs(backend, options, specs),
         run.isolated,
-        timeout=run.timeout or TIMEOUT,
+        timeout=run.timeout or CALL_TIMEOUT,
         memory=run.memory or 0,
     )
     try:
-        entry = backend_entry(found, backend, options, support_of(found, suite))
+        entry = backend_entry(found, backend, options, checked_support(found, suite))
         yield from _other(certificate, entry)
         yield from _otherwise(certificate, suite, sampled, found)
     finally:
-        closed(found)
+        close_backend(found)
 
 
-def _other(certificate: Certificate, entry: BackendEntry) -> Iterator[Flaw]:
+def _other(certificate: Certificate, entry: BackendEntry) -> Iterator[Finding]:
     """Say how the backend that runs now is another one."""
     # Where it is looked up is a matter of the machine that it runs on.
     stated, here = (
@@ -71,14 +68,14 @@ def _other(certificate: Certificate, entry: BackendEntry) -> Iterator[Flaw]:
             entry.model_dump(mode="json", exclude_unset=True),
         )
     )
-    for place, was, now in differences(stated, here):
+    for place, was, now in json_differences(stated, here):
         text = f"found {was}; the backend that runs now has {now}"
-        yield Flaw(".".join(("backend", *place)), text)
+        yield Finding(".".join(("backend", *place)), text)
 
 
 def _otherwise(
     certificate: Certificate, suite: Suite, sampled: Sequence[Verdict], backend: Backend
-) -> Iterator[Flaw]:
+) -> Iterator[Finding]:
     """Say which cases have another verdict now."""
     chosen = {verdict.case for verdict in sampled}
     repeated = [case for case in certificate.run.repeated if case not in chosen]
@@ -89,7 +86,7 @@ def _otherwise(
         was, now = Judged(*where, verdict), Judged(*where, again)
         if not _same(was, now):
             text = f"found {_told(was)}; run again it is {_told(now)}: {again.detail}"
-            yield Flaw(f"verdicts, {verdict.case}", text)
+            yield Finding(f"verdicts, {verdict.case}", text)
 
 
 def _same(was: Judged, now: Judged) -> bool:

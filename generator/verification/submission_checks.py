@@ -9,16 +9,24 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.certificate.file import LARGEST, NAME
-from opcert.certificate.submission import CLAIM, MOST, SIGNATURE, WAIVERS, files_below
+from opcert.certificate import (
+    CERTIFICATE_FILE,
+    CLAIM_FILE,
+    MAX_CERTIFICATE_BYTES,
+    MAX_FILES,
+    SIGNATURE_FILE,
+    WAIVERS_FILE,
+    Certificate,
+    ClaimEntry,
+    WaiversEntry,
+    files_below,
+)
 from opcert.errors import OpcertError, SpecError
-from opcert.given_files import opened
-from opcert.scope.claims import ClaimContent
-from opcert.verdicts.waivers import Waiver
-from opcert.verification.flaws import Flaw
-from opcert.yaml_files.source import Source
-from opcert.yaml_files.validation import content_of
+from opcert.scope import ClaimContent
+from opcert.untrusted_files import open_untrusted
+from opcert.verdicts import Waiver
+from opcert.verification.findings import Finding
+from opcert.yaml_files import YamlSource, validated_content
 
 # The most bytes that are read of a signature.
 LARGEST_SIGNATURE = 1 << 10
@@ -33,11 +41,11 @@ def certificate_in(path: Path) -> Path:
     if not path.is_dir():
         return path
     try:
-        opened(path / NAME).close()
+        open_untrusted(path / CERTIFICATE_FILE).close()
     except OSError as error:
         wanted = "expected a certificate that `opcert certify --out` wrote"
-        raise OpcertError(f"{path / NAME}: {error.strerror}; {wanted}") from None
-    return path / NAME
+        raise OpcertError(f"{path / CERTIFICATE_FILE}: {error.strerror}; {wanted}") from None
+    return path / CERTIFICATE_FILE
 
 
 def signature_beside(path: Path) -> bytes | None:
@@ -48,7 +56,7 @@ def signature_beside(path: Path) -> bytes | None:
     """
     beside = path.with_name(f"{path.name}.sig")
     try:
-        with opened(beside) as file:
+        with open_untrusted(beside) as file:
             return file.read(LARGEST_SIGNATURE)
     except FileNotFoundError:
         return None
@@ -56,33 +64,35 @@ def signature_beside(path: Path) -> bytes | None:
         raise OpcertError(f"{beside}: {error.strerror}; expected a signature") from None
 
 
-def form_flaws(name: str, written: bytes, certificate: Certificate) -> Iterator[Flaw]:
+def form_flaws(name: str, written: bytes, certificate: Certificate) -> Iterator[Finding]:
     """Yield where the bytes of a certificate are not just those that say what it says."""
     wanted = certificate.to_json().encode()
     if written != wanted:
         pairs = zip_longest(written.splitlines(True), wanted.splitlines(True))
         line = next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
         text = f"line {line} is not as opcert writes it; expected the same content in its one form"
-        yield Flaw(name, text)
+        yield Finding(name, text)
 
 
-def folder_flaws(folder: Path, certificate: Certificate) -> Iterator[Flaw]:
+def folder_flaws(folder: Path, certificate: Certificate) -> Iterator[Finding]:
     """Yield how the files in `folder` are not those that a certificate names."""
     found = list(files_below(folder))
-    if len(found) == MOST:
-        yield Flaw(str(folder), f"holds {MOST} files or more; no others were looked at")
+    if len(found) == MAX_FILES:
+        yield Finding(str(folder), f"holds {MAX_FILES} files or more; no others were looked at")
     for name in found:
-        if name not in {NAME, SIGNATURE, *certificate.files}:
-            yield Flaw(name, "is not among the files of the certificate; expected nothing else")
+        if name not in {CERTIFICATE_FILE, SIGNATURE_FILE, *certificate.files}:
+            yield Finding(name, "is not among the files of the certificate; expected nothing else")
     for name, wanted in certificate.files.items():
         place = f"files.{name}"
         try:
             digest = _digest(folder, name)
         except OSError as error:
-            yield Flaw(place, f"found {error.strerror}; expected a file with the digest {wanted}")
+            yield Finding(
+                place, f"found {error.strerror}; expected a file with the digest {wanted}"
+            )
             continue
         if digest != wanted:
-            yield Flaw(place, f"found a file with the digest {digest}; expected {wanted}")
+            yield Finding(place, f"found a file with the digest {digest}; expected {wanted}")
     yield from _given(folder, certificate)
 
 
@@ -90,34 +100,34 @@ def _digest(folder: Path, name: str) -> str:
     path = folder / name
     if any((folder / parent).is_symlink() for parent in Path(name).parents):
         raise OSError(0, "a link on the way, which is not followed")
-    with opened(path) as file:
-        if os.fstat(file.fileno()).st_size > LARGEST:
-            raise OSError(0, f"more than {LARGEST >> 20} MiB")
+    with open_untrusted(path) as file:
+        if os.fstat(file.fileno()).st_size > MAX_CERTIFICATE_BYTES:
+            raise OSError(0, f"more than {MAX_CERTIFICATE_BYTES >> 20} MiB")
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _given(folder: Path, certificate: Certificate) -> Iterator[Flaw]:
+def _given(folder: Path, certificate: Certificate) -> Iterator[Finding]:
     """Yield how claim and waivers are not those in the files beside the certificate."""
     entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, Any, type[BaseModel]]] = {
-        CLAIM: ("claim", certificate.claim, ClaimContent, ClaimContent),
-        WAIVERS: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),
+        CLAIM_FILE: ("claim", certificate.claim, ClaimContent, ClaimContent),
+        WAIVERS_FILE: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),
     }
     for name, (part, entry, form, model) in entries.items():
         digest = certificate.files.get(name)
         if entry is None:
             if digest is not None:
-                yield Flaw(f"files.{name}", f"found one, while the certificate has no {part}")
+                yield Finding(f"files.{name}", f"found one, while the certificate has no {part}")
         elif digest != entry.sha256:
             text = f"found {digest or 'none'}; expected {entry.sha256}, as {part}.sha256 says"
-            yield Flaw(f"files.{name}", text)
+            yield Finding(f"files.{name}", text)
         elif _content(folder / name, TypeAdapter(form), model) != entry.content:
-            yield Flaw(f"{part}.content", f"is not what {name} says")
+            yield Finding(f"{part}.content", f"is not what {name} says")
 
 
 def _content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) -> Any:
     """Return what a claim or waivers say, or None where that cannot be read."""
     try:
-        opened(path).close()
-        return content_of(Source(path), form, model)
+        open_untrusted(path).close()
+        return validated_content(YamlSource(path), form, model)
     except (OSError, SpecError):
         return None

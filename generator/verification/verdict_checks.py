@@ -4,16 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from opcert.arrays.element_types import FLOATS
-from opcert.certificate.certificate import Certificate
-from opcert.run.outcome import ENDINGS, Observed
-from opcert.scope.scope import Scope, wholly_declined
-from opcert.scope.support import Support
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.contract import ALWAYS
-from opcert.verdicts.verdict import Verdict
-from opcert.verification.flaws import Flaw
+from opcert.arrays import FLOATS
+from opcert.certificate import Certificate
+from opcert.run import FATAL_OUTCOMES, Observed
+from opcert.scope import Scope, Support, unsupported_types
+from opcert.suite import IndexedCase, OperatorSuite
+from opcert.verdicts import DECISIVE_BREACHES, Verdict
+from opcert.verification.findings import Finding
 
 # What a verdict says: its status and its kind.
 Said = tuple[str, str | None]
@@ -68,7 +65,7 @@ class Judged:
         if self.verdict.status != "waived":
             return self.verdict
         observed = self.verdict.observed
-        return replace(self.verdict, status=observed if observed in ENDINGS else "fail")
+        return replace(self.verdict, status=observed if observed in FATAL_OUTCOMES else "fail")
 
     @property
     def said(self) -> Said:
@@ -105,13 +102,13 @@ class VerdictChecks:
             for each in judged
             if each.ran and each.raw.status != "implementation-defined"
         ]
-        self._declined = wholly_declined(calls)
+        self._declined = unsupported_types(calls)
         self._called = {(operator, element_type) for operator, element_type, _ in calls}
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[Finding]:
         """Yield what of each verdict cannot be."""
         for case, judged in self._judged.items():
-            yield from (Flaw(f"verdicts, {case}", text) for text in self._wrong(judged))
+            yield from (Finding(f"verdicts, {case}", text) for text in self._wrong(judged))
 
     def _wrong(self, judged: Judged) -> Iterator[str]:
         verdict, case = judged.verdict, judged.case
@@ -145,7 +142,7 @@ class VerdictChecks:
             return f"'{observed}' was observed of a case that is {': '.join(left_out)}"
         if left_out is None and not judged.ran:
             return "it is in scope and was not run; expected not-run, or what was observed"
-        if observed in ENDINGS and not self._isolated:
+        if observed in FATAL_OUTCOMES and not self._isolated:
             return f"'{observed}' was observed in a run that it would have ended"
         return None
 
@@ -156,25 +153,25 @@ class VerdictChecks:
         if left_out is not None:
             promised = left_out[0] == "unsupported" and self._scope.promises(verdict.operator, case)
             return (("fail", "undeclared") if promised else (left_out[0], None),)
-        if verdict.observed in ENDINGS:
+        if verdict.observed in FATAL_OUTCOMES:
             return ((verdict.observed, None), (verdict.observed, "state"))
         if case.ambiguity is not None:
-            return (("implementation-defined", None), *_failing(*sorted(ALWAYS)))
+            return (("implementation-defined", None), *_failing(*sorted(DECISIVE_BREACHES)))
         return _TABLE[case.expects, verdict.observed]
 
     def _beside(self, judged: Judged) -> Iterator[str]:
         """Say how a rejection contradicts the verdict of the valid call beside it."""
-        twin = None if judged.case.twin is None else self._judged.get(judged.case.twin)
-        if twin is None or judged.verdict.observed != "rejected":
+        baseline = None if judged.case.baseline is None else self._judged.get(judged.case.baseline)
+        if baseline is None or judged.verdict.observed != "rejected":
             return
-        status, kind = twin.said
+        status, kind = baseline.said
         follows = {
             ("pass", None): status == "pass" or kind in _CREDITING,
-            ("fail", "uncredited"): status != "pass" and kind != "bits" and not twin.declined,
-            **dict.fromkeys(_DECLINED, twin.declined),
+            ("fail", "uncredited"): status != "pass" and kind != "bits" and not baseline.declined,
+            **dict.fromkeys(_DECLINED, baseline.declined),
         }
         if not follows.get(judged.said, True):
-            beside = f"the valid call {twin.case.id} beside it has {_told(twin.said)}"
+            beside = f"the valid call {baseline.case.id} beside it has {_told(baseline.said)}"
             yield f"found {_told(judged.said)}, while {beside}; expected what follows from that"
 
     def _declining(self, judged: Judged) -> Iterator[str]:
@@ -211,7 +208,7 @@ def _rejection(judged: Judged) -> Iterator[str]:
     if rejected != (verdict.rejected_by is not None):
         found = verdict.rejected_by or "nobody"
         yield f"rejected_by: found {found} where '{verdict.observed}' was observed"
-    expected = judged.case.twin if judged.said[1] == "uncredited" else None
+    expected = judged.case.baseline if judged.said[1] == "uncredited" else None
     if verdict.attributed_to != expected:
         yield f"attributed_to: found {verdict.attributed_to}; expected {expected}"
 
@@ -234,7 +231,7 @@ def _hidden_bits(judged: Judged) -> Iterator[str]:
     A failure of bits does not block, so that any other would be one in a tampered certificate.
     """
     case = judged.case
-    called = case if case.twin is None or case.outputs else judged.operator.cases[case.twin]
+    called = case if case.baseline is None or case.outputs else judged.operator.cases[case.baseline]
     if judged.said == ("fail", "bits") and not any(each.type in FLOATS for each in called.outputs):
         yield "found fail (bits), while of outputs of these types equal values have equal bits"
 

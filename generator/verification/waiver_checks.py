@@ -3,30 +3,29 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from opcert.certificate.certificate import Certificate
-from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import FAILURES, KINDS
-from opcert.verdicts.waivers import Waiver
-from opcert.verification.flaws import Flaw
+from opcert.certificate import Certificate
+from opcert.suite import Suite
+from opcert.verdicts import FAILURE_KINDS, FAILURE_STATUSES, Waiver
+from opcert.verification.findings import Finding
 from opcert.verification.verdict_checks import Judged
 
 
 def waiver_flaws(
     certificate: Certificate, suite: Suite, judged: Sequence[Judged], today: date
-) -> Iterator[Flaw]:
+) -> Iterator[Finding]:
     """Yield what is wrong with the waivers, and with what they made of verdicts."""
     waivers = certificate.waivers.content if certificate.waivers is not None else ()
     device = certificate.backend.options.get("device")
     here = {i: each for i, each in enumerate(waivers) if each.device in (None, device)}
     for number, waiver in enumerate(waivers):
         place = f"waivers.content.{number}"
-        yield from (Flaw(place, each) for each in _wrong(certificate, suite, waiver, today))
+        yield from (Finding(place, each) for each in _wrong(certificate, suite, waiver, today))
         if number in here and (idle := _idle(waiver, judged)):
-            yield Flaw(place, idle)
+            yield Finding(place, idle)
     for each in judged:
         number_of = next((i for i, waiver in here.items() if waiver.waives(each.raw)), None)
         place = f"verdicts, {each.case.id}"
-        yield from (Flaw(place, text) for text in _misapplied(each, number_of))
+        yield from (Finding(place, text) for text in _misapplied(each, number_of))
 
 
 def _wrong(certificate: Certificate, suite: Suite, waiver: Waiver, today: date) -> Iterator[str]:
@@ -35,7 +34,7 @@ def _wrong(certificate: Certificate, suite: Suite, waiver: Waiver, today: date) 
         yield f"expires: found {waiver.expires}; expected the day of the run, {day}, or later"
     elif waiver.expires < today.isoformat():
         yield f"expires: it has expired since, on {waiver.expires}; what it waives counts again"
-    if waiver.kind not in (None, *KINDS, *FAILURES[1:]):
+    if waiver.kind not in (None, *FAILURE_KINDS, *FAILURE_STATUSES[1:]):
         yield f"kind: found '{waiver.kind}', which there is not"
     if not any(waiver.matches(case.id, case.rules) for _, case in suite):
         yield "waives nothing: the suite has no such case"

@@ -9,10 +9,10 @@ from typing import TypeAlias
 import yaml
 
 from opcert.errors import Mistake, SpecError
-from opcert.given_files import content
+from opcert.untrusted_files import read_limited
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
-SpecPath: TypeAlias = tuple[Hashable, ...]
+YamlPath: TypeAlias = tuple[Hashable, ...]
 
 # The core schema of YAML 1.2: no `no` as false, no `1_0` as ten, no `1:30` as ninety.
 _NULL = re.compile(r"(null|Null|NULL|~|)$")
@@ -30,10 +30,10 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEPTH = 50
 
 # Behind the path of a mapping's entry: its key, as pydantic calls it.
-KEY = "[key]"
+KEY_STEP = "[key]"
 
 
-class Source:
+class YamlSource:
     """One YAML file as plain data, with a position for each path into it."""
 
     def __init__(self, path: Path) -> None:
@@ -45,7 +45,7 @@ class Source:
         """
         self.file = str(path)
         self.mistakes: list[Mistake] = []
-        self._positions: dict[SpecPath, tuple[int, int]] = {(): (1, 1)}
+        self._positions: dict[YamlPath, tuple[int, int]] = {(): (1, 1)}
         text = self._text(path)
         try:
             self._stop_at_extras(text)
@@ -59,14 +59,14 @@ class Source:
             raise self._error(1, 1, f"not YAML: {error}") from None
         self.data = self._plain(root, ()) if root is not None else None
 
-    def known_part(self, path: SpecPath) -> SpecPath:
+    def known_part(self, path: YamlPath) -> YamlPath:
         """Return the steps of `path` that the file has."""
-        known: SpecPath = ()
+        known: YamlPath = ()
         for step in path:
             known = (*known, step) if (*known, step) in self._positions else known
         return known
 
-    def mistake(self, path: SpecPath, text: str) -> Mistake:
+    def mistake(self, path: YamlPath, text: str) -> Mistake:
         """Return a mistake, told on one line, at the deepest part of `path` that the file has.
 
         An entry of a mapping is found at its scalar, else at its key; `(*path, KEY)` is the key.
@@ -79,7 +79,7 @@ class Source:
     def _text(self, path: Path) -> str:
         try:
             # Read once: what a shell substitutes for a file can be read no second time.
-            self.content = content(path, LARGEST, pipes=True)
+            self.content = read_limited(path, LARGEST, pipes=True)
             self.sha256 = sha256(self.content).hexdigest()
             return self.content.decode()
         except OSError as error:
@@ -103,7 +103,7 @@ class Source:
         if extras:
             raise SpecError(extras)
 
-    def _plain(self, node: yaml.Node, path: SpecPath) -> Plain:
+    def _plain(self, node: yaml.Node, path: YamlPath) -> Plain:
         if isinstance(node, yaml.ScalarNode):
             if node.value:
                 self._positions[path] = _position(node)
@@ -116,7 +116,7 @@ class Source:
             return [self._plain(child, (*path, i)) for i, child in enumerate(node.value)]
         return self._mapping(node, path)
 
-    def _mapping(self, node: yaml.Node, path: SpecPath) -> dict[str, Plain]:
+    def _mapping(self, node: yaml.Node, path: YamlPath) -> dict[str, Plain]:
         plain: dict[str, Plain] = {}
         for key_node, value in node.value:
             place = _position(key_node)
@@ -125,11 +125,11 @@ class Source:
                 text = "a key that is not plain text; expected a name"
                 self.mistakes.append(Mistake(self.file, *place, text))
             elif key in plain:
-                first = self._positions[(*path, key, KEY)][0]
+                first = self._positions[(*path, key, KEY_STEP)][0]
                 text = f"duplicate key '{key}', first on line {first}; keep one of them"
                 self.mistakes.append(Mistake(self.file, *place, text))
             else:
-                self._positions[(*path, key)] = self._positions[(*path, key, KEY)] = place
+                self._positions[(*path, key)] = self._positions[(*path, key, KEY_STEP)] = place
                 plain[key] = self._plain(value, (*path, key))
         return plain
 

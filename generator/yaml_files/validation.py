@@ -7,12 +7,14 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from opcert.errors import Mistake, SpecError, did_you_mean
-from opcert.yaml_files.source import KEY, Source, SpecPath
+from opcert.yaml_files.source import KEY_STEP, YamlPath, YamlSource
 
 Content = TypeVar("Content")
 
 
-def content_of(source: Source, form: TypeAdapter[Content], model: type[BaseModel]) -> Content:
+def validated_content(
+    source: YamlSource, form: TypeAdapter[Content], model: type[BaseModel]
+) -> Content:
     """Return what `source` holds, in its `form`; `model` is the outermost one in that.
 
     Raises:
@@ -28,13 +30,15 @@ def content_of(source: Source, form: TypeAdapter[Content], model: type[BaseModel
     return content
 
 
-def model_mistakes(source: Source, error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
+def model_mistakes(
+    source: YamlSource, error: ValidationError, model: type[BaseModel]
+) -> list[Mistake]:
     """Say each error of `model` once: branches of a union that all failed count as one."""
-    by_place: dict[SpecPath, list[Any]] = {}
+    by_place: dict[YamlPath, list[Any]] = {}
     for each in error.errors(include_url=False):
         by_place.setdefault(_place(source, each), []).append(each)
     within = {place[:length] for place in by_place for length in range(len(place))}
-    unknown = [place[:-1] for place in by_place if place[-1:] == (KEY,)]
+    unknown = [place[:-1] for place in by_place if place[-1:] == (KEY_STEP,)]
     # Where a part has a mistake of its own, the whole is not of the wrong type.
     return [
         source.mistake(place, _model_text(errors, model))
@@ -43,20 +47,20 @@ def model_mistakes(source: Source, error: ValidationError, model: type[BaseModel
     ]
 
 
-def _is_misspelt(place: SpecPath, kind: str, unknown: list[SpecPath]) -> bool:
+def _is_misspelt(place: YamlPath, kind: str, unknown: list[YamlPath]) -> bool:
     """Whether a key is missing only because an unknown one stands in its place."""
     beside = [str(each[-1]) for each in unknown if each[:-1] == place[:-1]]
     return kind == "missing" and bool(get_close_matches(str(place[-1]), beside))
 
 
-def _place(source: Source, error: Any) -> SpecPath:
+def _place(source: YamlSource, error: Any) -> YamlPath:
     loc = error["loc"]
     if error["type"] == "missing":
         return (*source.known_part(loc[:-1]), loc[-1])
-    return source.known_part((*loc, KEY) if error["type"] == "extra_forbidden" else loc)
+    return source.known_part((*loc, KEY_STEP) if error["type"] == "extra_forbidden" else loc)
 
 
-def first_mistake(error: ValidationError) -> str:
+def describe_first_error(error: ValidationError) -> str:
     """Say the first mistake that a model finds in JSON, and where."""
     first = error.errors(include_url=False)[0]
     place = ".".join(map(str, first["loc"]))

@@ -2,23 +2,22 @@
 
 import pytest
 
-from opcert.arrays.calls import (
-    BUILDERS,
-    CHANGES,
+from opcert.arrays import (
+    TENSOR_BUILDERS,
+    TENSOR_CHANGES,
     Call,
     Tensor,
     filled,
-    listed,
-    scalar,
     tensor,
+    vector,
     with_shape,
     with_type,
-    with_values,
 )
+from opcert.arrays.calls import scalar, with_values
 from opcert.errors import Inapplicable
 
 DATA = filled("f32", (2, 3))
-AXES = listed("i8", (0, -1))
+AXES = vector("i8", (0, -1))
 ORDER = ("data", "axes", "mode", "sizes")
 CALL = Call({"data": DATA, "axes": AXES}, {"mode": "numpy", "sizes": [1, 2]})
 
@@ -36,8 +35,8 @@ def test_a_filled_tensor_has_no_values_of_its_own() -> None:
 
 
 def test_builders_give_tensors_of_values() -> None:
-    assert listed("i32", (4, 5, 6)) == Tensor("i32", (3,), (4, 5, 6))
-    assert listed("i32", ()) == Tensor("i32", (0,), ())
+    assert vector("i32", (4, 5, 6)) == Tensor("i32", (3,), (4, 5, 6))
+    assert vector("i32", ()) == Tensor("i32", (0,), ())
     assert scalar("u8", 255) == Tensor("u8", (), (255,))
     assert tensor("i64", (2, 1), (7, 8)) == Tensor("i64", (2, 1), (7, 8))
 
@@ -64,7 +63,7 @@ def test_other_values_take_the_shape_that_they_fill_or_become_a_list() -> None:
 
 def test_other_values_have_to_fit_the_type_too() -> None:
     with pytest.raises(Inapplicable, match="does not fit u8"):
-        with_values(listed("u8", (1,)), (-1,))
+        with_values(vector("u8", (1,)), (-1,))
 
 
 def test_another_type_keeps_shape_pattern_and_values() -> None:
@@ -89,7 +88,7 @@ def test_another_type_is_inapplicable_where_a_value_does_not_fit(
     value: int, element_type: str
 ) -> None:
     with pytest.raises(Inapplicable, match=rf"\[{value}\] does not fit {element_type}"):
-        with_type(listed("i64", (value,)), element_type)
+        with_type(vector("i64", (value,)), element_type)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,7 @@ def test_another_type_is_inapplicable_where_a_value_does_not_fit(
     [(1, "boolean"), (65504, "f16"), (-65504, "f16"), (448, "f8e4m3"), (57344, "f8e5m2")],
 )
 def test_another_type_is_taken_up_to_its_greatest_value(value: int, element_type: str) -> None:
-    assert with_type(listed("i64", (value,)), element_type).values == (value,)
+    assert with_type(vector("i64", (value,)), element_type).values == (value,)
 
 
 @pytest.mark.parametrize("element_type", ["i32", "boolean", "f16"])
@@ -109,12 +108,12 @@ def test_a_fraction_takes_no_other_type(element_type: str) -> None:
 def test_another_shape_keeps_what_fills_the_tensor() -> None:
     patterned = Tensor("f32", (2, 3), pattern="case|data")
     assert with_shape(patterned, (9, 9)) == Tensor("f32", (9, 9), pattern="case|data")
-    assert with_shape(listed("i8", (1, 2)), (2, 1)) == Tensor("i8", (2, 1), (1, 2))
+    assert with_shape(vector("i8", (1, 2)), (2, 1)) == Tensor("i8", (2, 1), (1, 2))
 
 
 def test_another_shape_is_inapplicable_where_the_values_do_not_fill_it() -> None:
     with pytest.raises(Inapplicable, match=r"2 values for the shape \[3\]"):
-        with_shape(listed("i8", (1, 2)), (3,))
+        with_shape(vector("i8", (1, 2)), (3,))
 
 
 def test_a_call_hands_attributes_over_as_plain_lists_and_mappings() -> None:
@@ -127,7 +126,7 @@ def test_a_call_hands_attributes_over_as_plain_lists_and_mappings() -> None:
 
 
 def test_a_changed_call_differs_in_one_place_and_shares_the_rest() -> None:
-    changed = CALL.changed("axes", listed("i8", (1,)), ORDER)
+    changed = CALL.changed("axes", vector("i8", (1,)), ORDER)
     assert changed.inputs["axes"].values == (1,)
     assert changed.inputs["data"] is DATA
     assert changed.attributes == CALL.attributes
@@ -169,5 +168,12 @@ def test_an_omitted_argument_can_be_put_in() -> None:
 
 
 def test_expressions_call_builders_and_changes_by_their_own_names() -> None:
-    assert set(BUILDERS) == {"filled", "tensor", "listed", "scalar", "laid_out", "alike"}
-    assert set(CHANGES) == {"with_values", "with_type", "with_shape"}
+    assert set(TENSOR_BUILDERS) == {
+        "filled",
+        "tensor",
+        "vector",
+        "scalar",
+        "with_layout",
+        "uniform",
+    }
+    assert set(TENSOR_CHANGES) == {"with_values", "with_type", "with_shape"}

@@ -4,67 +4,67 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import (
+from opcert.arrays import (
     ELEMENT_TYPES,
     FLOATS,
-    HALF_BYTES,
+    FOUR_BIT_TYPES,
     INTEGERS,
     TYPE_SETS,
+    bit_width,
     bits_dtype,
     bits_of,
     fits,
     highest,
-    inverted,
+    invert_bits,
     lowest,
-    name_of,
     stored_dtype,
-    width_of,
+    type_name,
 )
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_a_type_has_one_name_and_one_dtype(name: str) -> None:
-    assert name_of(ELEMENT_TYPES[name]) == name
+    assert type_name(ELEMENT_TYPES[name]) == name
 
 
 def test_a_dtype_that_no_spec_names_keeps_numpys_name() -> None:
-    assert name_of(np.dtype(np.complex64)) == "complex64"
+    assert type_name(np.dtype(np.complex64)) == "complex64"
 
 
 def test_every_type_is_boolean_integer_or_float() -> None:
-    assert set(ELEMENT_TYPES) == {"boolean", *HALF_BYTES, *INTEGERS, *FLOATS}
-    assert set(TYPE_SETS["any"]) == set(ELEMENT_TYPES) - set(HALF_BYTES)
+    assert set(ELEMENT_TYPES) == {"boolean", *FOUR_BIT_TYPES, *INTEGERS, *FLOATS}
+    assert set(TYPE_SETS["any"]) == set(ELEMENT_TYPES) - set(FOUR_BIT_TYPES)
     assert TYPE_SETS["integer"] == INTEGERS
 
 
 @pytest.mark.parametrize("name", [name for name in ELEMENT_TYPES if name != "boolean"])
 def test_the_width_is_that_of_the_name(name: str) -> None:
     width = 8 if name.startswith("f8") else int(name.lstrip("biuf"))
-    assert width_of(name) == width
+    assert bit_width(name) == width
     assert ELEMENT_TYPES[name].itemsize * 8 == max(width, 8)
 
 
 def test_a_boolean_has_one_bit_of_its_byte() -> None:
-    assert width_of("boolean") == ELEMENT_TYPES["boolean"].itemsize == 1
+    assert bit_width("boolean") == ELEMENT_TYPES["boolean"].itemsize == 1
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_inverted_data_differs_in_every_bit_of_the_type_and_in_no_other(name: str) -> None:
     array = np.arange(2).astype(ELEMENT_TYPES[name]).reshape(1, 2)
-    other = inverted(array)
+    other = invert_bits(array)
     assert (other.dtype, other.shape) == (array.dtype, array.shape)
     changed = bits_of(array) ^ bits_of(other)
-    assert {int(each) for each in changed.flat} == {2 ** width_of(name) - 1}
-    assert inverted(other).tobytes() == array.tobytes()
+    assert {int(each) for each in changed.flat} == {2 ** bit_width(name) - 1}
+    assert invert_bits(other).tobytes() == array.tobytes()
 
 
-@pytest.mark.parametrize("name", HALF_BYTES)
+@pytest.mark.parametrize("name", FOUR_BIT_TYPES)
 def test_half_a_byte_is_the_low_one(name: str) -> None:
     elements = np.arange(16, dtype=np.uint8).view(ELEMENT_TYPES[name])
     assert sorted(int(each) for each in elements) == list(
         range(-8, 8) if name == "i4" else range(16)
     )
-    assert bits_of(inverted(elements)).tolist() == list(reversed(range(16)))
+    assert bits_of(invert_bits(elements)).tolist() == list(reversed(range(16)))
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)

@@ -7,11 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Tensor, filled
-from opcert.arrays.calls import laid_out as laid
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, width_of
-from opcert.arrays.layouts import LAYOUTS, Layout, laid_out
-from opcert.arrays.patterns import filled_array
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    LAYOUTS,
+    Array,
+    Layout,
+    Tensor,
+    bit_width,
+    bits_of,
+    copy_in_layout,
+    filled,
+)
+from opcert.arrays import with_layout as laid
+from opcert.arrays.patterns import pattern_array
 
 MANY = settings(max_examples=250, deadline=None, derandomize=True)
 SHAPES = st.lists(st.sampled_from((0, 1, 1, 2, 2, 3, 5)), max_size=6).map(tuple)
@@ -21,7 +29,7 @@ each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
 
 def an_array(element_type: str, shape: tuple[int, ...]) -> Array:
-    array = filled_array(Tensor(element_type, shape, pattern="any"))
+    array = pattern_array(Tensor(element_type, shape, pattern="any"))
     array.flags.writeable = False
     return array
 
@@ -54,7 +62,7 @@ def test_every_layout_has_the_same_elements(
     element_type: str, shape: tuple[int, ...], layout: Layout
 ) -> None:
     array = an_array(element_type, shape)
-    found = laid_out(array, layout)
+    found = copy_in_layout(array, layout)
     assert (found.dtype, found.shape) == (array.dtype, array.shape)
     assert found.tobytes() == array.tobytes()
     assert type(found) is np.ndarray
@@ -67,7 +75,7 @@ def test_the_copy_is_writeable_and_its_own(
 ) -> None:
     array = an_array(element_type, shape)
     before = array.tobytes()
-    found = laid_out(array, layout)
+    found = copy_in_layout(array, layout)
     assert found.flags.writeable
     assert not np.shares_memory(found, array)
     found[...] = np.zeros((), array.dtype)
@@ -79,7 +87,7 @@ def test_the_copy_is_writeable_and_its_own(
 def test_in_c_order_the_last_dimension_is_contiguous(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = laid_out(an_array(element_type, shape), "c")
+    found = copy_in_layout(an_array(element_type, shape), "c")
     assert found.flags.c_contiguous
     assert steps(found) == c_steps(longer(shape))
 
@@ -89,7 +97,7 @@ def test_in_c_order_the_last_dimension_is_contiguous(
 def test_in_fortran_order_the_first_dimension_is_contiguous(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = laid_out(an_array(element_type, shape), "fortran")
+    found = copy_in_layout(an_array(element_type, shape), "fortran")
     assert found.flags.f_contiguous
     assert steps(found) == list(reversed(c_steps(list(reversed(longer(shape))))))
 
@@ -99,7 +107,7 @@ def test_in_fortran_order_the_first_dimension_is_contiguous(
 def test_reversed_runs_backwards_along_every_dimension(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = laid_out(an_array(element_type, shape), "reversed")
+    found = copy_in_layout(an_array(element_type, shape), "reversed")
     assert steps(found) == [-step for step in c_steps(longer(shape))]
 
 
@@ -108,7 +116,7 @@ def test_reversed_runs_backwards_along_every_dimension(
 def test_gapped_steps_over_as_many_elements_as_it_has(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = laid_out(an_array(element_type, shape), "gapped")
+    found = copy_in_layout(an_array(element_type, shape), "gapped")
     extents = longer(shape)
     last = len(extents) - 1
     doubled = [extent * (1 + (i == last)) for i, extent in enumerate(extents)]
@@ -121,11 +129,11 @@ def test_gapped_steps_over_as_many_elements_as_it_has(
 def test_gaps_hold_other_bits_that_the_type_can_have(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = laid_out(an_array(element_type, shape), "gapped")
+    found = copy_in_layout(an_array(element_type, shape), "gapped")
     gaps, elements = memory(found)[::2], memory(found)[1::2]
     assert elements.tolist() == bits_of(found).ravel().tolist()
     assert np.all(gaps != elements)
-    assert int(gaps.max()) < 1 << width_of(element_type)
+    assert int(gaps.max()) < 1 << bit_width(element_type)
 
 
 @each_layout
@@ -134,7 +142,7 @@ def test_gaps_hold_other_bits_that_the_type_can_have(
 def test_rank_0_empty_and_ones_keep_their_shape(
     element_type: str, shape: tuple[int, ...], layout: Layout
 ) -> None:
-    found = laid_out(an_array(element_type, shape), layout)
+    found = copy_in_layout(an_array(element_type, shape), layout)
     assert (found.dtype, found.shape) == (ELEMENT_TYPES[element_type], shape)
     assert found.flags.writeable
     assert steps(found) == c_steps(longer(shape)) or 0 in shape
@@ -144,8 +152,8 @@ def test_rank_0_empty_and_ones_keep_their_shape(
 @pytest.mark.parametrize("given_as", LAYOUTS)
 def test_how_the_given_array_lies_does_not_matter(given_as: Layout, layout: Layout) -> None:
     array = an_array("u16", (3, 1, 4, 2))
-    found = laid_out(laid_out(array, given_as), layout)
-    assert found.strides == laid_out(array, layout).strides
+    found = copy_in_layout(copy_in_layout(array, given_as), layout)
+    assert found.strides == copy_in_layout(array, layout).strides
     assert found.tobytes() == array.tobytes()
 
 
@@ -155,7 +163,7 @@ def test_a_tensor_says_c_just_where_its_layout_comes_to_the_same(
     shape: tuple[int, ...], layout: Layout
 ) -> None:
     array = an_array("i16", shape)
-    same = 0 in shape or steps(laid_out(array, layout)) == steps(laid_out(array, "c"))
+    same = 0 in shape or steps(copy_in_layout(array, layout)) == steps(copy_in_layout(array, "c"))
     assert laid(filled("i16", shape), layout).layout == ("c" if same else layout)
 
 

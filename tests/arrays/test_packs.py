@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
-from opcert.arrays.packs import elements, pack
+from opcert.arrays import ELEMENT_TYPES, Array, read_elements, stored_dtype
+from opcert.arrays.packs import pack
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 NAMES = st.text(st.characters(categories=["L", "N"], include_characters="-_./"), min_size=1)
@@ -62,7 +62,7 @@ def test_offsets_point_at_the_elements(contents: dict[str, Array]) -> None:
     packed = pack(contents)
     assert packed.offsets.keys() == contents.keys()
     for name, array in contents.items():
-        found = elements(packed.data, packed.offsets[name], array.shape, array.dtype)
+        found = read_elements(packed.data, packed.offsets[name], array.shape, array.dtype)
         assert described(found) == described(array)
 
 
@@ -72,7 +72,7 @@ def test_every_element_type_goes_through_a_pack(element_type: str, shape: tuple[
     array = stored(element_type, shape)
     packed = pack({"a": array})
     read = loaded(packed.data)["a"].view(ELEMENT_TYPES[element_type])
-    at_offset = elements(packed.data, packed.offsets["a"], shape, stored_dtype(element_type))
+    at_offset = read_elements(packed.data, packed.offsets["a"], shape, stored_dtype(element_type))
     for found in (read, at_offset.view(ELEMENT_TYPES[element_type])):
         assert found.dtype == ELEMENT_TYPES[element_type]
         assert (found.shape, found.tobytes()) == (shape, array.tobytes())
@@ -138,7 +138,7 @@ def test_members_are_uncompressed_and_without_times_of_their_own() -> None:
 
 def test_elements_are_read_only() -> None:
     packed = pack({"a": np.arange(4)})
-    found = elements(packed.data, packed.offsets["a"], (4,), np.dtype(np.int64))
+    found = read_elements(packed.data, packed.offsets["a"], (4,), np.dtype(np.int64))
     assert not found.flags.writeable
 
 
@@ -156,4 +156,4 @@ def test_elements_are_read_only() -> None:
 )
 def test_elements_beyond_the_pack_are_a_value_error(offset: int, shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        elements(pack({"a": np.arange(4)}).data, offset, shape, np.dtype(np.int8))
+        read_elements(pack({"a": np.arange(4)}).data, offset, shape, np.dtype(np.int8))

@@ -10,22 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Tensor, listed
-from opcert.arrays.element_types import (
+from opcert.arrays import (
     ELEMENT_TYPES,
     FLOATS,
     INTEGERS,
     Array,
+    Tensor,
     bits_of,
-    name_of,
+    materialize,
+    recipe_seed,
+    type_name,
+    vector,
+    with_special_values,
 )
-from opcert.arrays.patterns import (
-    array_of,
-    filled_array,
-    recipe_of,
-    special_bits,
-    with_specials,
-)
+from opcert.arrays.patterns import pattern_array, special_bits
 from tests.faults.finding import core_suite
 
 MANY = settings(max_examples=200, deadline=None, derandomize=True)
@@ -48,7 +46,7 @@ def tensors(draw: st.DrawFn, types: st.SearchStrategy[str] = TYPES, most: int = 
 
 def injective(tensor: Tensor) -> bool:
     """Whether each place has an element of its own; a recipe draws narrow ones by chance."""
-    by_chance = recipe_of(tensor) is not None and WIDTHS[tensor.type] < 32
+    by_chance = recipe_seed(tensor) is not None and WIDTHS[tensor.type] < 32
     return tensor.size <= 1 << WIDTHS[tensor.type] and not by_chance
 
 
@@ -59,7 +57,7 @@ def distinct(array: Array) -> int:
 @MANY
 @given(tensors())
 def test_the_elements_are_of_the_type_and_shape_asked_for(tensor: Tensor) -> None:
-    array = filled_array(tensor)
+    array = pattern_array(tensor)
     assert (array.dtype, array.shape) == (ELEMENT_TYPES[tensor.type], tensor.shape)
     assert array.flags.c_contiguous
 
@@ -67,13 +65,13 @@ def test_the_elements_are_of_the_type_and_shape_asked_for(tensor: Tensor) -> Non
 @MANY
 @given(tensors().filter(injective))
 def test_no_two_elements_are_equal_where_the_type_has_enough_values(tensor: Tensor) -> None:
-    assert distinct(filled_array(tensor)) == tensor.size
+    assert distinct(pattern_array(tensor)) == tensor.size
 
 
 @MANY
 @given(tensors().filter(lambda tensor: tensor.size > 1))
 def test_no_axis_can_be_shifted_by_one_unnoticed(tensor: Tensor) -> None:
-    bits = bits_of(filled_array(tensor))
+    bits = bits_of(pattern_array(tensor))
     for axis, extent in enumerate(tensor.shape):
         for by in (1, -1):
             assert extent == 1 or not np.array_equal(bits, np.roll(bits, by, axis))
@@ -82,7 +80,7 @@ def test_no_axis_can_be_shifted_by_one_unnoticed(tensor: Tensor) -> None:
 @pytest.mark.parametrize("shape", [(3,), (2, 2), (1, 4), (2, 2, 2), (2,) * 8])
 def test_no_axis_of_few_booleans_can_be_shifted_unnoticed(shape: tuple[int, ...]) -> None:
     for pattern in map(str, range(100)):
-        array = filled_array(Tensor("boolean", shape, pattern=pattern))
+        array = pattern_array(Tensor("boolean", shape, pattern=pattern))
         for axis in (axis for axis, extent in enumerate(shape) if extent > 1):
             assert not np.array_equal(array, np.roll(array, 1, axis))
 
@@ -90,21 +88,21 @@ def test_no_axis_of_few_booleans_can_be_shifted_unnoticed(shape: tuple[int, ...]
 @MANY
 @given(tensors(most=256).filter(injective))
 def test_no_axes_can_be_swapped_unnoticed(tensor: Tensor) -> None:
-    bits = bits_of(filled_array(tensor)).squeeze()
+    bits = bits_of(pattern_array(tensor)).squeeze()
     for axes in [*permutations(range(bits.ndim))][1:120]:
         assert bits.transpose(axes).tobytes() != bits.tobytes()
 
 
 @pytest.mark.parametrize("element_type", [name for name, width in WIDTHS.items() if width == 8])
 def test_more_elements_than_values_are_scattered_over_all_of_them(element_type: str) -> None:
-    array = filled_array(Tensor(element_type, (40, 40), pattern="any"))
+    array = pattern_array(Tensor(element_type, (40, 40), pattern="any"))
     assert distinct(array) > 240
     bits = bits_of(array)
     assert not np.array_equal(bits, bits.T)
 
 
 def test_booleans_are_both_values_in_no_simple_order() -> None:
-    array = filled_array(Tensor("boolean", (1000,), pattern="any"))
+    array = pattern_array(Tensor("boolean", (1000,), pattern="any"))
     assert 400 < np.count_nonzero(array) < 600
     assert set(bits_of(array).tolist()) == {0, 1}
     for period in range(1, 17):
@@ -114,25 +112,27 @@ def test_booleans_are_both_values_in_no_simple_order() -> None:
 @MANY
 @given(tensors())
 def test_the_same_pattern_gives_the_same_bytes(tensor: Tensor) -> None:
-    twin = Tensor(tensor.type, tensor.shape, pattern=tensor.pattern)
-    assert filled_array(tensor).tobytes() == filled_array(twin).tobytes()
+    baseline = Tensor(tensor.type, tensor.shape, pattern=tensor.pattern)
+    assert pattern_array(tensor).tobytes() == pattern_array(baseline).tobytes()
 
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
 def test_another_pattern_gives_other_bytes(element_type: str) -> None:
-    found = {filled_array(Tensor(element_type, (24,), pattern=str(i))).tobytes() for i in range(20)}
+    found = {
+        pattern_array(Tensor(element_type, (24,), pattern=str(i))).tobytes() for i in range(20)
+    }
     assert len(found) == 20
 
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
 def test_empty_tensors_and_scalars_are_filled_too(element_type: str) -> None:
-    assert filled_array(Tensor(element_type, (2, 0, 3), pattern="any")).shape == (2, 0, 3)
-    assert filled_array(Tensor(element_type, (), pattern="any")).shape == ()
+    assert pattern_array(Tensor(element_type, (2, 0, 3), pattern="any")).shape == (2, 0, 3)
+    assert pattern_array(Tensor(element_type, (), pattern="any")).shape == ()
 
 
 def test_the_pattern_is_the_same_on_every_machine() -> None:
-    distinct_ones = filled_array(Tensor("u16", (4,), pattern="pinned|x"))
-    scattered = bits_of(filled_array(Tensor("boolean", (24,), pattern="pinned|x")))
+    distinct_ones = pattern_array(Tensor("u16", (4,), pattern="pinned|x"))
+    scattered = bits_of(pattern_array(Tensor("boolean", (24,), pattern="pinned|x")))
     assert distinct_ones.tolist() == [27383, 28698, 30013, 31328]
     assert "".join(map(str, scattered)) == "101100001000001101110100"
 
@@ -191,7 +191,7 @@ def test_special_integers_are_the_extremes(element_type: str) -> None:
 def test_booleans_have_no_special_values() -> None:
     array = np.array([True, False])
     assert special_bits("boolean") == ()
-    assert with_specials(array, Tensor("boolean", (2,)), [array]) is array
+    assert with_special_values(array, Tensor("boolean", (2,)), [array]) is array
 
 
 @st.composite
@@ -212,8 +212,8 @@ def outputs_of(array: Array, reached: list[int]) -> list[Array]:
 @given(reaching())
 def test_special_values_keep_elements_distinct(sample: tuple[Tensor, list[int]]) -> None:
     tensor, reached = sample
-    array = filled_array(tensor)
-    changed = with_specials(array, tensor, outputs_of(array, reached))
+    array = pattern_array(tensor)
+    changed = with_special_values(array, tensor, outputs_of(array, reached))
     assert (changed.dtype, changed.shape) == (array.dtype, array.shape)
     assert distinct(changed) == tensor.size
 
@@ -224,8 +224,8 @@ def test_as_many_special_values_reach_an_output_as_half_of_its_elements(
     sample: tuple[Tensor, list[int]],
 ) -> None:
     tensor, reached = sample
-    array = filled_array(tensor)
-    changed = with_specials(array, tensor, outputs_of(array, reached))
+    array = pattern_array(tensor)
+    changed = with_special_values(array, tensor, outputs_of(array, reached))
     least = min(len(special_bits(tensor.type)), (len(set(reached)) + 1) // 2)
     assert len(specials_in(changed.ravel()[reached], tensor.type)) >= least
 
@@ -236,8 +236,8 @@ def test_special_values_stand_only_where_they_reach_an_output(
     sample: tuple[Tensor, list[int]],
 ) -> None:
     tensor, reached = sample
-    array = filled_array(tensor)
-    changed = with_specials(array, tensor, outputs_of(array, reached))
+    array = pattern_array(tensor)
+    changed = with_special_values(array, tensor, outputs_of(array, reached))
     moved = np.flatnonzero(bits_of(changed).ravel() != bits_of(array).ravel())
     assert set(moved.tolist()) <= set(reached)
     assert len(moved) <= (len(set(reached)) + 1) // 2
@@ -249,15 +249,15 @@ def test_nothing_changes_where_nothing_reaches_an_output(
     sample: tuple[Tensor, list[int]],
 ) -> None:
     tensor, _ = sample
-    array = filled_array(tensor)
+    array = pattern_array(tensor)
     for outputs in ([], outputs_of(array, [])):
-        assert with_specials(array, tensor, outputs).tobytes() == array.tobytes()
+        assert with_special_values(array, tensor, outputs).tobytes() == array.tobytes()
 
 
 def test_repeating_data_gets_no_special_values() -> None:
     tensor = Tensor("u8", (300,), pattern="any")
-    array = filled_array(tensor)
-    assert with_specials(array, tensor, [array]) is array
+    array = pattern_array(tensor)
+    assert with_special_values(array, tensor, [array]) is array
 
 
 @MANY
@@ -266,9 +266,9 @@ def test_special_values_leave_the_given_array_as_it_was(
     sample: tuple[Tensor, list[int]],
 ) -> None:
     tensor, reached = sample
-    array = filled_array(tensor)
+    array = pattern_array(tensor)
     before = array.tobytes()
-    with_specials(array, tensor, outputs_of(array, reached))
+    with_special_values(array, tensor, outputs_of(array, reached))
     assert array.tobytes() == before
 
 
@@ -278,7 +278,7 @@ def golden_specials() -> dict[str, set[int]]:
     found: dict[str, set[int]] = {name: set() for name in ELEMENT_TYPES}
     for operator, case in core_suite():
         for output in operator.outputs(case):
-            name, bits = name_of(output.dtype), bits_of(output)
+            name, bits = type_name(output.dtype), bits_of(output)
             special = np.array(special_bits(name) if name in WITH_SPECIALS else [], bits.dtype)
             found[name].update(special[np.isin(special, bits)].tolist())
     return found
@@ -290,8 +290,8 @@ def test_every_special_value_is_in_a_golden_of_the_shipped_suite(element_type: s
 
 
 def test_an_array_of_stated_values_has_them_in_order() -> None:
-    array = array_of(Tensor("bf16", (2, 2), (1, 2, 3, 4)))
+    array = materialize(Tensor("bf16", (2, 2), (1, 2, 3, 4)))
     assert array.dtype == ELEMENT_TYPES["bf16"]
     assert array.astype(int).tolist() == [[1, 2], [3, 4]]
-    assert array_of(listed("u64", (2**64 - 1,))).tolist() == [2**64 - 1]
-    assert array_of(Tensor("boolean", (), (True,))).shape == ()
+    assert materialize(vector("u64", (2**64 - 1,))).tolist() == [2**64 - 1]
+    assert materialize(Tensor("boolean", (), (True,))).shape == ()

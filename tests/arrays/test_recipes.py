@@ -11,19 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, bits_of
-from opcert.arrays.patterns import (
-    STORED,
-    filled_array,
-    made_array,
-    recipe_of,
-    with_specials,
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    MAX_STORED_BYTES,
+    Tensor,
+    bits_of,
+    recipe_seed,
+    seeded_array,
+    with_special_values,
 )
+from opcert.arrays.patterns import pattern_array
 from opcert.errors import SuiteError
-from opcert.suite.format import MadeArray
-from opcert.suite.suite import Suite
-from opcert.suite.writing import write_suite
+from opcert.suite import GeneratedArray, Suite, write_suite
 from tests.faults.finding import core_suite
 from tests.small_suite import edit_index, files
 
@@ -56,7 +55,7 @@ def test_split_mix_gives_its_published_numbers() -> None:
 
 
 def test_eight_byte_elements_are_the_published_numbers() -> None:
-    assert made_array("u64", (5,), 1234567).tolist() == [*islice(split_mix(1234567), 5)]
+    assert seeded_array("u64", (5,), 1234567).tolist() == [*islice(split_mix(1234567), 5)]
 
 
 @each_type
@@ -65,65 +64,67 @@ def test_eight_byte_elements_are_the_published_numbers() -> None:
 def test_an_element_is_the_upper_bits_of_the_next_number_in_c_order(
     element_type: str, seed: int, shape: tuple[int, ...]
 ) -> None:
-    array = made_array(element_type, shape, seed)
+    array = seeded_array(element_type, shape, seed)
     assert (array.dtype, array.shape) == (ELEMENT_TYPES[element_type], shape)
     wanted = [each >> (64 - WIDTHS[element_type]) for each in islice(split_mix(seed), array.size)]
     assert bits_of(array).ravel().tolist() == wanted
 
 
 def test_the_bytes_are_the_same_on_every_machine() -> None:
-    assert bits_of(made_array("f32", (2, 2), 7)).tolist() == [
+    assert bits_of(seeded_array("f32", (2, 2), 7)).tolist() == [
         [each >> 32 for each in islice(split_mix(7), 2)],
         [each >> 32 for each in islice(split_mix(7), 2, 4)],
     ]
-    assert made_array("u8", (6,), 0).tolist() == [226, 110, 6, 248, 27, 83]
-    assert sha256(made_array("i16", (300, 7), 2**32 - 1).tobytes()).hexdigest() == (
+    assert seeded_array("u8", (6,), 0).tolist() == [226, 110, 6, 248, 27, 83]
+    assert sha256(seeded_array("i16", (300, 7), 2**32 - 1).tobytes()).hexdigest() == (
         "a14c0f1c44f61033c773f87b6f1253b6e26a41a2a61cb966bae3e4f84fa12e80"
     )
 
 
 @each_type
 def test_other_seeds_make_other_data(element_type: str) -> None:
-    assert len({made_array(element_type, (64,), seed).tobytes() for seed in range(20)}) == 20
+    assert len({seeded_array(element_type, (64,), seed).tobytes() for seed in range(20)}) == 20
 
 
 @each_type
 def test_made_data_has_every_value_that_there_is_room_for(element_type: str) -> None:
-    bits = bits_of(made_array(element_type, (1 << 13,), 3))
+    bits = bits_of(seeded_array(element_type, (1 << 13,), 3))
     assert len(np.unique(bits)) > 0.9 * min(1 << WIDTHS[element_type], 1 << 13)
 
 
 @each_type
 def test_data_is_made_by_a_recipe_just_where_it_is_too_large_to_store(element_type: str) -> None:
-    most = STORED // ELEMENT_TYPES[element_type].itemsize
+    most = MAX_STORED_BYTES // ELEMENT_TYPES[element_type].itemsize
     stored = Tensor(element_type, (most,), pattern="any")
     larger = Tensor(element_type, (most + 1,), pattern="any")
-    assert recipe_of(stored) is None
-    seed = recipe_of(larger)
+    assert recipe_seed(stored) is None
+    seed = recipe_seed(larger)
     assert seed is not None
-    assert filled_array(larger).tobytes() == made_array(element_type, (most + 1,), seed).tobytes()
+    assert (
+        pattern_array(larger).tobytes() == seeded_array(element_type, (most + 1,), seed).tobytes()
+    )
 
 
 def test_values_that_a_call_states_are_stored_however_many() -> None:
-    assert recipe_of(Tensor("i64", (3000,), tuple(range(3000)))) is None
+    assert recipe_seed(Tensor("i64", (3000,), tuple(range(3000)))) is None
 
 
 def test_another_pattern_is_another_recipe() -> None:
-    seeds = {recipe_of(Tensor("i8", (5000,), pattern=str(i))) for i in range(100)}
+    seeds = {recipe_seed(Tensor("i8", (5000,), pattern=str(i))) for i in range(100)}
     assert len(seeds) == 100
     assert all(seed is not None and 0 <= seed < 1 << 32 for seed in seeds)
 
 
 def test_made_data_is_left_as_the_recipe_makes_it() -> None:
     tensor = Tensor("f32", (5000,), pattern="any")
-    array = filled_array(tensor)
-    assert with_specials(array, tensor, [array]) is array
+    array = pattern_array(tensor)
+    assert with_special_values(array, tensor, [array]) is array
 
 
 def test_the_core_suite_has_the_digest_of_all_that_it_makes() -> None:
     proved: set[str] = set()
     for operator, case in core_suite():
-        made = {n: each for n, each in case.inputs.items() if isinstance(each, MadeArray)}
+        made = {n: each for n, each in case.inputs.items() if isinstance(each, GeneratedArray)}
         fresh = {name: each for name, each in made.items() if each.sha256 not in proved}
         inputs = operator.inputs(case) if fresh else {}
         for name, each in fresh.items():
@@ -134,12 +135,12 @@ def test_the_core_suite_has_the_digest_of_all_that_it_makes() -> None:
 
 def test_a_pack_has_no_data_that_a_recipe_could_make() -> None:
     for operator, case in core_suite():
-        for name in case.free:
+        for name in case.data_inputs:
             given = case.inputs[name]
             size = int(np.prod(given.shape)) * ELEMENT_TYPES[given.type].itemsize
-            if isinstance(given, MadeArray):
-                assert size > STORED
-            elif size > STORED:
+            if isinstance(given, GeneratedArray):
+                assert size > MAX_STORED_BYTES
+            elif size > MAX_STORED_BYTES:
                 # No recipe makes data that repeats one element.
                 assert len(np.unique(bits_of(operator.inputs(case)[name]))) == 1
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
-from opcert.arrays.layouts import Layout, laid_out
+from opcert.arrays import ELEMENT_TYPES, Array, Layout, bits_dtype, copy_in_layout
 from opcert.backends import Backend
 
 
@@ -22,7 +21,7 @@ def telling(name: str) -> Array:
 
 def moved(backend: Backend, name: str, layout: Layout = "c") -> list[tuple[Array, Array]]:
     """Return what the backend makes of such data by each operator, beside what it has to be."""
-    data = laid_out(telling(name), layout)
+    data = copy_in_layout(telling(name), layout)
     plain = data.copy()
 
     def run(operator: str, **inputs: Any) -> list[Array]:

@@ -4,9 +4,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
+from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype
 from opcert.backends import Backend
-from opcert.run.comparison import compare
+from opcert.run import compare_outputs
 
 Call: TypeAlias = tuple[str, dict[str, Array], dict[str, Any]]
 
@@ -86,5 +86,5 @@ def differs(backend: Backend, other: Backend, call: Call) -> str:
     (raised, outputs), (as_well, expected) = outcome(backend, call), outcome(other, call)
     if raised != as_well:
         return f"{raised or 'outputs'}, not {as_well or 'outputs'}"
-    difference = compare(expected, outputs)
+    difference = compare_outputs(expected, outputs)
     return difference.text if difference else ""

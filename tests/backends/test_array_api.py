@@ -3,7 +3,7 @@
 import pytest
 
 from opcert import certify
-from opcert.arrays.layouts import LAYOUTS, Layout
+from opcert.arrays import LAYOUTS, Layout
 from opcert.backends import load
 from opcert.backends.array_api import TYPES
 from opcert.errors import BackendError

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.arrays.layouts import LAYOUTS, Layout
-from opcert.backends import load, reuse_of
+from opcert.arrays import LAYOUTS, Layout
+from opcert.backends import declared_reuse, load
 from opcert.errors import BackendError
 from tests.backends.bits import moved, same
 from tests.backends.calls import SQUARE, Call, outcome, sliced, split
@@ -89,7 +89,7 @@ def test_with_the_cache_off_it_is_dropped_before_each_call(monkeypatch: pytest.M
     for _ in range(3):
         backend.run(operator, inputs, attributes)
     assert len(dropped) == before + 3
-    assert "nothing" in (reuse_of(backend) or "")
+    assert "nothing" in (declared_reuse(backend) or "")
     with pytest.raises(BackendError, match="cache=no; expected on or off"):
         load("jax", cache="no")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opcert import backends
-from opcert.backends import checked, load
+from opcert.backends import check_backend, load
 from opcert.errors import BackendError
 from tests.wrong_backends import Right
 
@@ -55,13 +55,13 @@ def test_an_unknown_attribute_is_told_with_those_that_run_something(tmp_path: Pa
 
 
 def test_an_entry_point_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("vendor", "tests.wrong_backends:Right", backends.GROUP)
+    point = EntryPoint("vendor", "tests.wrong_backends:Right", backends.ENTRY_POINT_GROUP)
     monkeypatch.setattr(backends, "entry_points", lambda **_: [point])
     assert load("vendor").name == "right"
 
 
 def test_an_entry_point_that_does_not_import_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("vendor", "no_such_module:Backend", backends.GROUP)
+    point = EntryPoint("vendor", "no_such_module:Backend", backends.ENTRY_POINT_GROUP)
     monkeypatch.setattr(backends, "entry_points", lambda **_: [point])
     with pytest.raises(BackendError, match="cannot be imported"):
         load("vendor")
@@ -74,14 +74,14 @@ def test_an_object_that_lacks_a_part_is_told_which() -> None:
         def run(self) -> None: ...
 
     with pytest.raises(BackendError, match="lacks version"):
-        checked(NoVersion(), "incomplete")
+        check_backend(NoVersion(), "incomplete")
 
 
 def test_run_has_to_be_callable() -> None:
     broken = Right()
     broken.run = None  # type: ignore[assignment,method-assign]
     with pytest.raises(BackendError, match=r"lacks run\(\)"):
-        checked(broken, "broken")
+        check_backend(broken, "broken")
 
 
 def test_the_reference_declines_operators_without_a_spec() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES
 from opcert.backends import Backend, load
 from opcert.errors import BackendError
 from tests.backends.calls import (

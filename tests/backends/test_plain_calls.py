@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array
+from opcert.arrays import ELEMENT_TYPES, INTEGERS, Array
 from opcert.backends import load
 from opcert.backends.plain_calls import DML_SPLIT, INDICES, types_taken
-from opcert.specification.files import specs_in
+from opcert.specification import read_specs_in
 
 REFERENCE = load("reference")
 
 
 @pytest.mark.parametrize("operator", [*INDICES, DML_SPLIT])
 def test_the_reference_takes_the_types_of_the_spec(operator: str) -> None:
-    (spec,) = (each.spec for each in specs_in(None) if each.spec.operator == operator)
+    (spec,) = (each.spec for each in read_specs_in(None) if each.spec.operator == operator)
     taken = types_taken(operator, REFERENCE.run)
     if operator == DML_SPLIT:
         assert set(taken["types"]) == set(spec.types["T"])

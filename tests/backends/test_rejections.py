@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.backends import AdapterRejection, Backend, load, on_the_host
+from opcert.backends import AdapterRejection, Backend, adapter_rejections, load
 from tests.backends.calls import SQUARE, Call, broadcast, gather, listed, sliced, split
 
 # What each adapter runs on, and the options that make it.
@@ -195,15 +195,15 @@ def test_the_adapter_rejects(adapter: str, call: Call) -> None:
 
 
 def test_what_the_host_raises_is_the_adapters_and_what_is_declined_stays_so() -> None:
-    with pytest.raises(AdapterRejection, match="IndexError: no"), on_the_host():
+    with pytest.raises(AdapterRejection, match="IndexError: no"), adapter_rejections():
         raise IndexError("no")
-    with pytest.raises(NotImplementedError), on_the_host():
+    with pytest.raises(NotImplementedError), adapter_rejections():
         raise NotImplementedError
-    with pytest.raises(KeyboardInterrupt), on_the_host():
+    with pytest.raises(KeyboardInterrupt), adapter_rejections():
         raise KeyboardInterrupt
 
 
 def test_a_rejection_keeps_its_cause() -> None:
-    with pytest.raises(AdapterRejection) as caught, on_the_host():
+    with pytest.raises(AdapterRejection) as caught, adapter_rejections():
         range(3)[4]
     assert isinstance(caught.value.__cause__, IndexError)

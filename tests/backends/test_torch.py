@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.arrays.layouts import LAYOUTS, Layout
+from opcert.arrays import LAYOUTS, Layout
 from opcert.backends import load
 from opcert.backends.torch import TYPES
 from opcert.errors import BackendError

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.arrays import ELEMENT_TYPES, Array
 from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
-from opcert.specification.files import specs_in
-from opcert.suite.format import StoredArray
-from opcert.suite.generation import suite_of
-from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
+from opcert.specification import read_specs_in
+from opcert.suite import StoredArray, Suite, generate_suite_files
+from opcert.verdicts import Certification
 from tests.benchmarks.measuring import Row, measured
 from tests.benchmarks.processes import isolation, onnx_runner, pytest_run, start_up
 from tests.benchmarks.references import references
@@ -28,7 +26,7 @@ Recorded = tuple[str, dict[str, Array], dict[str, Any]]
 
 def generation() -> Row:
     """Time from specs to the bytes of every file, per case."""
-    specs, suite = specs_in(None), Suite()
+    specs, suite = read_specs_in(None), Suite()
     reference, packs = Reference(), list(_packed(suite))
     cases = sum(len(operator.cases) for operator in suite.operators.values())
 
@@ -39,7 +37,7 @@ def generation() -> Row:
             with tempfile.TemporaryFile() as file:
                 np.savez(file, allow_pickle=False, **arrays)
 
-    seconds, least = measured(lambda: suite_of(specs), floor)
+    seconds, least = measured(lambda: generate_suite_files(specs), floor)
     what = "reference, and np.savez of the same arrays"
     return Row("generation, a case", seconds / cases, what, least / cases, 8)
 

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from opcert.backends.reference import Reference
-from opcert.isolation.supervised import Supervised
-from opcert.run.outcome import Outcome
-from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
+from opcert.isolation import SupervisedBackend
+from opcert.run import Outcome
+from opcert.suite import Suite
+from opcert.verdicts import Certification
 from tests.benchmarks.measuring import Row, measured
 
 
 def isolation() -> Row:
     """Time of a small call in a process of its own, against the call itself."""
-    alone, here = Supervised("reference", {}), Reference()
+    alone, here = SupervisedBackend("reference", {}), Reference()
     inputs = {
         "data": np.arange(24, dtype=np.float32).reshape(4, 6),
         "axis": np.array(1),
@@ -42,7 +42,7 @@ def isolation() -> Row:
     return Row("a call in a process of its own", seconds / calls, "the call", least / calls)
 
 
-class _Counted(Supervised):
+class _Counted(SupervisedBackend):
     calls = 0
 
     def outcome(self, *call: Any, **how: Any) -> Outcome:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from opcert import certify
-from opcert.report.files import PAGE, report_files
-from opcert.suite.suite import Suite
+from opcert.report import REPORT_FILE, report_files
+from opcert.suite import Suite
 from tests.benchmarks.measuring import Row, Work, measured
 from tests.browser.chromium import executable, launched
 
@@ -62,7 +62,7 @@ def _grown() -> str:
     """Return the report of the core suite with its list of cases grown to 100,000."""
     suite = Suite()
     files = report_files(certify("reference", suite), suite)
-    before, opening, rest = files[PAGE].decode().partition('id="verdicts">')
+    before, opening, rest = files[REPORT_FILE].decode().partition('id="verdicts">')
     found, closing, after = rest.partition("</script>")
     data = json.loads(found)
     cases = data["cases"]

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from opcert import certify
-from opcert.report.files import PAGE, report_files
+from opcert.report import REPORT_FILE, report_files
 from tests.browser.chromium import launched, opened
 from tests.shown import suite
 from tests.wrong_backends import ThroughFloat16
@@ -21,10 +21,10 @@ class Rounding(ThroughFloat16):
 
 def main() -> None:
     """Write the upper part of the report of a backend that is wrong in one way."""
-    text = report_files(certify(Rounding(), suite()), suite())[PAGE]
+    text = report_files(certify(Rounding(), suite()), suite())[REPORT_FILE]
     PICTURE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, launched() as browser:
-        path = Path(folder) / PAGE
+        path = Path(folder) / REPORT_FILE
         path.write_bytes(text)
         with opened(browser, path, viewport=SIZE, color_scheme="light") as page:
             page.screenshot(path=PICTURE)

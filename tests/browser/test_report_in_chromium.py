@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from opcert.report.files import report_files, side_by_side
-from opcert.suite.format import IndexedCase
-from opcert.verdicts.verdict import FAILURES, STATUSES, Verdict
+from opcert.report import render_side_by_side, report_files
+from opcert.suite import IndexedCase
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict
 from tests import shown
 from tests.browser.chromium import launched, opened
 
@@ -44,7 +44,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     files = {
         "right": report_files(shown.right(), shown.suite()),
         "faulty": report_files(shown.faulty(), shown.suite()),
-        "together": side_by_side([shown.right(), shown.faulty(), shown.right()]),
+        "together": render_side_by_side([shown.right(), shown.faulty(), shown.right()]),
     }
     found = {}
     for name, of in files.items():
@@ -114,7 +114,7 @@ def test_at_first_every_case_is_listed_and_the_first_are_shown(page: Any) -> Non
 @pytest.mark.parametrize("status", [*STATUSES, "failures"])
 def test_filter_by_status(status: str, page: Any) -> None:
     page.get_by_label("Status", exact=True).select_option(status)
-    wanted = FAILURES if status == "failures" else (status,)
+    wanted = FAILURE_STATUSES if status == "failures" else (status,)
     assert listed(page) == sum(each.status in wanted for each in verdicts())
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.cases.conditions import Conditions
+from opcert.arrays import Call, Tensor
+from opcert.cases import Conditions
 from opcert.errors import ExpressionError
-from opcert.specification.model import Spec
+from opcert.specification import Spec
 
 DATA = Tensor("i8", (4, 2))
 NOT_NEGATIVE = {
@@ -89,34 +89,34 @@ def test_type_symbols_are_the_names_of_their_types() -> None:
 
 
 def test_a_valid_call_keeps_every_rule_that_speaks_of_it() -> None:
-    standing = conditions().standing(call(4))
-    assert (standing.kept, standing.broken) == (("not-negative", "enough"), ())
+    check = conditions().check(call(4))
+    assert (check.satisfied, check.violated) == (("not-negative", "enough"), ())
 
 
 def test_a_rule_with_when_is_asked_where_it_speaks() -> None:
-    standing = conditions().standing(call(4, mask=Tensor("i8", (4, 1))))
-    assert standing.broken == ("mask-rank",)
+    check = conditions().check(call(4, mask=Tensor("i8", (4, 1))))
+    assert check.violated == ("mask-rank",)
 
 
 def test_a_rule_is_moot_where_one_that_it_is_given_is_broken() -> None:
-    standing = conditions().standing(call(-1))
-    assert (standing.kept, standing.broken) == ((), ("not-negative",))
+    check = conditions().check(call(-1))
+    assert (check.satisfied, check.violated) == ((), ("not-negative",))
 
 
 def test_what_is_given_a_moot_rule_is_moot() -> None:
     last = {**ENOUGH, "id": "last", "given": ["enough"], "holds": "False"}
-    standing = conditions(rules=[NOT_NEGATIVE, ENOUGH, last]).standing(call(-1))
-    assert standing.broken == ("not-negative",)
+    check = conditions(rules=[NOT_NEGATIVE, ENOUGH, last]).check(call(-1))
+    assert check.violated == ("not-negative",)
 
 
 def test_every_rule_that_is_not_moot_is_asked() -> None:
-    standing = conditions().standing(call(-1, mask=Tensor("i8", ())))
-    assert standing.broken == ("not-negative", "mask-rank")
+    check = conditions().check(call(-1, mask=Tensor("i8", ())))
+    assert check.violated == ("not-negative", "mask-rank")
 
 
 def test_a_rule_does_not_speak_of_a_call_without_a_required_argument_that_it_names() -> None:
-    standing = conditions().standing(Call({}, {"count": 9}))
-    assert (standing.kept, standing.broken) == (("not-negative",), ())
+    check = conditions().check(Call({}, {"count": 9}))
+    assert (check.satisfied, check.violated) == (("not-negative",), ())
 
 
 def test_a_behaviour_is_shown_when_its_condition_holds() -> None:
@@ -179,7 +179,7 @@ def test_a_behaviour_that_is_not_shown_is_not_contradicted() -> None:
 @pytest.mark.parametrize("holds", ["count", "data.shape[7] == 1", "data.values[0] == 1"])
 def test_a_condition_that_does_not_come_to_a_bool_is_a_mistake(holds: str) -> None:
     with pytest.raises(ExpressionError, match=r"expected true or false|not there|cannot be"):
-        conditions(rules=[{**NOT_NEGATIVE, "holds": holds}]).standing(call())
+        conditions(rules=[{**NOT_NEGATIVE, "holds": holds}]).check(call())
 
 
 # Whether a negative count may count from the end; the rule that forbids it is given first.
@@ -196,7 +196,7 @@ def test_a_call_that_breaks_a_moot_rule_as_well_is_not_open() -> None:
     # It breaks a rule that is moot in the reading that rejects it anyway.
     spec = conditions(rules=[NOT_NEGATIVE, FITS], ambiguities=[FROM_END])
     assert spec.ambiguity(call(-5)) is None
-    assert spec.standing(call(-5)).broken == ("not-negative",)
+    assert spec.check(call(-5)).violated == ("not-negative",)
 
 
 def test_a_call_that_breaks_what_two_ambiguities_leave_open_is_open() -> None:
@@ -209,4 +209,4 @@ def test_a_call_that_breaks_what_two_ambiguities_leave_open_is_open() -> None:
 def test_what_cannot_be_asked_under_a_presumption_has_no_answer() -> None:
     at = {**FITS, "id": "at", "holds": "data.shape[count] > 0"}
     spec = conditions(rules=[NOT_NEGATIVE, at], ambiguities=[FROM_END])
-    assert spec.standing(call(-9), ["not-negative"]).broken == ("not-negative",)
+    assert spec.check(call(-9), ["not-negative"]).violated == ("not-negative",)

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, listed
-from opcert.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.arrays.patterns import array_of
-from opcert.cases.case import Case
+from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, filled, materialize, vector
+from opcert.cases import Case
 from opcert.cases.formulas import MOST_COMPARED, Formulas
 from opcert.errors import SpecError
-from opcert.specification.files import SpecFile, read_spec
+from opcert.specification import SpecFile, read_spec
 from tests.small_spec import spec
 
 TEXT = "    text: The first rows.\n"
@@ -28,7 +26,7 @@ def take(folder: Path, element: str) -> SpecFile:
 def prove(spec_file: SpecFile, data: Tensor, wrong: Callable[[Array], Any] = lambda _: None) -> str:
     """Return what is told of the first rows of `data` once `wrong` has changed them."""
     call = Call({"data": data}, {"count": data.shape[0]})
-    inputs = {"data": array_of(data)}
+    inputs = {"data": materialize(data)}
     output = inputs["data"].copy()
     wrong(output)
     try:
@@ -64,8 +62,8 @@ def test_signs_of_zero_and_nans_are_told_apart_by_their_bits(tmp_path: Path) -> 
 def test_zeros_are_compared(tmp_path: Path) -> None:
     spec_file = take(tmp_path, '"data[at] if at[0] > 0 else 0"')
     text = "output 0: at [0] the formula gives 0, the reference 5 (0x05)"
-    assert prove(spec_file, listed("i8", (5, 6))) == text
-    assert not prove(spec_file, listed("i8", (0, 6)))
+    assert prove(spec_file, vector("i8", (5, 6))) == text
+    assert not prove(spec_file, vector("i8", (0, 6)))
 
 
 @pytest.mark.parametrize("shape", [(70000,), (3, 5000), (5000, 1, 4), (17, 16, 1, 18)])

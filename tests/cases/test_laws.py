@@ -5,14 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.arrays.calls import Call, filled
-from opcert.cases.cases import cases_of
-from opcert.cases.laws import Laws, prove_laws
-from opcert.cases.vectors import vectors_of
+from opcert.arrays import Call, filled
+from opcert.cases import Laws, check_laws, generate_cases, make_vectors
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec, specs_in
-from opcert.specification.references import references_in
-from opcert.suite.spec_check import check_specs
+from opcert.specification import load_references, read_spec, read_specs_in
+from opcert.suite import check_specs
 from tests.small_spec import spec
 
 LAW = """laws:
@@ -71,7 +68,7 @@ def test_a_law_that_wrong_outputs_contradict_is_told(tmp_path: Path) -> None:
 
 
 def test_what_a_law_calls_of_another_operator_is_found(tmp_path: Path) -> None:
-    slices = {name: f"{name}: \"listed('i64', [{value}])\"" for name, value in
+    slices = {name: f"{name}: \"vector('i64', [{value}])\"" for name, value in
               {"start": 0, "stop": "count", "step": 1}.items()}  # fmt: skip
     call = (
         f"operator: openvino/Slice-8\n        inputs: {{data: data, {', '.join(slices.values())}}}"
@@ -126,14 +123,14 @@ def test_each_mistake_in_a_law_is_told_where_it_stands(
 
 def test_goldens_that_contradict_a_law_are_told(tmp_path: Path) -> None:
     file = read_spec(with_law(tmp_path, ("again[0], outputs", "data, outputs")))
-    vectors = vectors_of(file, cases_of(file, "core", 0))
+    vectors = make_vectors(file, generate_cases(file, "core", 0))
     with pytest.raises(SpecError, match="does not hold"):
-        prove_laws(file, vectors, {})
+        check_laws(file, vectors, {})
 
 
 def test_every_shipped_spec_has_laws() -> None:
-    references = references_in(None)
-    for file in specs_in(None):
+    references = load_references(None)
+    for file in read_specs_in(None):
         assert len(file.spec.laws) > 1
         assert all(
             call.operator is None or call.operator in references

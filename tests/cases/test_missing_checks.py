@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import pytest
 
-from opcert.programs.reasons import changes_of
+from opcert.programs import changes_from_baseline
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification.references import references_in
+from opcert.specification import load_references
 from tests.faults.fault import OPERATORS
 from tests.faults.finding import core_suite
 
@@ -27,21 +27,21 @@ HIDDEN = {
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_another_rule_hides_a_missing_check_only_where_that_must_be(operator: str) -> None:
-    suite, reference = core_suite().operators[operator], references_in(None)[operator]
+    suite, reference = core_suite().operators[operator], load_references(None)[operator]
     hidden: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
     for case in suite.index.cases:
-        if case.rule is None or case.ambiguity is not None:
+        if case.violated_rule is None or case.ambiguity is not None:
             continue
-        arguments = " ".join(sorted(change.name for change in changes_of(suite, case)))
+        arguments = " ".join(sorted(change.name for change in changes_from_baseline(suite, case)))
         try:
-            with unchecked(case.rule):
+            with unchecked(case.violated_rule):
                 reference(**suite.inputs(case), **case.attributes)
         except RuleBroken:
-            hidden[case.rule, arguments].append(True)
+            hidden[case.violated_rule, arguments].append(True)
         except Exception:  # without its check, a reference may fail in any way
-            hidden[case.rule, arguments].append(False)
+            hidden[case.violated_rule, arguments].append(False)
         else:
-            hidden[case.rule, arguments].append(False)
+            hidden[case.violated_rule, arguments].append(False)
     slug = suite.index.cases[0].id.partition("/")[0]
     always = {place for place, found in hidden.items() if all(found)}
     assert always == {place for place in HIDDEN if place[0].startswith(f"{slug}/")}

@@ -2,10 +2,9 @@
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, listed, scalar
-from opcert.arrays.element_types import HALF_BYTES
-from opcert.cases.list_changes import Aim
-from opcert.cases.mutations import mutations_of
+from opcert.arrays import FOUR_BIT_TYPES, Call, Tensor, filled, vector
+from opcert.arrays.calls import scalar
+from opcert.cases import MutationContext, mutations_of
 from tests.shipped import each_spec, spec
 
 GATHER = spec("Gather-8").spec
@@ -13,19 +12,19 @@ MUTATIONS = {mutation.name: mutation for mutation in mutations_of(GATHER)}
 CALL = Call(
     {
         "data": filled("f32", (2, 3, 4)),
-        "indices": listed("i64", (1, 0, 2, 1)),
+        "indices": vector("i64", (1, 0, 2, 1)),
         "axis": scalar("u8", 1),
     },
     {"batch_dims": 0},
 )
-RANKS = Aim(-3, 2)
+RANKS = MutationContext(-3, 2)
 
 
-def changed(name: str, aim: Aim = RANKS, call: Call = CALL) -> Call | None:
+def changed(name: str, aim: MutationContext = RANKS, call: Call = CALL) -> Call | None:
     return MUTATIONS[name].applied(GATHER, call, aim)
 
 
-def values(name: str, aim: Aim = RANKS) -> tuple[bool | int | float, ...] | None:
+def values(name: str, aim: MutationContext = RANKS) -> tuple[bool | int | float, ...] | None:
     call = changed(name, aim)
     return None if call is None else call.inputs[MUTATIONS[name].argument].values
 
@@ -70,7 +69,9 @@ def test_a_change_that_is_none_of_the_argument_is_none(name: str) -> None:
 
 
 def test_a_middle_element_is_drawn() -> None:
-    drawn = {values("indices-middle-set-to-minus-one", Aim(-3, 2, draw)) for draw in range(8)}
+    drawn = {
+        values("indices-middle-set-to-minus-one", MutationContext(-3, 2, draw)) for draw in range(8)
+    }
     assert drawn == {(1, -1, 2, 1), (1, 0, -1, 1)}
 
 
@@ -111,15 +112,15 @@ def test_an_argument_is_left_out_where_it_is_there() -> None:
 def test_an_optional_input_is_added_where_it_is_not_there() -> None:
     parts = spec("Slice-8").spec
     (added,) = (each for each in mutations_of(parts) if each.name == "axes-added-i64")
-    lists = {name: listed("i64", (1,)) for name in ("start", "stop", "step")}
-    call = added.applied(parts, Call({"data": filled("f32", (2, 3)), **lists}), Aim())
+    lists = {name: vector("i64", (1,)) for name in ("start", "stop", "step")}
+    call = added.applied(parts, Call({"data": filled("f32", (2, 3)), **lists}), MutationContext())
     assert call is not None
-    assert call.inputs["axes"] == listed("i64", (0, 1))
-    assert added.applied(parts, call, Aim()) is None
+    assert call.inputs["axes"] == vector("i64", (0, 1))
+    assert added.applied(parts, call, MutationContext()) is None
 
 
 def test_no_type_is_given_of_which_documents_do_not_say_whether_it_is_an_integer_type() -> None:
-    assert all(f"indices-as-{name}" not in MUTATIONS for name in HALF_BYTES)
+    assert all(f"indices-as-{name}" not in MUTATIONS for name in FOUR_BIT_TYPES)
     assert "indices-as-f8e4m3" in MUTATIONS
 
 
@@ -130,7 +131,7 @@ def test_records_are_changed_in_one_in_all_and_across() -> None:
     call = Call({"InputTensor": Tensor("f32", (6,))}, {"OutputTensors": records})
 
     def fields(name: str, field: str) -> list[object]:
-        found = mutations[f"OutputTensors-{name}"].applied(parts, call, Aim())
+        found = mutations[f"OutputTensors-{name}"].applied(parts, call, MutationContext())
         assert found is not None
         return [record[field] for record in found.attributes["OutputTensors"]]
 

@@ -2,12 +2,19 @@
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, filled, laid_out, listed, scalar, tensor
-from opcert.arrays.layouts import LAYOUTS
-from opcert.arrays.patterns import STORED
+from opcert.arrays import (
+    LAYOUTS,
+    MAX_STORED_BYTES,
+    Call,
+    Tensor,
+    filled,
+    tensor,
+    vector,
+    with_layout,
+)
+from opcert.arrays.calls import scalar
 from opcert.cases.neighbours import ways_to_differ, with_other_data
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite
 from tests.shipped import spec
 
@@ -16,7 +23,7 @@ DATA = filled("f32", (8, 9))
 
 
 def call(*indices: int, data: Tensor = DATA, index_type: str = "i64", axis: int = 0) -> Call:
-    return Call({"data": data, "indices": listed(index_type, indices)}, {"axis": axis})
+    return Call({"data": data, "indices": vector(index_type, indices)}, {"axis": axis})
 
 
 def values(found: Call, name: str = "indices") -> tuple[bool | int | float, ...] | None:
@@ -98,7 +105,7 @@ def test_an_attribute_is_another_call_s_or_left_out() -> None:
 
 @pytest.mark.parametrize("way", ways_to_differ(spec("Gather-8").spec, lambda _: [DATA]))
 def test_all_the_rest_stays(way: str) -> None:
-    indices = laid_out(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
+    indices = with_layout(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
     one = Call({"data": DATA, "indices": indices, "axis": scalar("i8", 1)}, {"batch_dims": 1})
     inputs = {"data": filled("f16", (3, 4)), "indices": indices, "axis": scalar("i8", 0)}
     found = varied(way, one, Call(inputs, {"batch_dims": 0}))
@@ -110,7 +117,7 @@ def test_all_the_rest_stays(way: str) -> None:
 
 def test_the_second_half_of_the_data_is_turned() -> None:
     (found,) = with_other_data(call(1), [DATA])
-    assert found.inputs["data"].turned
+    assert found.inputs["data"].second_half_inverted
     assert found.signature == call(1).signature
     assert found.inputs["indices"] == call(1).inputs["indices"]
 
@@ -121,8 +128,8 @@ def test_the_second_half_of_the_data_is_turned() -> None:
         (filled("u8", (255,)), False),
         (filled("u8", (256,)), True),
         (filled("f64", (32,)), True),
-        (filled("u8", (STORED,)), True),
-        (filled("u8", (STORED + 1,)), False),
+        (filled("u8", (MAX_STORED_BYTES,)), True),
+        (filled("u8", (MAX_STORED_BYTES + 1,)), False),
         (tensor("i64", (40,), tuple(range(40))), False),
     ],
     ids=["few bytes", "enough", "by width", "the most stored", "made", "values"],
@@ -149,16 +156,21 @@ def test_neighbours_of_the_core_suite_follow_the_call_that_they_are_like(
     neighbours = [each for each in order if is_neighbour(each)]
     assert neighbours
     for name in neighbours:
-        twin = operator.cases[name].twin
-        assert twin is not None
-        between = order[order.index(twin) + 1 : order.index(name)]
-        assert all(operator.cases[each].twin == twin and is_neighbour(each) for each in between)
+        baseline = operator.cases[name].baseline
+        assert baseline is not None
+        between = order[order.index(baseline) + 1 : order.index(name)]
+        assert all(
+            operator.cases[each].baseline == baseline and is_neighbour(each) for each in between
+        )
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
 def test_neighbours_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
     for case in filter(lambda each: is_neighbour(each.id), operator.index.cases):
-        one, other = arguments(operator, operator.cases[case.twin or ""]), arguments(operator, case)
+        one, other = (
+            arguments(operator, operator.cases[case.baseline or ""]),
+            arguments(operator, case),
+        )
         changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         # Inputs of one type symbol change their type together.
         assert len(changed) == 1 or "/other-type-of-" in case.id, (case.id, changed)

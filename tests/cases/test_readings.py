@@ -11,12 +11,9 @@ import numpy as np
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays.element_types import Array
-from opcert.arrays.patterns import counted
+from opcert.arrays import Array, materialize_numbered
+from opcert.cases import Conditions, MistakeLog, PositiveCases
 from opcert.cases.candidates import Candidates
-from opcert.cases.case import Mistakes
-from opcert.cases.conditions import Conditions
-from opcert.cases.valid_cases import ValidCases
 from opcert.reference.variadic_split import parts_along
 from tests.faults.calls import ints
 from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right
@@ -202,15 +199,17 @@ def test_whatever_a_suite_may_choose_to_be_rejected_is_so_in_every_reading(
 ) -> None:
     """Of the calls that break a requirement, a suite has a few; another seed has others."""
     spec_file = core_suite().spec_files()[operator]
-    mistakes = Mistakes(spec_file)
-    author = ValidCases(spec_file, "core", seed, mistakes)
+    mistakes = MistakeLog(spec_file)
+    author = PositiveCases(spec_file, "core", seed, mistakes)
     valid = [case for case in (*author.examples(), *author.drawn(2)) if case.ambiguity is None]
     candidates = Candidates(Conditions(spec_file.spec), "core", seed, valid, mistakes).found()
     readings = [compute for name, compute in OPEN if name == operator]
     accepted = []
     for rule in spec_file.spec.requirements:
         for candidate in candidates.get(rule, ()):
-            inputs = {name: counted(each) for name, each in candidate.call.inputs.items()}
+            inputs = {
+                name: materialize_numbered(each) for name, each in candidate.call.inputs.items()
+            }
             for compute in readings:
                 # Whatever a backend raises is a rejection.
                 with suppress(Exception):
@@ -361,7 +360,7 @@ def test_a_case_of_an_ambiguity_breaks_rules_by_that_ambiguity_alone(operator: s
         if case.ambiguity is None:
             continue
         call = described(Call(suite.inputs(case), case.attributes))
-        broken = conditions(operator).standing(call).broken
+        broken = conditions(operator).check(call).violated
         assert (case.expects == "rejection") == bool(broken)
         assert set(broken) <= set(ambiguities[case.ambiguity].breaks)
 

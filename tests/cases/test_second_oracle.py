@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
-from opcert.cases.case import Case
-from opcert.cases.cases import cases_of
-from opcert.cases.vectors import vectors_of
+from opcert.arrays import Array
+from opcert.cases import Case, generate_cases, make_vectors
 from opcert.errors import SpecError
 from opcert.reference import RuleBroken
-from opcert.specification.files import SpecFile, read_spec
+from opcert.specification import SpecFile, read_spec
 from tests import shipped
 
 # Makes wrong outputs, of the right types and shapes, of the right ones and the arguments.
@@ -385,14 +383,14 @@ def spec_and_cases(operator: str, folder: Path) -> tuple[SpecFile, list[Case]]:
     """Return the spec without examples and laws, and some small, valid cases of no ambiguity."""
     if operator == SHIFT:
         spec_file = shift_spec(folder)
-        cases: Sequence[Case] = cases_of(spec_file, "core", 0)
+        cases: Sequence[Case] = generate_cases(spec_file, "core", 0)
     else:
         spec_file, cases = shipped.spec(operator), shipped.cases(operator)
     bare = spec_file.spec.model_copy(update={"examples": (), "laws": ()})
     small = [
         case
         for case in cases
-        if (case.rejects, case.twin, case.ambiguity, case.example) == (None,) * 4
+        if (case.violated_rule, case.baseline, case.ambiguity, case.example) == (None,) * 4
         and all(tensor.size <= FEW_ELEMENTS for tensor in case.call.inputs.values())
     ]
     return replace(spec_file, spec=bare), small[:: 1 + len(small) // FEW_CASES]
@@ -418,17 +416,17 @@ def test_a_wrong_value_is_found_by_the_formula_alone(
     spec_file, cases = spec_and_cases(operator, folder)
     wrong = wrong_by(spec_file, MISTAKES[operator, name])
     with pytest.raises(SpecError) as caught:
-        vectors_of(wrong, cases)
+        make_vectors(wrong, cases)
     (found,) = caught.value.mistakes
     line = Path(found.file).read_text().splitlines()[found.line - 1]
     assert line.strip().startswith("element: ")
     assert "the formula gives" in found.text
     plain = tuple(each.model_copy(update={"element": None}) for each in spec_file.spec.outputs)
     silent = wrong.spec.model_copy(update={"outputs": plain})
-    assert len(vectors_of(replace(wrong, spec=silent), cases)) == len(cases)
+    assert len(make_vectors(replace(wrong, spec=silent), cases)) == len(cases)
 
 
 @pytest.mark.parametrize("operator", sorted({operator for operator, _ in MISTAKES}))
 def test_no_right_value_is_found_wrong(operator: str, folder: Path) -> None:
     spec_file, cases = spec_and_cases(operator, folder)
-    assert len(vectors_of(wrong_by(spec_file, lambda right, **_: right), cases)) == len(cases)
+    assert len(make_vectors(wrong_by(spec_file, lambda right, **_: right), cases)) == len(cases)

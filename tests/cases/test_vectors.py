@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array
+from opcert.arrays import ELEMENT_TYPES, FLOATS, Array
 from opcert.arrays.patterns import special_bits
-from opcert.cases.cases import cases_of
-from opcert.cases.vectors import Vector, vectors_of
+from opcert.cases import Vector, generate_cases, make_vectors
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
+from opcert.specification import read_spec
 from tests.shipped import cases, each_spec, spec, vectors
 
 
@@ -49,7 +48,7 @@ def test_values_that_a_call_states_are_those_of_its_arrays(name: str) -> None:
 @each_spec
 def test_goldens_are_what_the_reference_gives(name: str) -> None:
     for vector in vectors(name):
-        if vector.case.rejects is None:
+        if vector.case.violated_rule is None:
             inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
             outputs = spec(name).reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
             assert [*map(described, outputs)] == [*map(described, vector.outputs)]
@@ -58,7 +57,7 @@ def test_goldens_are_what_the_reference_gives(name: str) -> None:
 @each_spec
 def test_the_reference_leaves_its_arguments_as_they_were(name: str) -> None:
     for vector in vectors(name):
-        if vector.case.rejects is None:
+        if vector.case.violated_rule is None:
             inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
             attributes = deepcopy(dict(vector.case.call.attributes))
             spec(name).reference(**inputs, **attributes)
@@ -78,33 +77,33 @@ def test_goldens_share_no_memory_with_inputs_or_each_other(name: str) -> None:
 @each_spec
 def test_a_must_reject_case_has_no_goldens(name: str) -> None:
     for vector in vectors(name):
-        assert vector.case.rejects is None or vector.outputs == []
+        assert vector.case.violated_rule is None or vector.outputs == []
 
 
 @each_spec
 def test_the_reference_rejects_a_must_reject_case_for_its_rule(name: str) -> None:
     for vector in vectors(name):
-        if vector.case.rejects is not None:
+        if vector.case.violated_rule is not None:
             attributes = deepcopy(dict(vector.case.call.attributes))
             with pytest.raises(ValueError, match=r"\w") as caught:
                 spec(name).reference(**vector.inputs, **attributes)
-            assert getattr(caught.value, "rule", None) == vector.case.rejects
+            assert getattr(caught.value, "rule", None) == vector.case.violated_rule
 
 
 @each_spec
 def test_what_a_case_leaves_unchanged_it_shares_with_its_twin(name: str) -> None:
     known = {vector.case.id: vector for vector in vectors(name)}
     for vector in vectors(name):
-        if vector.case.twin is not None:
-            twin = known[vector.case.twin]
+        if vector.case.baseline is not None:
+            baseline = known[vector.case.baseline]
             for argument, tensor in vector.case.call.inputs.items():
-                unchanged = twin.case.call.inputs.get(argument) == tensor
-                assert (twin.inputs.get(argument) is vector.inputs[argument]) == unchanged
+                unchanged = baseline.case.call.inputs.get(argument) == tensor
+                assert (baseline.inputs.get(argument) is vector.inputs[argument]) == unchanged
 
 
 @each_spec
 def test_unrelated_cases_share_no_arrays(name: str) -> None:
-    valid = [vector for vector in vectors(name) if vector.case.twin is None]
+    valid = [vector for vector in vectors(name) if vector.case.baseline is None]
     arrays = [id(array) for each in valid for array in (*each.inputs.values(), *each.outputs)]
     assert len(arrays) == len(set(arrays))
 
@@ -174,7 +173,7 @@ def made_up(folder: Path, reference: str = RIGHT, **changes: Any) -> list[Vector
     path = folder / "Flip.yaml"
     path.write_text(json.dumps({**MADE_UP, **changes}), encoding="utf-8")
     found = read_spec(path)
-    return vectors_of(found, cases_of(found, "core", 0))
+    return make_vectors(found, generate_cases(found, "core", 0))
 
 
 def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
@@ -187,7 +186,7 @@ def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
 def test_a_right_reference_is_proved(tmp_path: Path) -> None:
     found = made_up(tmp_path)
     assert found[0].outputs[0].tolist() == [3, 2, 1]
-    assert {vector.case.rejects for vector in found} == {None, "flip/axis-range"}
+    assert {vector.case.violated_rule for vector in found} == {None, "flip/axis-range"}
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from opcert import Certificate, certify
-from opcert.run.comparison import Kind
-from opcert.verdicts.verdict import Status, Verdict
+from opcert.run import FailureKind
+from opcert.verdicts import Status, Verdict
 from tests import made_certificate
 
-Made = tuple[Status, Kind | None]
+Made = tuple[Status, FailureKind | None]
 
 
 def certificate(*verdicts: Made) -> Certificate:

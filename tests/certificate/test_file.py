@@ -14,26 +14,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert import Certificate, certify
+from opcert.certificate import BackendEntry, ClaimEntry, WaiversEntry, json_schema, read_certificate
 from opcert.certificate import file as certificate_file
-from opcert.certificate.certificate import BackendEntry, ClaimEntry, Run, WaiversEntry
-from opcert.certificate.file import (
-    certificate_path,
-    json_schema,
-    read_certificate,
-)
+from opcert.certificate.certificate import Run
+from opcert.certificate.file import certificate_path
 from opcert.errors import OpcertError
-from opcert.scope.claims import ClaimContent
-from opcert.scope.support import OperatorScope, OperatorSupport
-from opcert.suite.suite import default_folder
-from opcert.verdicts.verdict import Verdict
-from opcert.verdicts.waivers import Waiver
+from opcert.scope import ClaimContent, OperatorSupport
+from opcert.scope.support import OperatorScope
+from opcert.suite import core_suite_folder
+from opcert.verdicts import Verdict, Waiver
 from tests import made_certificate
 from tests import wrong_backends as wrong
 from tests.command_line import opcert_program
 from tests.faults.finding import core_suite
 from tests.made_certificate import DIGEST
 
-SPLITS = len(core_suite().chosen("directml/*", "*"))
+SPLITS = len(core_suite().select("directml/*", "*"))
 
 NAMES = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=5)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -251,7 +247,7 @@ def test_what_is_no_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     os.mkfifo(tmp_path / "pipe")
     assert "not a file" in refusal(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(b" " * 65)
-    monkeypatch.setattr(certificate_file, "LARGEST", 64)
+    monkeypatch.setattr(certificate_file, "MAX_CERTIFICATE_BYTES", 64)
     assert "more than" in refusal(tmp_path / "large")
 
 
@@ -263,7 +259,7 @@ def test_an_odd_place_for_a_certificate_is_refused(tmp_path: Path, place: str) -
     if place == "a file":
         out.write_text("")
     elif place == "a link to the suite":
-        out.symlink_to(default_folder())
+        out.symlink_to(core_suite_folder())
     elif place == "a loop":
         out.symlink_to(out)
     else:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays.element_types import Array
-from opcert.certificate.certify_suite import Interrupted, OnVerdict
+from opcert.arrays import Array
+from opcert.certificate import CertificationInterrupted, OnVerdict
 from opcert.errors import OpcertError
-from opcert.verdicts.verdict import Verdict
+from opcert.verdicts import Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite
@@ -37,7 +37,7 @@ def in_pieces(backend: Any, cases: int, **given: Any) -> Certificate:
             return certify(
                 backend, core_suite(), progress=interrupting(cases), resume=former, **given
             )
-        except Interrupted as reached:
+        except CertificationInterrupted as reached:
             former = reached.certificate
 
 
@@ -99,7 +99,7 @@ def test_a_case_that_was_interrupted_is_run_again_whole() -> None:
             return list(super().run(operator, inputs, attributes))
 
     backend = Interrupts()
-    with pytest.raises(Interrupted) as caught:
+    with pytest.raises(CertificationInterrupted) as caught:
         certify(backend, core_suite(), operator=SPLIT)
     former = caught.value.certificate
     assert former.counts["not-run"] == len(former.verdicts)
@@ -175,7 +175,7 @@ class Declares(wrong.Right):
 @pytest.fixture(scope="module")
 def partly() -> Certificate:
     """The certificate of a run that was interrupted."""
-    with pytest.raises(Interrupted) as caught:
+    with pytest.raises(CertificationInterrupted) as caught:
         certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", progress=interrupting(9))
     return caught.value.certificate
 

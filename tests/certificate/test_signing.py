@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from opcert.certificate.signing import PASSPHRASE, public_key, signer, wrong_signature
+from opcert.certificate import load_public_key, load_signer, signature_error
+from opcert.certificate.signing import PASSPHRASE
 from tests import wrong_backends as wrong
 from tests.command_line import opcert
 
@@ -76,18 +77,18 @@ def test_a_signed_certificate_is_sound(folder: Path, keys: Path) -> None:
 def test_any_changed_byte_is_found(folder: Path, keys: Path) -> None:
     data = (folder / "certificate.json").read_bytes()
     text = (folder / "certificate.json.sig").read_bytes()
-    key, chance = public_key(keys / "key.pub.pem"), random.Random(0)
-    assert wrong_signature(text, data, key) is None
-    for place in chance.sample(range(len(data)), 300):
-        one, flipped = data[:place], bytes([data[place] ^ 1 << chance.randrange(8)])
+    key, random_source = load_public_key(keys / "key.pub.pem"), random.Random(0)
+    assert signature_error(text, data, key) is None
+    for place in random_source.sample(range(len(data)), 300):
+        one, flipped = data[:place], bytes([data[place] ^ 1 << random_source.randrange(8)])
         for rest in (flipped + data[place + 1 :], data[place + 1 :], b" " + data[place:]):
-            assert wrong_signature(text, one + rest, key)
+            assert signature_error(text, one + rest, key)
     for place in range(len(text)):
         for bit in range(8):
             changed = text[:place] + bytes([text[place] ^ 1 << bit]) + text[place + 1 :]
-            assert wrong_signature(changed, data, key)
-        assert wrong_signature(text[:place] + text[place + 1 :], data, key)
-        assert wrong_signature(text[:place] + b"\n" + text[place:], data, key)
+            assert signature_error(changed, data, key)
+        assert signature_error(text[:place] + text[place + 1 :], data, key)
+        assert signature_error(text[:place] + b"\n" + text[place:], data, key)
 
 
 def test_what_no_recomputation_finds_a_signature_does(folder: Path, keys: Path) -> None:
@@ -184,9 +185,9 @@ def test_a_passphrase_is_taken_out_of_the_environment(
     keys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PASSPHRASE, "open sesame")
-    text = signer(keys / "locked.pem")(b"signed")
+    text = load_signer(keys / "locked.pem")(b"signed")
     assert PASSPHRASE not in os.environ
-    assert wrong_signature(text, b"signed", public_key(keys / "other.pub.pem")) is None
+    assert signature_error(text, b"signed", load_public_key(keys / "other.pub.pem")) is None
     monkeypatch.setenv(PASSPHRASE, "close sesame")
     result = opcert("certify", "--out", "out", "--sign", keys / "locked.pem")
     assert f"cannot be decrypted; expected its passphrase in {PASSPHRASE}" in result.stderr

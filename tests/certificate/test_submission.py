@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from opcert import read_certificate
-from opcert.certificate import submission
-from opcert.certificate.entries import this_platform
-from opcert.certificate.submission import submission_path, write_submission
+from opcert.certificate import submission, submission_path, write_submission
+from opcert.certificate.entries import current_platform
 from opcert.errors import OpcertError
 from opcert.verification import submission_checks
 from tests import handed_in
@@ -94,7 +93,7 @@ def claimed_otherwise(folder: Path) -> None:
 
 
 DIGEST = "0123456789abcdef" * 4
-PLATFORM = this_platform().model_dump()
+PLATFORM = current_platform().model_dump()
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a file more": (replaced("notes.txt", "x"), r"notes\.txt: is not among the files"),
     "a hidden file": (replaced(".notes", "x"), r"\.notes: is not among the files"),
@@ -190,7 +189,7 @@ def test_what_contradicts_itself_is_refused_with_one_message(folder: Path, name:
 
 
 def test_files_beyond_measure_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submission_checks, "LARGEST", 8)
+    monkeypatch.setattr(submission_checks, "MAX_CERTIFICATE_BYTES", 8)
     assert "files.claim.yaml: found more than 0 MiB" in opcert("verify", folder).stdout
 
 
@@ -198,7 +197,7 @@ def test_files_beyond_number_are_not_looked_at(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (submission, submission_checks):
-        monkeypatch.setattr(module, "MOST", 2)
+        monkeypatch.setattr(module, "MAX_FILES", 2)
     assert "holds 2 files or more; no others were looked at" in opcert("verify", folder).stdout
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from opcert.pages.site import page_name
-from opcert.suite.suite import default_folder
+from opcert.pages import page_name
+from opcert.suite import core_suite_folder
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 
-GATHERS = len(core_suite().chosen("openvino/Gather-8", "*"))
+GATHERS = len(core_suite().select("openvino/Gather-8", "*"))
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 
@@ -31,7 +31,7 @@ def test_docs_writes_an_index_and_a_page_for_each_operator(tmp_path: Path) -> No
         (["--out", "docs", "--operator", "openvino/Slice8"], "did you mean 'openvino/Slice-8'?"),
         (["--out", "docs", "--specs", "nowhere"], "no spec in nowhere"),
         (["--out", "docs", "--suite", "nowhere"], "expected a folder that `opcert generate` wrote"),
-        (["--out", str(default_folder() / "docs")], "is inside the suite"),
+        (["--out", str(core_suite_folder() / "docs")], "is inside the suite"),
         (["--out", "thesis"], "thesis: holds chapter.html, no part of the pages of `opcert docs`"),
         (["--out", "thesis/chapter.html"], "thesis/chapter.html: a file; expected a folder"),
         ([], "Missing option '--out'"),
@@ -48,7 +48,7 @@ def test_docs_that_cannot_be_exit_2_and_leave_all_as_it_was(
     assert told in " ".join(result.stderr.replace("│", "").split())
     assert [path.name for path in tmp_path.iterdir()] == ["thesis"]
     assert Path("thesis/chapter.html").read_text() == "<p>years of work"
-    assert not (default_folder() / "docs").exists()
+    assert not (core_suite_folder() / "docs").exists()
 
 
 def test_explain_shows_a_case_and_its_program() -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate.certificate import Certificate
-from opcert.certificate.file import read_certificate
-from opcert.suite.suite import default_folder
+from opcert.certificate import Certificate, read_certificate
+from opcert.suite import core_suite_folder
 from tests import shown
 from tests.command_line import WRONG, opcert, opcert_program
 from tests.small_suite import contents, files
@@ -83,7 +82,7 @@ def test_alone_replaces_side_by_side(folder: Path) -> None:
         (["right", "--out", "right"], "right: holds certificate.json, no part of a report"),
         (["right", "--out", "notes.txt"], "notes.txt: a file; expected a folder"),
         (["right", "faulty", "--out", "right"], "right: holds certificate.json"),
-        (["right", "--out", str(default_folder() / "html")], "is inside the suite"),
+        (["right", "--out", str(core_suite_folder() / "html")], "is inside the suite"),
         (
             ["right", "--out", "html", "--suite", "small"],
             "name the folder of the former by --suite",
@@ -111,7 +110,7 @@ def test_what_cannot_be_reported_exits_2_and_leaves_all_as_it_was(
     assert result.exit_code == 2
     assert told in " ".join(result.stderr.replace("│", "").split())
     assert contents(folder) == before
-    assert not (default_folder() / "html").exists()
+    assert not (core_suite_folder() / "html").exists()
 
 
 def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from opcert.certificate.file import read_certificate
+from opcert.certificate import read_certificate
 from tests.command_line import WRONG, interrupts, opcert, opcert_program
 
 SPLIT = "directml/*"

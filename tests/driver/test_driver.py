@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.exploration.explore import explore
+from opcert.exploration import explore
 from opcert.isolation.messages import line_of, packed
 from tests.command_line import opcert
 
@@ -53,7 +53,7 @@ def test_it_speaks_well(driver: Path) -> None:
 def test_nothing_is_found_by_exploring_it(driver: Path) -> None:
     explored = list(explore(f"driver:'{driver}'", operator="*[VG]*", minutes=0.05))
     assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
-    assert [each.finding for each in explored] == [None, None]
+    assert [each.counterexample for each in explored] == [None, None]
     assert all(each.tried > each.declined for each in explored)
 
 

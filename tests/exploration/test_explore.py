@@ -1,4 +1,4 @@
-"""Exploring: what is found beyond the suite, how small, how soon, and what is no finding."""
+"""Exploring: what is found beyond the suite, how small, how soon, and what is no counterexample."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.errors import BackendError, OpcertError, SpecError
-from opcert.exploration.explore import explore
-from opcert.exploration.search import Explored, Search
+from opcert.exploration import explore
+from opcert.exploration.search import ExplorationResult, Search
 from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.catalogue import FAULTS
 from tests.faults.exploring import at_random, explored
@@ -26,7 +26,7 @@ SPLITS = "openvino/VariadicSplit-1"
 MINUTES = 0.25
 
 
-def alone(backend: object, operator: str = SPLITS, **more: Any) -> Explored:
+def alone(backend: object, operator: str = SPLITS, **more: Any) -> ExplorationResult:
     (found,) = explore(backend, operator=operator, **{"minutes": MINUTES, **more})  # type: ignore[arg-type]
     return found
 
@@ -34,20 +34,20 @@ def alone(backend: object, operator: str = SPLITS, **more: Any) -> Explored:
 @pytest.mark.parametrize("operator", [each for each in OPERATORS if each != SLICE])
 def test_nothing_is_found_of_the_reference(operator: str) -> None:
     found = alone(the_right_one(operator).make, operator, minutes=0.05)
-    assert (found.operator, found.finding) == (operator, None)
+    assert (found.operator, found.counterexample) == (operator, None)
     assert found.tried
 
 
 @pytest.mark.parametrize("fault", [*at_random(seed=1, count=1)], ids=lambda fault: fault.name)
 def test_faults_at_random_are_found(fault: Any) -> None:
     found = explored(fault, MINUTES)
-    assert found.finding is not None
-    assert found.finding.repeatable
+    assert found.counterexample is not None
+    assert found.counterexample.repeatable
 
 
 def test_a_finding_is_the_least_call_that_shows_it() -> None:
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
-    found = alone(fault.make, fault.operator).finding
+    found = alone(fault.make, fault.operator).counterexample
     assert found is not None
     assert found.difference.kind == "value"
     (step,) = found.steps
@@ -57,7 +57,7 @@ def test_a_finding_is_the_least_call_that_shows_it() -> None:
 def test_the_same_seed_finds_the_same() -> None:
     fault = FAULTS["variadic-split-1/accepts-axis-shape-two"]
     one, other, third = (alone(fault.make, fault.operator, seed=seed) for seed in (5, 5, 6))
-    assert (one.tried, str(one.finding)) == (other.tried, str(other.finding))
+    assert (one.tried, str(one.counterexample)) == (other.tried, str(other.counterexample))
     assert one.tried != third.tried
 
 
@@ -77,11 +77,11 @@ def test_what_only_shows_behind_other_calls_comes_with_them() -> None:
             odd = inputs["data"].size % 2 == 1
             return [np.zeros_like(each) for each in outputs] if spoiled and odd else outputs
 
-    finding = alone(WrongAfterEmptyParts).finding
-    assert finding is not None
-    assert finding.repeatable
-    assert len(finding.steps) == 2
-    assert any(each.size == 0 for each in finding.steps[0].golden or [])
+    counterexample = alone(WrongAfterEmptyParts).counterexample
+    assert counterexample is not None
+    assert counterexample.repeatable
+    assert len(counterexample.steps) == 2
+    assert any(each.size == 0 for each in counterexample.steps[0].golden or [])
 
 
 def test_what_does_not_show_again_is_told_as_such() -> None:
@@ -94,14 +94,14 @@ def test_what_does_not_show_again_is_told_as_such() -> None:
             type(self).calls += 1
             return [] if self.calls == 50 else super().run(operator, inputs, attributes)
 
-    finding = alone(WrongOnce).finding
-    assert finding is not None
-    assert not finding.repeatable
+    counterexample = alone(WrongOnce).counterexample
+    assert counterexample is not None
+    assert not counterexample.repeatable
 
 
 def test_what_is_not_supported_is_no_finding() -> None:
     found = alone(SupportsNothing(), minutes=0.05)
-    assert found.finding is None
+    assert found.counterexample is None
     assert found.declined == found.tried > 0
 
 
@@ -120,7 +120,7 @@ def test_what_is_declared_is_left_out_also_where_laws_lead_there() -> None:
             return right if fits and first.ndim < 3 else []
 
     found = alone(Narrow, minutes=0.1)
-    assert found.finding is None
+    assert found.counterexample is None
     assert found.tried > found.declined > 0
 
 
@@ -128,7 +128,7 @@ def test_the_other_operators_are_explored_behind_a_finding() -> None:
     fault = FAULTS["broadcast-1/rank-7-rejected"]
     found = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.2))
     assert [each.operator for each in found] == ["openvino/Broadcast-1", "openvino/VariadicSplit-1"]
-    assert [each.finding is not None for each in found] == [True, False]
+    assert [each.counterexample is not None for each in found] == [True, False]
 
 
 def test_the_time_is_kept_while_a_finding_is_made_small() -> None:
@@ -142,7 +142,7 @@ def test_the_time_is_kept_while_a_finding_is_made_small() -> None:
     begun = time.monotonic()
     found = alone(Slow, minutes=0.03)
     assert time.monotonic() - begun < 4
-    assert found.finding is not None
+    assert found.counterexample is not None
 
 
 def test_an_interrupt_passes_on_once_what_was_found_is_told(
@@ -155,15 +155,15 @@ def test_an_interrupt_passes_on_once_what_was_found_is_told(
             raise KeyboardInterrupt
         return False
 
-    def noting(_: object, finding: Any) -> Any:
-        confirmed.append(replace(finding, repeatable=True))
+    def noting(_: object, counterexample: Any) -> Any:
+        confirmed.append(replace(counterexample, repeatable=True))
         return confirmed[-1]
 
     monkeypatch.setattr(Search, "_confirmed", noting)
     monkeypatch.setattr(Search, "_time_is_up", interrupted)
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
     found = explore(fault.make, operator=fault.operator)
-    assert next(found).finding is confirmed[0]
+    assert next(found).counterexample is confirmed[0]
     with pytest.raises(KeyboardInterrupt):
         next(found)
 

@@ -12,11 +12,11 @@ from typing import Any
 import psutil
 import pytest
 
-from opcert.backends import program_for
+from opcert.backends import setup_code
 from opcert.errors import BackendError, OpcertError
-from opcert.exploration.explore import explore
-from opcert.exploration.search import Explored, Finding
-from opcert.exploration.snippets import python_of
+from opcert.exploration import explore
+from opcert.exploration.search import Counterexample, ExplorationResult
+from opcert.exploration.snippets import program_text
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.wrong_backends import Right
 
@@ -30,22 +30,22 @@ def driver(how: str) -> str:
     return f"driver:{shlex.join([sys.executable, str(HERE / 'driver' / 'misbehaving.py'), how])}"
 
 
-def alone(backend: str, **more: Any) -> Explored:
+def alone(backend: str, **more: Any) -> ExplorationResult:
     given = {"operator": DML, "minutes": 0.06, "timeout": 20, **more}
     (found,) = explore(backend, **given)
     return found
 
 
-def found(backend: str, **more: Any) -> Finding:
-    finding = alone(backend, **more).finding
-    assert finding is not None
-    assert finding.repeatable
-    return finding
+def found(backend: str, **more: Any) -> Counterexample:
+    counterexample = alone(backend, **more).counterexample
+    assert counterexample is not None
+    assert counterexample.repeatable
+    return counterexample
 
 
-def program(finding: Finding, backend: str, folder: Path, **options: str) -> Path:
+def program(counterexample: Counterexample, backend: str, folder: Path, **options: str) -> Path:
     target = folder / "shows.py"
-    target.write_text(python_of(finding, program_for(backend, options)))
+    target.write_text(program_text(counterexample, setup_code(backend, options)))
     return target
 
 
@@ -72,24 +72,24 @@ def test_a_crash_is_found_made_small_and_shown(
     how: str, text: str, code: int, tmp_path: Path
 ) -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
-    finding = found(backend, options={"how": how}, minutes=0.1)
-    assert finding.difference.kind == "crash"
-    assert text in finding.difference.text
-    (step,) = finding.steps
+    counterexample = found(backend, options={"how": how}, minutes=0.1)
+    assert counterexample.difference.kind == "crash"
+    assert text in counterexample.difference.text
+    (step,) = counterexample.steps
     assert step.inputs["InputTensor"].ndim == 3
-    done = run(program(finding, backend, tmp_path, how=how))
+    done = run(program(counterexample, backend, tmp_path, how=how))
     # Its last line is not reached.
     assert (done.returncode, done.stdout) == (code, "")
 
 
 def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
-    finding = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.05)
-    assert finding.difference.kind == "hang"
-    assert "no answer within 1 s" in finding.difference.text
-    assert finding.steps[-1].inputs["InputTensor"].ndim == 3
+    counterexample = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.05)
+    assert counterexample.difference.kind == "hang"
+    assert "no answer within 1 s" in counterexample.difference.text
+    assert counterexample.steps[-1].inputs["InputTensor"].ndim == 3
     with pytest.raises(subprocess.TimeoutExpired):
-        run(program(finding, backend, tmp_path, how="sleep"), seconds=3)
+        run(program(counterexample, backend, tmp_path, how="sleep"), seconds=3)
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
 def test_a_driver_that_misbehaves_is_found_and_shown(
     how: str, kind: str, text: str, tmp_path: Path
 ) -> None:
-    finding = found(driver(how), minutes=0.1)
-    assert finding.difference.kind == kind
-    assert text in finding.difference.text
-    done = run(program(finding, driver(how), tmp_path))
+    counterexample = found(driver(how), minutes=0.1)
+    assert counterexample.difference.kind == kind
+    assert text in counterexample.difference.text
+    done = run(program(counterexample, driver(how), tmp_path))
     assert done.returncode == 1
     assert text in done.stderr
-    right = run(program(finding, driver("right"), tmp_path))
+    right = run(program(counterexample, driver("right"), tmp_path))
     assert (right.returncode, right.stdout) == (0, "the last call has returned\n")
 
 
@@ -119,7 +119,7 @@ def test_a_driver_that_hangs_is_found() -> None:
 
 
 def test_nothing_is_found_of_a_driver_that_behaves() -> None:
-    assert alone(driver("right"), minutes=0.05).finding is None
+    assert alone(driver("right"), minutes=0.05).counterexample is None
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_nothing_is_found_of_a_driver_that_behaves() -> None:
 def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
     name: str, kind: str | None
 ) -> None:
-    finding = alone(f"{WRONG}:{name}", minutes=0.03).finding
-    assert (finding and finding.difference.kind) == kind
+    counterexample = alone(f"{WRONG}:{name}", minutes=0.03).counterexample
+    assert (counterexample and counterexample.difference.kind) == kind
 
 
 def test_the_other_operators_are_explored_behind_a_hang() -> None:
@@ -147,16 +147,16 @@ def test_the_other_operators_are_explored_behind_a_hang() -> None:
     first, second = explore(
         f"{MISBEHAVING}:Misbehaves", options=options, operator="*[BV]*", minutes=0.1, timeout=1
     )
-    assert first.finding is not None
+    assert first.counterexample is not None
     assert second.tried
 
 
 def test_what_cannot_be_made_again_is_told_behind_the_finding(tmp_path: Path) -> None:
     options = {"trace": str(tmp_path / "lost")}
     explored = explore(f"{MISBEHAVING}:IsLost", options=options, operator=DML)
-    finding = next(explored).finding
-    assert finding is not None
-    assert (finding.difference.kind, finding.repeatable) == ("crash", False)
+    counterexample = next(explored).counterexample
+    assert counterexample is not None
+    assert (counterexample.difference.kind, counterexample.repeatable) == ("crash", False)
     with pytest.raises(BackendError, match="the device is lost"):
         next(explored)
 

@@ -1,4 +1,4 @@
-"""What a finding is printed as: a program that fails as found, an example that the spec takes."""
+"""What a counterexample is printed as: a program that fails as found, an example that the spec takes."""
 
 import subprocess
 import sys
@@ -9,23 +9,19 @@ import numpy as np
 import pytest
 import yaml
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.arrays.layouts import LAYOUTS, Layout, laid_out
+from opcert.arrays import ELEMENT_TYPES, LAYOUTS, Array, Call, Layout, copy_in_layout
 from opcert.arrays.patterns import special_bits
-from opcert.backends import program_for
-from opcert.exploration.explore import explore
-from opcert.exploration.search import Explored, Finding
-from opcert.exploration.snippets import example_of, python_of, told
-from opcert.run.comparison import Difference
-from opcert.run.stage import Step
-from opcert.specification.files import read_spec
-from opcert.specification.references import spec_paths
-from opcert.suite.spec_check import check_specs
+from opcert.backends import setup_code
+from opcert.exploration import explore, result_text
+from opcert.exploration.search import Counterexample, ExplorationResult
+from opcert.exploration.snippets import example_text, program_text
+from opcert.run import Difference, SessionStep
+from opcert.specification import find_spec_files, read_spec
+from opcert.suite import check_specs
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one
 
-# One of each kind of finding: wrong values, bits, inputs, outputs, rejections, what is kept.
+# One of each kind of counterexample: wrong values, bits, inputs, outputs, rejections, what is kept.
 NAMES = [
     "gather-8/rejected-below",
     "gather-8/bf16-one-nan",
@@ -43,11 +39,11 @@ CHECKED = ("dml-split/part-128", "variadic-split-1/accepts-axis-shape-two")
 
 
 @cache
-def finding(name: str) -> Finding:
+def counterexample(name: str) -> Counterexample:
     fault = FAULTS[name]
     (found,) = explore(fault.make, operator=fault.operator, minutes=0.2)
-    assert found.finding is not None
-    return found.finding
+    assert found.counterexample is not None
+    return found.counterexample
 
 
 def runs(text: str, fault: Fault) -> None:
@@ -56,10 +52,10 @@ def runs(text: str, fault: Fault) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name: str) -> None:
-    text = python_of(finding(name), "backend = made")
+    text = program_text(counterexample(name), "backend = made")
     # A valid call that is rejected raises what the backend raises.
     with pytest.raises(
-        ValueError if finding(name).difference.kind == "rejected" else AssertionError
+        ValueError if counterexample(name).difference.kind == "rejected" else AssertionError
     ):
         runs(text, FAULTS[name])
     runs(text, the_right_one(FAULTS[name].operator))
@@ -68,19 +64,21 @@ def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_can_be_pasted_into_the_spec(name: str, tmp_path: Path) -> None:
     slug = name.partition("/")[0]
-    (path,) = [path for path in spec_paths(None) if f"slug: {slug}\n" in path.read_text()]
-    block = "".join(f"  {line}\n" for line in example_of(finding(name)).splitlines())
+    (path,) = [path for path in find_spec_files(None) if f"slug: {slug}\n" in path.read_text()]
+    block = "".join(f"  {line}\n" for line in example_text(counterexample(name)).splitlines())
     text = path.read_text().replace("\nexamples:\n", f"\nexamples:\n{block}")
     (tmp_path / path.name).write_text(text)
-    (entry,) = yaml.safe_load(example_of(finding(name)))
+    (entry,) = yaml.safe_load(example_text(counterexample(name)))
     assert entry["id"] in [each.id for each in read_spec(tmp_path / path.name).spec.examples]
     if name in CHECKED:
         check_specs([tmp_path / path.name])
 
 
-def a_finding(array: Array, layout: Layout = "c") -> Finding:
-    step = Step("a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",))
-    return Finding("a/B", Difference("value", "all\nwrong"), Call(), step, [step])
+def a_finding(array: Array, layout: Layout = "c") -> Counterexample:
+    step = SessionStep(
+        "a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",)
+    )
+    return Counterexample("a/B", Difference("value", "all\nwrong"), Call(), step, [step])
 
 
 class Keeps:
@@ -101,36 +99,43 @@ def test_a_printed_array_has_its_bits_and_its_layout(name: str, layout: Layout) 
     bits = np.array([*special_bits(name)[:4], 1, 0, 1, 1, 1, 1][:6], np.dtype(f"u{dtype.itemsize}"))
     array = (bits & 1 if name == "boolean" else bits).view(dtype).reshape(2, 3)
     backend = Keeps()
-    exec(python_of(a_finding(array, layout), "backend = made"), {"made": backend})  # noqa: S102
+    exec(program_text(a_finding(array, layout), "backend = made"), {"made": backend})  # noqa: S102
     found = backend.given["data"]
     assert found.dtype == dtype
     assert found.tobytes() == array.tobytes()
-    assert found.strides == laid_out(array, layout).strides
+    assert found.strides == copy_in_layout(array, layout).strides
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (2, 0, 3), (30,), (3, 4, 5)])
 def test_arrays_of_any_shape_are_printed(shape: tuple[int, ...]) -> None:
     array = np.arange(1, 1 + int(np.prod(shape)), dtype=np.int16).reshape(shape)
     backend = Keeps()
-    exec(python_of(a_finding(array), "backend = made"), {"made": backend})  # noqa: S102
+    exec(program_text(a_finding(array), "backend = made"), {"made": backend})  # noqa: S102
     assert backend.given["data"].shape == shape
     assert np.array_equal(backend.given["data"], array)
 
 
 def test_a_large_tensor_is_left_to_a_pattern_in_the_example() -> None:
     array = np.arange(100, dtype=np.float32)
-    assert "{type: f32, shape: [100]}" in example_of(a_finding(array))
-    assert "values: [0.0, 1.0]" in example_of(a_finding(array[:2]))
-    assert "values" not in example_of(a_finding(array[:2] * np.float32(np.nan)))
+    assert "{type: f32, shape: [100]}" in example_text(a_finding(array))
+    assert "values: [0.0, 1.0]" in example_text(a_finding(array[:2]))
+    assert "values" not in example_text(a_finding(array[:2] * np.float32(np.nan)))
 
 
 def test_an_operator_is_told_in_a_line_and_a_finding_with_both_texts() -> None:
     def unused() -> str:
         pytest.fail("nothing was found, of which a program would be made")
 
-    assert told(Explored("a/B", 7, 0, None), unused) == "a/B: 7 calls tried, nothing found"
-    assert told(Explored("a/B", 7, 2, None), str).startswith("a/B: 7 calls tried, 2 of them not")
-    text = told(Explored("a/B", 7, 0, a_finding(np.zeros(2))), lambda: "backend = x")
+    assert (
+        result_text(ExplorationResult("a/B", 7, 0, None), unused)
+        == "a/B: 7 calls tried, nothing found"
+    )
+    assert result_text(ExplorationResult("a/B", 7, 2, None), str).startswith(
+        "a/B: 7 calls tried, 2 of them not"
+    )
+    text = result_text(
+        ExplorationResult("a/B", 7, 0, a_finding(np.zeros(2))), lambda: "backend = x"
+    )
     assert text.startswith("a/B: 7 calls tried, found (value): all")
     assert "```python\n# a/B, value: all wrong\nimport numpy as np\n\nbackend = x\n" in text
     assert "```yaml\n# For a/B.\n- id: found-value-" in text
@@ -143,8 +148,8 @@ def test_the_program_needs_numpy_and_the_backend_alone(tmp_path: Path) -> None:
         "    def run(self, operator, inputs, attributes):\n"
         "        return [inputs['data'] + 1]\n"
     )
-    backend = program_for(f"{tmp_path / 'wrong.py'}:Backend", {})
-    text = python_of(a_finding(np.zeros(2, np.int8)), backend)
+    backend = setup_code(f"{tmp_path / 'wrong.py'}:Backend", {})
+    text = program_text(a_finding(np.zeros(2, np.int8)), backend)
     (tmp_path / "shows.py").write_text(f"import sys\n\nsys.modules['opcert'] = None\n{text}")
     done = subprocess.run(
         [sys.executable, "shows.py"], cwd=tmp_path, capture_output=True, text=True, check=False

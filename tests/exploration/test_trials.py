@@ -8,19 +8,18 @@ import pytest
 
 from opcert.errors import SpecError
 from opcert.exploration.trials import Trial, Trials
-from opcert.run.stage import Stage
-from opcert.specification.files import read_spec, specs_in
-from opcert.specification.references import references_in
+from opcert.run import Session
+from opcert.specification import load_references, read_spec, read_specs_in
 from tests.faults.fault import OPERATORS
 from tests.small_spec import spec
 from tests.wrong_backends import Right
 
-REFERENCES = references_in(None)
+REFERENCES = load_references(None)
 
 
 @cache
 def trials_of(operator: str) -> Trials:
-    (file,) = specs_in(None, operator)
+    (file,) = read_specs_in(None, operator)
     return Trials(file, REFERENCES)
 
 
@@ -34,7 +33,7 @@ def drawn(operator: str, count: int, seed: int = 0) -> list[Trial]:
 def test_the_reference_passes_every_trial(operator: str) -> None:
     found = drawn(operator, 60)
     assert len(found) > 30
-    stage = Stage(Right())
+    stage = Session(Right())
     for trial in found:
         assert stage.first_fault(trial.steps) is None, trial
 

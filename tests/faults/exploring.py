@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from random import Random
 
-from opcert.exploration.explore import explore
-from opcert.exploration.search import Explored
+from opcert.exploration import explore
+from opcert.exploration.search import ExplorationResult
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import OPERATORS, Fault
 
@@ -26,7 +26,7 @@ def at_random(seed: int, count: int) -> Iterator[Fault]:
         yield from Random(seed).sample(known, count)
 
 
-def explored(fault: Fault, minutes: float, seed: int = 0) -> Explored:
+def explored(fault: Fault, minutes: float, seed: int = 0) -> ExplorationResult:
     """Explore the backend that makes a fault, until it is found or the time is up."""
     (found,) = explore(fault.make, operator=fault.operator, minutes=minutes, seed=seed)
     return found
@@ -40,11 +40,11 @@ def main(seed: str = "0", count: str = "10", minutes: str = "1") -> None:
         result = explored(fault, float(minutes))
         took = f"{time.perf_counter() - begun:5.1f} s {result.tried:6} calls"
         kind = "NOT FOUND"
-        if result.finding is not None:
+        if result.counterexample is not None:
             found += 1
-            steps = len(result.finding.steps)
-            alone = "" if result.finding.repeatable else ", not repeatable"
-            kind = f"{result.finding.difference.kind}, {steps} calls{alone}: {result.finding.call}"
+            steps = len(result.counterexample.steps)
+            alone = "" if result.counterexample.repeatable else ", not repeatable"
+            kind = f"{result.counterexample.difference.kind}, {steps} calls{alone}: {result.counterexample.call}"
         print(f"{took}  {fault.name} ({fault.mechanism}): {kind}", flush=True)
     print(f"{found} of {len(faults)} found")
 

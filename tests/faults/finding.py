@@ -2,9 +2,8 @@
 
 from functools import cache
 
-from opcert.suite.suite import Suite
-from opcert.verdicts import certification
-from opcert.verdicts.verdict import Verdict
+from opcert.suite import Suite
+from opcert.verdicts import Verdict, certification
 from tests import made_certificate
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault
@@ -26,7 +25,7 @@ def first_failure(fault: Fault) -> Verdict | None:
     """Return the first verdict that keeps the fault from being certified.
 
     Cases run in the suite's order; of a fault that leaves a rule unchecked, those that break this
-    rule come first, and valid calls only as twins: it does with them what is right. None where it
+    rule come first, and valid calls only as baselines: it does with them what is right. None where it
     is conformant and bit-exact all the same.
     """
     suite = core_suite()
@@ -34,7 +33,7 @@ def first_failure(fault: Fault) -> Verdict | None:
     cases = list(suite.operators[fault.operator].index.cases)
     if fault.rule is not None:
         rejected = [case for case in cases if case.expects == "rejection"]
-        cases = sorted(rejected, key=lambda case: case.rule != fault.rule)
+        cases = sorted(rejected, key=lambda case: case.violated_rule != fault.rule)
     for case in (each.id for each in cases):
         verdict = run.verdict(case)
         if verdict.status == "fail":

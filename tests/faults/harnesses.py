@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
-from opcert.arrays.layouts import Layout, laid_out
-from opcert.run import rehearsal, returned
+from opcert.arrays import Array, Layout, copy_in_layout
+from opcert.run import call_protocol, records
 from opcert.verdicts import certification
 from tests.faults import patches
 from tests.faults.fault import DML, SLUGS
@@ -29,13 +28,13 @@ def _of_split(name: str) -> tuple[str, ...]:
 
 
 def _fresh(_: object, array: Array, layout: Layout) -> Array:
-    return laid_out(array, layout)
+    return copy_in_layout(array, layout)
 
 
 HARNESSES = [
     Harness(
         "compares-nothing", "takes any outputs for the golden ones",
-        patches.calling("compare", lambda *_: None),
+        patches.calling("compare_outputs", lambda *_: None),
         (*_of_split("tail-16"), "slice-8/flat", "dml-split/last-dropped"),
     ),
     Harness(
@@ -98,12 +97,12 @@ HARNESSES = [
     ),
     Harness(
         "fresh-buffers", "makes each call with new arrays",
-        patches.setting(rehearsal, "refilled", _fresh),
+        patches.setting(call_protocol, "refilled", _fresh),
         (*_of_split("identity"), "gather-8/view-of-a-row"),
     ),
     Harness(
         "shares-its-own-arrays", "hands out the arrays by which it looks at inputs again",
-        patches.setting(rehearsal, "refilled", lambda _buffer, array, _layout: array),
+        patches.setting(call_protocol, "refilled", lambda _buffer, array, _layout: array),
         (*_of_split("identity"), "gather-8/view-of-a-row"),
     ),
     Harness(
@@ -113,7 +112,7 @@ HARNESSES = [
     ),
     Harness(
         "never-looks-again", "never looks at outputs again",
-        patches.setting(returned.Returned, "changed", False),
+        patches.setting(records.CallRecord, "changed", False),
         (*_of_split("ring-1"), *_of_split("ring-4")),
     ),
     Harness(

@@ -8,14 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
-from opcert.arrays.element_types import Array, bits_of, inverted, name_of
-from opcert.arrays.layouts import laid_out
-from opcert.run import comparison, rehearsal, returned
-from opcert.run.comparison import Difference
-from opcert.run.outcome import Outcome
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
+from opcert.arrays import Array, bits_of, copy_in_layout, invert_bits, type_name
+from opcert.run import Difference, Outcome, call_protocol, comparison, records
+from opcert.suite import IndexedCase, OperatorSuite, Suite
 from opcert.verdicts import certification, verdict
 from tests.faults import finding
 from tests.faults.calls import data
@@ -28,8 +23,8 @@ Arrays: TypeAlias = dict[str, Array]
 
 def comparing(change: Callable[[Golden, Any], Any]) -> Patch:
     """Compare what `change` makes of the outputs, given the golden ones."""
-    wrong = lambda golden, outputs: comparison.compare(golden, change(golden, outputs))  # noqa: E731
-    return calling("compare", wrong)
+    wrong = lambda golden, outputs: comparison.compare_outputs(golden, change(golden, outputs))  # noqa: E731
+    return calling("compare_outputs", wrong)
 
 
 def each(change: Callable[[Array, Array], Array]) -> Callable[[Golden, Any], Any]:
@@ -91,10 +86,10 @@ def first_only(golden: Golden, outputs: Any) -> Any:
 
 def values_only(patch: MonkeyPatch) -> None:
     def wrong(golden: Golden, outputs: Any) -> Difference | None:
-        found = comparison.compare(golden, outputs)
+        found = comparison.compare_outputs(golden, outputs)
         return None if found is None or found.kind == "bits" else found
 
-    calling("compare", wrong)(patch)
+    calling("compare_outputs", wrong)(patch)
 
 
 def returning(owner: object, name: str, value: object) -> Patch:
@@ -111,7 +106,7 @@ def calling(name: str, value: object) -> Patch:
     """Replace a part wherever calls are made and looked at."""
 
     def patched(patch: MonkeyPatch) -> None:
-        for module in (returned, rehearsal):
+        for module in (records, call_protocol):
             patch.setattr(module, name, value)
 
     return patched
@@ -121,7 +116,7 @@ def no_rejections(patch: MonkeyPatch) -> None:
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
         if case.expects == "rejection":
             return Outcome("rejected")
-        return rehearsal.run_vector(backend, operator, case)
+        return call_protocol.run_vector(backend, operator, case)
 
     patch.setattr(certification, "run_vector", wrong)
 
@@ -134,26 +129,29 @@ def same_data(patch: MonkeyPatch) -> None:
 def twice(patch: MonkeyPatch) -> None:
     """Make two calls of each case, and none for the third time."""
 
-    def outcome(self: rehearsal._Rehearsal) -> Outcome:
+    def outcome(self: call_protocol._ValidCalls) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
         first, wrong = self.call(data, golden)
         if first.observed != "outputs":
             return first
-        other = self.operator.other_inputs(self.case), self.operator.other_outputs(self.case)
+        other = (
+            self.operator.inverted_data_inputs(self.case),
+            self.operator.inverted_data_outputs(self.case),
+        )
         second, wrong_second = self.call(*other)
         self.faults += [wrong] if wrong else []
-        self.faults += rehearsal._second(second, wrong_second, golden)
+        self.faults += call_protocol._second(second, wrong_second, golden)
         fault = self.faults[0] if self.faults else None
-        return replace(first, fault=fault, returned=self.returned)
+        return replace(first, fault=fault, records=self.records)
 
-    patch.setattr(rehearsal._Rehearsal, "outcome", outcome)
+    patch.setattr(call_protocol._ValidCalls, "outcome", outcome)
 
 
 def no_call_behind(patch: MonkeyPatch) -> None:
     """Make no valid call behind a rejected one."""
 
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
-        return rehearsal.run_vector(backend, operator, case)
+        return call_protocol.run_vector(backend, operator, case)
 
     patch.setattr(certification, "run_vector", wrong)
 
@@ -185,14 +183,14 @@ def passing(*states: str) -> Callable[[Any], Any]:
 
 
 def only(keep: Callable[[IndexedCase], Any]) -> Patch:
-    """Generate only cases that `keep` names, and no must-reject ones without their twins."""
+    """Generate only cases that `keep` names, and no must-reject ones without their baselines."""
 
     def suite() -> Suite:
         cut = copy(_SUITE())
         operators = {}
         for name, operator in cut.operators.items():
             kept = {case.id: case for case in operator.index.cases if keep(case)}
-            cases = tuple(c for c in kept.values() if c.twin is None or c.twin in kept)
+            cases = tuple(c for c in kept.values() if c.baseline is None or c.baseline in kept)
             operators[name] = replace(
                 operator, index=operator.index.model_copy(update={"cases": cases})
             )
@@ -208,7 +206,7 @@ _INPUTS = OperatorSuite.inputs
 
 def without_breaking(requirement: str) -> Patch:
     """Generate no case that breaks a requirement."""
-    return only(lambda case: case.rule != requirement)
+    return only(lambda case: case.violated_rule != requirement)
 
 
 def without_showing(behaviour: str) -> Patch:
@@ -223,7 +221,7 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
         found = _INPUTS(self, case)
         first = next(iter(found), None)
         return {
-            name: laid_out(turn(change(array)), case.inputs[name].layout)
+            name: copy_in_layout(turn(change(array)), case.inputs[name].layout)
             if name == first
             else array
             for name, array in found.items()
@@ -232,24 +230,24 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
     def inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
         return told(self, case, np.array)
 
-    def other_inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
-        return told(self, case, inverted if case.free else np.array)
+    def inverted_data_inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
+        return told(self, case, invert_bits if case.data_inputs else np.array)
 
     def outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
         return right(self.index.operator, Call(self.inputs(case), case.attributes))
 
-    def other_outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
-        return right(self.index.operator, Call(self.other_inputs(case), case.attributes))
+    def inverted_data_outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
+        return right(self.index.operator, Call(self.inverted_data_inputs(case), case.attributes))
 
     def patched(patch: MonkeyPatch) -> None:
         patch.setattr(OperatorSuite, "inputs", inputs)
-        patch.setattr(OperatorSuite, "other_inputs", other_inputs)
+        patch.setattr(OperatorSuite, "other_inputs", inverted_data_inputs)
         patch.setattr(OperatorSuite, "outputs", outputs)
-        patch.setattr(OperatorSuite, "other_outputs", other_outputs)
+        patch.setattr(OperatorSuite, "other_outputs", inverted_data_outputs)
 
     return patched
 
 
 def plain(array: Array) -> Array:
     """Return ordinary numbers, none of which is lost on the way."""
-    return data(*array.shape, of=name_of(array.dtype))
+    return data(*array.shape, of=type_name(array.dtype))

@@ -2,17 +2,16 @@
 
 from functools import cache
 
-from opcert.arrays import calls
-from opcert.arrays.element_types import Array, name_of
-from opcert.cases.conditions import Conditions
-from opcert.specification.files import specs_in
+from opcert.arrays import Array, calls, type_name
+from opcert.cases import Conditions
+from opcert.specification import read_specs_in
 from tests.faults.fault import Call, Fault
 
 
 @cache
 def conditions(operator: str) -> Conditions:
     """Return the conditions of an operator's spec."""
-    (file,) = specs_in(None, operator)
+    (file,) = read_specs_in(None, operator)
     return Conditions(file.spec)
 
 
@@ -25,7 +24,7 @@ def open_in(fault: Fault) -> set[str]:
 def broken_by(fault: Fault) -> set[str]:
     """Return the requirements that the last call of a witness breaks."""
     of = conditions(fault.operator)
-    return {f"{of.spec.slug}/{rule}" for rule in of.standing(described(fault.witness[-1])).broken}
+    return {f"{of.spec.slug}/{rule}" for rule in of.check(described(fault.witness[-1])).violated}
 
 
 def described(call: Call) -> calls.Call:
@@ -37,4 +36,4 @@ def described(call: Call) -> calls.Call:
 def _tensor(name: str, array: Array) -> calls.Tensor:
     moved = name in ("data", "InputTensor")
     values = None if moved else tuple(array.ravel().tolist())
-    return calls.Tensor(name_of(array.dtype), array.shape, values)
+    return calls.Tensor(type_name(array.dtype), array.shape, values)

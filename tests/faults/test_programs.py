@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 
 from opcert import Certificate
-from opcert.isolation.supervised import Supervised
-from opcert.report.cause_page import program_of_failure
-from opcert.verdicts.causes import causes
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.confirmation import Confirmation, Reproduction, representative
-from opcert.verdicts.verdict import FAILURES, Verdict
+from opcert.isolation import SupervisedBackend
+from opcert.report.cause_section import failure_program
+from opcert.verdicts import (
+    FAILURE_STATUSES,
+    Certification,
+    Confirmation,
+    Reproduction,
+    Verdict,
+    causes,
+    representative_verdict,
+)
 from tests.faults import made
 from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.finding import core_suite
@@ -48,7 +53,7 @@ def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:
     suite, fault = core_suite(), FAULTS[name]
     certification = Certification(fault.make(), suite)
     for case in suite.operators[fault.operator].cases:
-        if certification.verdict(case).status in FAILURES:
+        if certification.verdict(case).status in FAILURE_STATUSES:
             break
     verdicts = {verdict.case: verdict for verdict in certification.finish()}
     return verdicts, certification.repeated
@@ -57,7 +62,7 @@ def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:
 def program_of(name: str) -> tuple[str, Reproduction]:
     """Return the program of the first failure of a fault, and how that was confirmed."""
     verdicts, repeated = run_until_a_failure(name)
-    backend = Supervised(MADE, {"name": name})
+    backend = SupervisedBackend(MADE, {"name": name})
     try:
         specs = core_suite().spec_files()
         found = Confirmation(backend, core_suite(), verdicts, repeated, specs).confirmed()
@@ -66,10 +71,12 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     stated: Certificate = made_certificate([*(verdicts | found.verdicts).values()])
     stated = stated.replaced(reproductions=found.reproductions)
     cases = core_suite().cases
-    shown = [representative(each, found.reproductions, cases) for each in causes(stated.verdicts)]
+    shown = [
+        representative_verdict(each, found.reproductions, cases) for each in causes(stated.verdicts)
+    ]
     verdict = next(each for each in shown if each.case in found.reproductions)
     operator, _ = cases[verdict.case]
-    text = program_of_failure(stated, operator, verdict)
+    text = failure_program(stated, operator, verdict)
     return text, found.reproductions[verdict.case]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.backends import Backend
 from tests.faults.fault import Call, Fault, right
 
@@ -41,7 +41,7 @@ class _Watch:
         self.backend: Backend = fault.make()
         self.buffers: dict[str, Array] = {}
         self.wanted: list[tuple[Array, bytes, tuple[int, ...]]] = []
-        self.returned: list[tuple[Array, bytes]] = []
+        self.records: list[tuple[Array, bytes]] = []
 
     def call(self, call: Call) -> str | None:
         """Make one call, and say what is wrong with it or with what came of earlier ones."""
@@ -74,7 +74,7 @@ class _Watch:
         for buffer, before, shape in self.wanted:
             if buffer.shape != shape or buffer.tobytes() != before:
                 return "an input was written to"
-        if any(output.tobytes() != before for output, before in self.returned):
+        if any(output.tobytes() != before for output, before in self.records):
             return "an output returned before has changed"
         return None
 
@@ -84,7 +84,7 @@ class _Watch:
             others = [*self.buffers.values(), *outputs[:number]]
             if any(np.shares_memory(output, other) for other in others):
                 return f"output {number} shares its memory"
-        self.returned += [(output, output.tobytes()) for output in outputs]
+        self.records += [(output, output.tobytes()) for output in outputs]
         return None
 
 

@@ -13,8 +13,8 @@ from tests.misbehaving import SLEEPS
 
 @pytest.fixture(autouse=True)
 def _soon_and_for_good(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(supervised, "PATIENCE", 0.5)
-    monkeypatch.setattr(driver_check, "PATIENCE", 0.5)
+    monkeypatch.setattr(supervised, "EXIT_TIMEOUT", 0.5)
+    monkeypatch.setattr(driver_check, "EXIT_TIMEOUT", 0.5)
     monkeypatch.setattr(process, "_LEAVES", 0.1)
     before = set(psutil.Process().children(recursive=True))
     yield

@@ -12,7 +12,7 @@ import pytest
 
 from opcert import backends, configurations
 from opcert.backends import load
-from opcert.certificate.file import read_certificate
+from opcert.certificate import read_certificate
 from opcert.errors import BackendError
 from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
 from tests.isolation.configured import Several
@@ -51,7 +51,7 @@ def test_a_factory_may_have_configurations() -> None:
 
 
 def test_an_entry_point_may_have_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("theirs", "tests.isolation.configured:Several", backends.GROUP)
+    point = EntryPoint("theirs", "tests.isolation.configured:Several", backends.ENTRY_POINT_GROUP)
     point_of = SimpleNamespace(name="theirs", load=lambda: Several, value=point.value)
     monkeypatch.setattr(backends, "entry_points", lambda **_: [point_of])
     assert len(configurations("theirs", {"device": "all"}, isolated=False)) == 3

@@ -14,13 +14,12 @@ import pytest
 
 from opcert import certify
 from opcert.backends import load
-from opcert.certificate.certificate import Certificate
+from opcert.certificate import Certificate
 from opcert.errors import BackendError
-from opcert.isolation import process
+from opcert.isolation import SupervisedBackend, process, start_backend
 from opcert.isolation.driver_process import Driver
-from opcert.isolation.process import EndedError
-from opcert.isolation.supervised import Supervised, hosted
-from opcert.verdicts.verdict import Verdict
+from opcert.isolation.process import WorkerFailure
+from opcert.verdicts import Verdict
 from tests.faults.finding import core_suite
 
 MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
@@ -134,7 +133,7 @@ def test_a_bool_is_a_zero_or_a_one() -> None:
 
 
 def test_a_driver_that_never_reads_hangs_also_where_a_call_is_large() -> None:
-    backend = Supervised(driver("never-reads"), timeout=0.5)
+    backend = SupervisedBackend(driver("never-reads"), timeout=0.5)
     outcome = backend.outcome("vendor/Any-1", {"data": np.zeros(1 << 22)}, {})
     backend.close()
     assert (outcome.observed, outcome.reason) == ("hang", "no answer within 0.5 s")
@@ -144,7 +143,7 @@ def test_what_it_writes_between_calls_is_told() -> None:
     found = Driver(driver("right").removeprefix("driver:"), {}, 0, 60.0)
     found.process._rest += b"late\n"
     told = r"it wrote between calls: b'late\\n'; stdout is for answers alone"
-    with pytest.raises(EndedError, match=told):
+    with pytest.raises(WorkerFailure, match=told):
         found.call("vendor/Any-1", {}, {}, 2)
     found.end()
 
@@ -169,7 +168,7 @@ def test_what_it_writes_between_calls_is_told() -> None:
 )
 def test_an_introduction_that_is_wrong_is_told(how: str, told: str) -> None:
     with pytest.raises(BackendError, match=told):
-        Supervised(driver(how))
+        SupervisedBackend(driver(how))
 
 
 @pytest.mark.parametrize(
@@ -184,13 +183,13 @@ def test_an_introduction_that_is_wrong_is_told(how: str, told: str) -> None:
 def test_a_command_that_cannot_be_started_is_told(command: str, told: str) -> None:
     opened = len([*Path("/dev/fd").iterdir()])
     with pytest.raises(BackendError, match=told):
-        hosted(f"driver:{command}", {})
+        start_backend(f"driver:{command}", {})
     assert len([*Path("/dev/fd").iterdir()]) == opened
 
 
 def test_a_driver_runs_in_no_process_but_its_own() -> None:
     with pytest.raises(BackendError, match="a driver is a process"):
-        hosted("driver:cat", {}, False)
+        start_backend("driver:cat", {}, False)
     with pytest.raises(BackendError, match="a driver is a process"):
         load("driver:cat")
 
@@ -201,7 +200,7 @@ def test_the_certificate_says_how_arrays_were_delivered() -> None:
 
 
 def test_arrays_arrive_packed_whatever_their_layout() -> None:
-    backend = Supervised(driver("right"))
+    backend = SupervisedBackend(driver("right"))
     data = np.arange(24, dtype=np.int16).reshape(4, 6)[::-2, ::3]
     assert data.tolist() == [[18, 21], [6, 9]]
     outputs = [{"Sizes": [2, 1], "DataType": "INT16"}] * 2

@@ -13,13 +13,12 @@ import psutil
 import pytest
 
 from opcert import certify
-from opcert.certificate.certificate import Certificate
+from opcert.certificate import Certificate
 from opcert.errors import BackendError, OpcertError
-from opcert.isolation import process, supervised, worker_process
+from opcert.isolation import SupervisedBackend, process, supervised, worker_process
 from opcert.isolation.messages import Area
-from opcert.isolation.supervised import Supervised
 from opcert.run.freed_memory import FILL
-from opcert.verdicts.verdict import Verdict
+from opcert.verdicts import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.faults.finding import core_suite
@@ -145,7 +144,7 @@ def test_a_process_that_the_system_refuses_is_told(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(worker_process, "Area", refused)
     with pytest.raises(BackendError, match="a worker cannot be started: Too many open files"):
-        Supervised(f"{WRONG}:Right")
+        SupervisedBackend(f"{WRONG}:Right")
 
 
 def test_what_is_printed_takes_little_room_and_shows_with_its_own_case(
@@ -207,7 +206,7 @@ def test_what_is_declared_is_asked_for_once_however_often_it_is_made(tmp_path: P
 
 
 def test_memory_is_dirtied_where_the_backend_runs() -> None:
-    backend = Supervised(f"{MISBEHAVING}:NeverWrites")
+    backend = SupervisedBackend(f"{MISBEHAVING}:NeverWrites")
     try:
         (dirtied,) = backend.outcome(DML, {}, {}, [100]).outputs
         assert set(dirtied.tolist()) == {FILL}
@@ -227,7 +226,7 @@ def test_an_object_cannot_be_isolated() -> None:
 
 def test_an_option_that_is_no_plain_value_is_told() -> None:
     with pytest.raises(BackendError, match="isolated=False"):
-        Supervised(f"{MISBEHAVING}:Misbehaves", {"how": object()})
+        SupervisedBackend(f"{MISBEHAVING}:Misbehaves", {"how": object()})
 
 
 def test_an_interrupt_writes_what_was_reached_and_leaves_no_process(tmp_path: Path) -> None:
@@ -250,6 +249,6 @@ def test_an_interrupt_writes_what_was_reached_and_leaves_no_process(tmp_path: Pa
 def test_a_start_has_its_own_time_or_that_of_a_call_where_it_is_more(
     monkeypatch: pytest.MonkeyPatch, timeout: float, seconds: float
 ) -> None:
-    monkeypatch.setattr(supervised, "START", 0.5)
+    monkeypatch.setattr(supervised, "START_TIMEOUT", 0.5)
     with pytest.raises(BackendError, match=f"cannot be made: no answer within {seconds} s"):
-        Supervised("driver:sleep 600", timeout=timeout)
+        SupervisedBackend("driver:sleep 600", timeout=timeout)

@@ -76,7 +76,7 @@ def test_mutants_have_names_of_their_own() -> None:
     assert len({mutant.source for mutant in mutants}) == len(mutants)
 
 
-def twins(mutant: Mutant) -> list[Mutant]:
+def baselines(mutant: Mutant) -> list[Mutant]:
     return [mutant, replace(mutant, source="elsewhere")]
 
 
@@ -89,7 +89,7 @@ def test_survivors_and_the_list_have_to_agree(survivor: Mutant) -> None:
     listed = Equivalent(*survivor.identity, why="no call can tell")
     assert not list(complaints(Score({survivor: "survived"}), [listed]))
     assert not list(complaints(Score({}, [survivor]), [listed]))[:-1]
-    (text,) = complaints(Score(dict.fromkeys(twins(survivor), "survived")), [listed])
+    (text,) = complaints(Score(dict.fromkeys(baselines(survivor), "survived")), [listed])
     assert text.startswith("two survivors look alike")
     (text,) = complaints(Score({survivor: "survived"}), [])
     assert text.startswith("survived: slicing, mutation")

@@ -7,12 +7,10 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Literal
 
-from opcert.arrays.element_types import Array
-from opcert.specification.files import specs_in
-from opcert.suite.format import IndexedCase
-from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import Verdict
+from opcert.arrays import Array
+from opcert.specification import read_specs_in
+from opcert.suite import IndexedCase, Suite
+from opcert.verdicts import Certification, Verdict
 from tests.mutation.mutants import MODULES, Mutant, source_of
 
 # A module that cannot be imported is no mutant that a case could kill. What is told apart gives
@@ -97,7 +95,7 @@ def _as_recorded(case: IndexedCase, verdict: Verdict) -> bool:
     """Whether a case that does not fail is as it is with the reference itself, to the rule."""
     passed = "pass: " if case.ambiguity is not None else ""
     if case.expects == "rejection":
-        passed += f"rejected: RuleBroken: {case.rule}: "
+        passed += f"rejected: RuleBroken: {case.violated_rule}: "
     return passed in verdict.detail
 
 
@@ -115,7 +113,7 @@ def served_by(module: str) -> list[str]:
 def _homes() -> dict[str, tuple[str, str]]:
     """Return the module and the function that each spec names."""
     found = {}
-    for each in specs_in(None):
+    for each in read_specs_in(None):
         module, _, function = each.spec.reference.partition(":")
         found[each.spec.operator] = module, function
     return found

@@ -12,7 +12,7 @@ from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 from onnx.helper import get_attribute_value
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.backends import Backend
 from opcert.reference.dml_split import DATA_TYPES
 

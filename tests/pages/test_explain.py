@@ -5,8 +5,7 @@ import re
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.pages.accounts import account_of
-from opcert.pages.explain import found_case, told
+from opcert.pages import describe_case, explain_case, find_case
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()
@@ -14,12 +13,12 @@ AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-set-to-zero-[0
 
 
 def shown(name: str) -> str:
-    return told(account_of(*found_case(SUITE, name)), "pass\n")
+    return explain_case(describe_case(*find_case(SUITE, name)), "pass\n")
 
 
 def test_a_case_is_found_by_its_id_or_by_a_glob_that_no_other_matches() -> None:
-    _, case = found_case(SUITE, "gather-8/example-2")
-    assert found_case(SUITE, "gather-8/exa*-2")[1] is case
+    _, case = find_case(SUITE, "gather-8/example-2")
+    assert find_case(SUITE, "gather-8/exa*-2")[1] is case
 
 
 @pytest.mark.parametrize(
@@ -33,7 +32,7 @@ def test_a_case_is_found_by_its_id_or_by_a_glob_that_no_other_matches() -> None:
 )
 def test_any_other_name_is_told(name: str, message: str) -> None:
     with pytest.raises(OpcertError, match=message):
-        found_case(SUITE, name)
+        find_case(SUITE, name)
 
 
 def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:
@@ -49,19 +48,19 @@ def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:
 
 def test_a_rejection_is_shown_with_its_rule_and_its_twin() -> None:
     name = next(each for each in SUITE.cases if AXIS_BEFORE.fullmatch(each))
-    twin, text = SUITE.cases[name][1].twin, shown(name)
-    assert f"    one change to its twin: {twin}\n" in text
+    baseline, text = SUITE.cases[name][1].baseline, shown(name)
+    assert f"    one change to its baseline: {baseline}\n" in text
     assert re.search(r"\n    axis is (\[?)-?\d(\]?) instead of \1-?\d\2\n", text)
     assert "\nexpects rejection, for it breaks\n    gather-8/batch-dims-at-most-axis (" in text
-    assert f"counts only where the valid call, {twin}, passes" in text
+    assert f"counts only where the valid call, {baseline}, passes" in text
     assert "output" not in text
 
 
 def test_what_was_left_out_and_what_is_left_open_are_said() -> None:
     left_out = next(c.id for _, c in SUITE if c.id.startswith("gather-8/required-inputs.axis-"))
     assert "\n    axis is left out\n" in shown(left_out)
-    left_open = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
-    text = shown(left_open)
+    ambiguous = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
+    text = shown(ambiguous)
     assert "\nimplementation-defined, for gather-8/boolean-index; it decides no certificate" in text
     assert "\n    Whether boolean counts as an integer type.\n    It is valid: False and" in text
     assert "\n    It is invalid: The document speaks of integers;" in text

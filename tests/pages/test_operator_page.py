@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
+from opcert.pages import page_name, render_pages
 from opcert.pages.operator_page import OperatorPage, operator_page
-from opcert.pages.site import page_name, pages_of
-from opcert.panel.strength import Missed, Strength
-from opcert.specification.files import read_spec, specs_in
+from opcert.panel.strength import MissedFault, Strength
+from opcert.specification import read_spec, read_specs_in
 from tests.faults.finding import core_suite
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs
@@ -81,7 +81,7 @@ def test_an_example_is_shown_nested_or_by_what_fills_it() -> None:
 
 def test_an_operator_that_the_suite_does_not_have_is_not_counted(tmp_path: Path) -> None:
     write_specs(tmp_path)
-    (take,) = specs_in(tmp_path)
+    (take,) = read_specs_in(tmp_path)
     page = operator_page(take, SUITE)
     assert page.cases is None
     assert not any(entry.cases.positive for entry in page.rules)
@@ -95,11 +95,11 @@ def test_a_suite_of_another_text_of_the_spec_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_page_has_the_strength_that_it_is_given() -> None:
-    strength = Strength("a/B-1", 8, (Missed("x-cut", "x is <cut>", "x=<1>"),))
+    strength = Strength("a/B-1", 8, (MissedFault("x-cut", "x is <cut>", "x=<1>"),))
     name = "VariadicSplit-1"
     assert page_of(name).strength is None
     assert operator_page(spec(name), SUITE, strength).strength is strength
     operator = spec(name).spec.operator
-    shown = pages_of([spec(name)], SUITE, {operator: strength})[page_name(operator)].decode()
+    shown = render_pages([spec(name)], SUITE, {operator: strength})[page_name(operator)].decode()
     assert "Generic faults found: 8 of 9." in shown
     assert "x is &lt;cut&gt;" in shown

@@ -10,10 +10,11 @@ from typing import ClassVar
 import pytest
 
 from opcert.errors import OpcertError
+from opcert.pages import page_name, render_pages, write_pages
 from opcert.pages.operator_page import factor_id, operator_page
-from opcert.pages.site import MARK, page_name, pages_of, write_pages
-from opcert.specification.files import specs_in
-from opcert.suite.suite import Suite
+from opcert.pages.site import MARK
+from opcert.specification import read_specs_in
+from opcert.suite import Suite
 from tests.parsed_pages import parsed
 from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs
@@ -27,7 +28,7 @@ def suite() -> Suite:
 @cache
 def pages() -> dict[str, str]:
     """The pages of the operators that come with opcert, by file name."""
-    found = pages_of([spec(name) for name in SPECS], suite())
+    found = render_pages([spec(name) for name in SPECS], suite())
     return {name: data.decode() for name, data in found.items()}
 
 
@@ -123,7 +124,7 @@ def test_the_counts_of_a_rule_stand_beside_it(name: str) -> None:
 
 
 def test_the_same_specs_and_suite_give_the_same_bytes() -> None:
-    again = pages_of(specs_in(None, "openvino/VariadicSplit-1"), Suite())
+    again = render_pages(read_specs_in(None, "openvino/VariadicSplit-1"), Suite())
     assert [data.decode() for data in again.values()][1:] == [pages()[[*again][1]]]
 
 
@@ -134,7 +135,7 @@ def test_what_a_spec_says_is_no_markup(tmp_path: Path) -> None:
     text, times = re.subn(r"(?m)^( +)text: .*$", rf"\1text: >-\n\1  {hostile}", path.read_text())
     assert times > 3
     path.write_text(text)
-    (name, data), _ = sorted(pages_of(specs_in(tmp_path), suite()).items())
+    (name, data), _ = sorted(render_pages(read_specs_in(tmp_path), suite()).items())
     page = parsed(data.decode())
     assert name == "example-Take-1.html"
     assert "script" not in [tag for tag, _ in page.tags]

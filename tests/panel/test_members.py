@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
-from opcert.arrays.layouts import LAYOUTS, laid_out
+from opcert.arrays import LAYOUTS, Array, copy_in_layout
 from opcert.panel.argument_members import argument_members, requirement_members
 from opcert.panel.data_members import data_members, layout_of
 from opcert.panel.integer_members import integer_members
 from opcert.panel.member import ArrayCall, Member, Outputs, Signature
 from opcert.panel.output_members import output_members
 from opcert.reference.rules import require
-from opcert.specification.model import Spec
+from opcert.specification import Spec
 
 MOVE = Spec.model_validate(
     {
@@ -126,7 +125,7 @@ def differs(name: str, *calls: ArrayCall) -> bool:
 NAN = np.array([np.nan, -0.0, 1e-40], np.float32)
 NAN[:1].view(np.uint32)[:] = 0xFFC00005
 BILLION = np.array([1e9], np.float32)
-FORTRAN = laid_out(np.arange(6, dtype=np.float32).reshape(2, 3), "fortran")
+FORTRAN = copy_in_layout(np.arange(6, dtype=np.float32).reshape(2, 3), "fortran")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +227,7 @@ def test_an_input_is_written_to() -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_layout_is_known_by_its_strides(layout: Any) -> None:
-    assert layout_of(laid_out(np.zeros((2, 3, 4)), layout)) == layout
+    assert layout_of(copy_in_layout(np.zeros((2, 3, 4)), layout)) == layout
 
 
 def test_names_and_texts_say_one_thing_each() -> None:

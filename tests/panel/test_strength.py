@@ -4,10 +4,11 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from opcert.panel import Strength, strength_of
+from opcert.panel import Strength, measure_strength
 from opcert.panel.fresh_calls import fresh_calls
 from opcert.panel.strength import Panel
-from opcert.suite.spec_check import CheckedSpec, check_specs
+from opcert.suite import check_specs
+from opcert.suite.spec_check import CheckedSpec
 from tests.command_line import opcert
 from tests.small_spec import spec
 
@@ -21,7 +22,7 @@ def checked(*changes: tuple[str, str]) -> CheckedSpec:
 @cache
 def strength(*changes: tuple[str, str]) -> Strength:
     found = checked(*changes)
-    return strength_of(found.spec_file, found.operator)
+    return measure_strength(found.spec_file, found.operator)
 
 
 def missed(*changes: tuple[str, str]) -> set[str]:
@@ -46,7 +47,7 @@ def test_a_requirement_is_found_unchecked_by_its_negative_cases_alone() -> None:
     panel = Panel(found.spec_file, found.operator)
     unchecked = next(each for each in panel.members() if each.name == "count-range-unchecked")
     assert panel.finds(unchecked)
-    panel._deciding = [case for case in panel._deciding if case.rule is None]
+    panel._deciding = [case for case in panel._deciding if case.violated_rule is None]
     assert not panel.finds(unchecked)
     assert panel.witness(unchecked) is not None
 
@@ -66,12 +67,12 @@ def test_what_makes_no_difference_does_not_count() -> None:
     assert idle <= members.keys()
     assert all(panel.witness(members[name]) is None for name in idle)
     assert idle.isdisjoint(missed())
-    assert strength().applying < len(members)
+    assert strength().applicable < len(members)
 
 
 def test_what_is_not_missed_is_found() -> None:
-    assert strength().applying == strength().found + len(strength().missed)
-    assert strength().found > 50
+    assert strength().applicable == strength().detected + len(strength().missed)
+    assert strength().detected > 50
 
 
 def test_fresh_calls_are_valid_or_break_one_requirement() -> None:
@@ -87,7 +88,7 @@ def test_fresh_calls_are_valid_or_break_one_requirement() -> None:
 
 def test_the_strength_is_the_same_each_time() -> None:
     found = checked()
-    assert strength_of(found.spec_file, found.operator) == strength()
+    assert measure_strength(found.spec_file, found.operator) == strength()
 
 
 def test_check_names_the_faults_that_no_case_finds(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_check_names_the_faults_that_no_case_finds(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     weak = strength()
     lines = result.stdout.splitlines()
-    assert f"example/Take-1: generic faults found: {weak.found} of {weak.applying}" in lines
+    assert f"example/Take-1: generic faults found: {weak.detected} of {weak.applicable}" in lines
     text = "results are wrong where data has an extent above 255 (extents-beyond-255)"
     assert f"  not found: {text}" in lines
 

@@ -164,11 +164,13 @@ def laid_out(draw: st.DrawFn, array: Array) -> Array:
 @st.composite
 def arrays(draw: st.DrawFn, shape: Index, dtype: DType) -> Array:
     """Arrays of any bits a type may have, telling ones among them, in any layout."""
-    chance = random.Random(draw(st.integers(0, 2**32 - 1)))
+    random_source = random.Random(draw(st.integers(0, 2**32 - 1)))
     width = WIDTHS.get(dtype.name, 8 * dtype.itemsize)
     telling = [0, 1, 1 << width - 1, (1 << width) - 1, SIGNALLING_NANS.get(dtype.name, 0)]
     patterns = [
-        chance.choice(telling) if chance.getrandbits(2) == 0 else chance.getrandbits(width)
+        random_source.choice(telling)
+        if random_source.getrandbits(2) == 0
+        else random_source.getrandbits(width)
         for _ in range(int(np.prod(shape)))
     ]
     bits = np.array(patterns, f"u{dtype.itemsize}").reshape(shape)

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, name_of
-from opcert.cases.conditions import Conditions
+from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, type_name
+from opcert.cases import Conditions
 from opcert.reference import RuleBroken
-from opcert.specification.files import SpecFile, specs_in
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.specification import SpecFile, read_specs_in
+from opcert.suite import OperatorSuite
 from tests.faults.finding import core_suite
 
-OPERATORS = [each.spec.operator for each in specs_in(None)]
+OPERATORS = [each.spec.operator for each in read_specs_in(None)]
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Judges:
 
 @cache
 def judges(operator: str) -> Judges:
-    (spec_file,) = specs_in(None, operator)
+    (spec_file,) = read_specs_in(None, operator)
     return Judges(spec_file, core_suite().operators[operator])
 
 
@@ -47,7 +46,7 @@ def rule_named(judge: Judges, inputs: Mapping[str, Array], attributes: Mapping[s
 
 def tensor_of(array: Array) -> Tensor:
     """Return what expressions see of `array`."""
-    return Tensor(name_of(array.dtype), array.shape, tuple(array.ravel().tolist()))
+    return Tensor(type_name(array.dtype), array.shape, tuple(array.ravel().tolist()))
 
 
 def asked_for(inputs: Mapping[str, Array]) -> int:
@@ -147,7 +146,7 @@ def test_the_reference_rejects_what_the_conditions_reject(
     call = Call({name: tensor_of(array) for name, array in inputs.items()}, attributes)
     # A target that keeps every rule may still be more than NumPy has room for.
     assume(asked_for(inputs) < 1 << 24)
-    broken = Conditions(judge.spec_file.spec).standing(call).broken
+    broken = Conditions(judge.spec_file.spec).check(call).violated
     named = rule_named(judge, inputs, attributes)
     assert (named in broken) if broken else (named == "")
 
@@ -159,7 +158,7 @@ def test_both_agree_on_every_case_of_the_core_suite(operator: str) -> None:
     for case in judge.suite.index.cases:
         inputs = judge.suite.inputs(case)
         call = Call({name: tensor_of(array) for name, array in inputs.items()}, case.attributes)
-        broken = conditions.standing(call).broken
+        broken = conditions.check(call).violated
         named = rule_named(judge, inputs, case.attributes)
-        assert named == (case.rule or "").partition("/")[2]
+        assert named == (case.violated_rule or "").partition("/")[2]
         assert broken == ((named,) if named else ()) or case.ambiguity

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.report.files import JUNIT, PAGE, TOGETHER, report_files, write_report
-from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import Verdict
+from opcert.report import JUNIT_FILE, REPORT_FILE, report_files, write_report
+from opcert.report.files import SIDE_BY_SIDE_FILE
+from opcert.suite import Suite
+from opcert.verdicts import Verdict
 from tests import shown, small_suite
 from tests.made_certificate import DIGEST
 from tests.small_suite import contents
@@ -18,19 +19,19 @@ from tests.suite_of_levels import write_specs
 
 PAGES = b'<meta name="generator" content="opcert docs">'
 REPORT = b'<meta name="generator" content="opcert report">'
-FILES = {PAGE: REPORT, "operators/a.html": PAGES}
+FILES = {REPORT_FILE: REPORT, "operators/a.html": PAGES}
 
 
 def test_they_are_a_page_junit_xml_and_a_page_for_each_operator_that_ran() -> None:
     found = report_files(shown.right(), shown.suite())
-    assert set(found) == {PAGE, JUNIT, "operators/directml-DML_OPERATOR_SPLIT.html"}
+    assert set(found) == {REPORT_FILE, JUNIT_FILE, "operators/directml-DML_OPERATOR_SPLIT.html"}
 
 
 def test_without_the_specs_of_the_suite_the_report_stands_alone(tmp_path: Path) -> None:
     write_specs(tmp_path)
     found = report_files(shown.right(), shown.suite(), tmp_path)
-    assert set(found) == {PAGE, JUNIT}
-    assert b"operators/" not in found[PAGE]
+    assert set(found) == {REPORT_FILE, JUNIT_FILE}
+    assert b"operators/" not in found[REPORT_FILE]
 
 
 def test_another_suite_is_refused_with_both_digests() -> None:
@@ -69,12 +70,14 @@ def test_a_small_suite_has_its_own_report(tmp_path: Path) -> None:
 
 
 def test_a_report_replaces_a_former_one(tmp_path: Path) -> None:
-    write_report(tmp_path / "out", {**FILES, TOGETHER: REPORT})
+    write_report(tmp_path / "out", {**FILES, SIDE_BY_SIDE_FILE: REPORT})
     write_report(tmp_path / "out", FILES)
     assert contents(tmp_path / "out") == FILES
 
 
-@pytest.mark.parametrize("name", ["certificate.json", PAGE, JUNIT, "operators/thesis.txt"])
+@pytest.mark.parametrize(
+    "name", ["certificate.json", REPORT_FILE, JUNIT_FILE, "operators/thesis.txt"]
+)
 def test_the_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("years of work")

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opcert.certificate.certificate import Certificate
-from opcert.report.junit import junit_of
-from opcert.verdicts.verdict import Verdict
+from opcert.certificate import Certificate
+from opcert.report.junit import junit_xml
+from opcert.verdicts import Verdict
 from tests import shown
 from tests.made_certificate import OPERATOR, certificate
 
@@ -18,7 +18,7 @@ both = pytest.mark.parametrize("of", [shown.right, shown.faulty], ids=["right", 
 
 
 def parsed(of: Certificate) -> ElementTree.Element:
-    return ElementTree.fromstring(junit_of(of))
+    return ElementTree.fromstring(junit_xml(of))
 
 
 @both
@@ -73,5 +73,5 @@ def test_what_xml_cannot_hold_is_replaced_and_the_rest_is_kept() -> None:
 
 
 def test_the_same_certificate_gives_the_same_bytes() -> None:
-    assert junit_of(shown.faulty()) == junit_of(shown.faulty())
-    assert junit_of(shown.right()).startswith(b"<?xml")
+    assert junit_xml(shown.faulty()) == junit_xml(shown.faulty())
+    assert junit_xml(shown.right()).startswith(b"<?xml")

@@ -11,11 +11,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from opcert.certificate.certificate import Certificate
-from opcert.report.files import PAGE, report_files
-from opcert.report.tallies import MARKS, tally_of
-from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import FAILURES, STATUSES, Verdict
+from opcert.certificate import Certificate
+from opcert.report import REPORT_FILE, report_files
+from opcert.report.tallies import STATUS_MARKS, count_statuses
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict, causes
 from tests import shown
 from tests.parsed_pages import Page, parsed
 
@@ -30,7 +29,7 @@ def files(of: Made) -> Mapping[str, bytes]:
 
 
 def html(of: Made) -> str:
-    return files(of)[PAGE].decode()
+    return files(of)[REPORT_FILE].decode()
 
 
 @cache
@@ -56,9 +55,9 @@ def told(text: str) -> Counter[str]:
 
 def by_status(verdicts: Sequence[Verdict]) -> str:
     """Tell how many verdicts have each status, the gravest first, as the page does."""
-    tally = tally_of(verdicts)
+    tally = count_statuses(verdicts)
     counts = {tally.status: tally.count, **tally.others}
-    return ", ".join(f"{MARKS[status]} {count} {status}" for status, count in counts.items())
+    return ", ".join(f"{STATUS_MARKS[status]} {count} {status}" for status, count in counts.items())
 
 
 def normal(text: str) -> str:
@@ -134,7 +133,7 @@ def test_the_counts_of_the_matrix_add_up_to_those_of_the_certificate(of: Made) -
 def test_every_status_is_told_apart_by_mark_and_by_name(of: Made) -> None:
     text = page(of).text
     for status in {each.status for each in of().verdicts}:
-        assert f"{MARKS[status]} {status}" in text
+        assert f"{STATUS_MARKS[status]} {status}" in text
 
 
 def test_the_certificate_of_the_test_has_every_status() -> None:
@@ -213,7 +212,7 @@ def test_the_list_has_every_case_with_its_verdict(of: Made) -> None:
     ]
     assert rows == [(each.case, each.operator, each.status) for each in of().verdicts]
     failures = [each["name"] for each in found["statuses"] if each["failure"]]
-    assert sorted(failures) == sorted(FAILURES)
+    assert sorted(failures) == sorted(FAILURE_STATUSES)
     for row, verdict in zip(found["cases"], of().verdicts, strict=True):
         assert [found["rules"][each] for each in row[5]] == list(verdict.rules)
         assert (None if row[4] is None else found["kinds"][row[4]]) == verdict.kind
@@ -228,7 +227,7 @@ def test_feature_levels_count_the_cases_that_are_in_them() -> None:
         inside = [
             verdicts[each.id]
             for each in operator.index.cases
-            if level in operator.cases[each.twin or each.id].feature_levels
+            if level in operator.cases[each.baseline or each.id].feature_levels
         ]
         row = f"DML_OPERATOR_SPLIT {level} {len(inside)} {by_status(inside)}"
         assert row in text

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.certificate.certificate import Certificate
-from opcert.report.files import TOGETHER, side_by_side
+from opcert.certificate import Certificate
+from opcert.report import render_side_by_side
+from opcert.report.files import SIDE_BY_SIDE_FILE
 from opcert.report.side_by_side import SideBySide
-from opcert.run.comparison import Kind
-from opcert.verdicts.verdict import Status, Verdict
+from opcert.run import FailureKind
+from opcert.verdicts import Status, Verdict
 from tests import shown
 from tests.made_certificate import DIGEST, OPERATOR, certificate
 from tests.parsed_pages import parsed
@@ -17,7 +18,7 @@ from tests.parsed_pages import parsed
 PASS = Verdict("a/same", OPERATOR, "pass", None, "outputs", (), "")
 
 
-def named(case: str, status: Status = "pass", kind: Kind | None = None) -> Verdict:
+def named(case: str, status: Status = "pass", kind: FailureKind | None = None) -> Verdict:
     return replace(PASS, case=case, status=status, kind=kind)
 
 
@@ -48,7 +49,7 @@ def made(*verdicts: Sequence[Verdict]) -> SideBySide:
 
 
 def html(certificates: Sequence[Certificate]) -> str:
-    (text,) = side_by_side(certificates).values()
+    (text,) = render_side_by_side(certificates).values()
     return text.decode()
 
 
@@ -122,4 +123,4 @@ def test_names_are_no_markup() -> None:
     page = parsed(html([odd, certificate(SECOND)]))
     assert "script" not in [tag for tag, _ in page.tags]
     assert shown.ODD in page.text
-    assert list(side_by_side([odd, odd])) == [TOGETHER]
+    assert list(render_side_by_side([odd, odd])) == [SIDE_BY_SIDE_FILE]

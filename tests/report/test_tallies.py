@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.report.tallies import MARKS, Tally, rejections, tally_of
-from opcert.verdicts.verdict import STATUSES, Status, Verdict
+from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, rejections
+from opcert.verdicts import STATUSES, Status, Verdict
 from tests import shown
 from tests.made_certificate import OPERATOR, certificate
 
@@ -15,12 +15,12 @@ WAIVED = replace(PASS, case="a/3", status="waived")
 
 
 def test_every_status_has_a_mark_of_its_own() -> None:
-    assert set(MARKS) == set(STATUSES)
-    assert len(set(MARKS.values())) == len(STATUSES)
+    assert set(STATUS_MARKS) == set(STATUSES)
+    assert len(set(STATUS_MARKS.values())) == len(STATUSES)
 
 
 def test_verdicts_are_counted_by_status() -> None:
-    tally = tally_of([PASS, PASS, BITS, WAIVED])
+    tally = count_statuses([PASS, PASS, BITS, WAIVED])
     assert tally.cases == 4
     assert tally.told == "2 pass, 1 fail, 1 waived"
     assert (tally.status, tally.count) == ("fail", 1)
@@ -28,7 +28,7 @@ def test_verdicts_are_counted_by_status() -> None:
 
 
 def test_of_no_verdicts_nothing_has_run() -> None:
-    tally = tally_of([])
+    tally = count_statuses([])
     assert (tally.cases, tally.status, tally.told) == (0, "not-run", "")
 
 

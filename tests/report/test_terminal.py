@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.progress import ProgressSample, Task, TaskID
 
 from opcert import Certificate, certify
-from opcert.report.terminal import SHOWN, Rate, answer, progress, show, show_side_by_side
-from opcert.verdicts.verdict import Verdict
+from opcert.report import conclusion_line, print_certificate, print_side_by_side, progress
+from opcert.report.terminal import SHOWN, Rate
+from opcert.verdicts import Verdict
 from tests import wrong_backends
 from tests.faults.finding import core_suite
 
@@ -52,15 +53,15 @@ def test_names_are_no_markup_of_the_terminal(wrong: Certificate) -> None:
         verdicts=(replace(wrong.verdicts[0], operator="[/i]y"),),
     )
     shown = console()
-    show(odd, shown)
-    show_side_by_side([odd, odd], shown)
+    print_certificate(odd, shown)
+    print_side_by_side([odd, odd], shown)
     assert "1. [/b] x 1" in text(shown)
     assert text(shown).count("[/i]y") == 2
 
 
 def test_side_by_side_says_what_regressed(wrong: Certificate) -> None:
     shown = console()
-    show_side_by_side([certify(wrong_backends.Right(), core_suite()), wrong], shown)
+    print_side_by_side([certify(wrong_backends.Right(), core_suite()), wrong], shown)
     since = next(line for line in text(shown).splitlines() if line.startswith("right 1 since 1:"))
     regressed = int(since.removeprefix("right 1 since 1: ").partition(" ")[0])
     assert regressed > SHOWN
@@ -71,7 +72,7 @@ def test_side_by_side_says_what_regressed(wrong: Certificate) -> None:
 
 def test_each_sort_of_failure_is_shown_once_the_most_frequent_first(wrong: Certificate) -> None:
     shown = console()
-    show(wrong, shown)
+    print_certificate(wrong, shown)
     heads = [line for line in text(shown).splitlines() if line.startswith("fail (")]
     assert len(heads) == SHOWN
     alike = [int(line.rpartition(", and ")[2].partition(" ")[0]) for line in heads]
@@ -81,24 +82,24 @@ def test_each_sort_of_failure_is_shown_once_the_most_frequent_first(wrong: Certi
 
 def test_a_failure_shows_the_call_and_what_the_rule_says(wrong: Certificate) -> None:
     shown = console()
-    show(wrong, shown)
+    print_certificate(wrong, shown)
     assert "in data=" in text(shown)
     assert "no dimension" in text(shown) or "(Inputs" in text(shown)
 
 
 def test_the_answer_says_why_not(wrong: Certificate) -> None:
-    assert answer(wrong).startswith("NOT CONFORMANT: right 1 on core suite")
-    assert "x accepted" in answer(wrong)
+    assert conclusion_line(wrong).startswith("NOT CONFORMANT: right 1 on core suite")
+    assert "x accepted" in conclusion_line(wrong)
 
 
 def test_the_answer_says_of_how_many_operators_and_for_what() -> None:
     certificate = certify("reference", operator="directml/*", feature_level="2_1")
-    assert answer(certificate).startswith("CONFORMANT for 1 of 5 operators, ")
-    assert "operator directml/*, feature_level 2_1" in answer(certificate)
+    assert conclusion_line(certificate).startswith("CONFORMANT for 1 of 5 operators, ")
+    assert "operator directml/*, feature_level 2_1" in conclusion_line(certificate)
 
 
 def test_a_failure_without_rules_is_shown(wrong: Certificate) -> None:
     bare = Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), "wrong")
     shown = console()
-    show(wrong.replaced(verdicts=(bare,)), shown)
+    print_certificate(wrong.replaced(verdicts=(bare,)), shown)
     assert "fail (value) a/b" in text(shown)

@@ -6,14 +6,12 @@ from random import Random
 
 import pytest
 
-from opcert.arrays.calls import Call
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
-from opcert.cases.valid_cases import DRAWS
-from opcert.combinatorics.rows import PossibleRows
+from opcert.arrays import Call
+from opcert.cases import InputSpace, Observer
+from opcert.cases.positive import MAX_DRAWS
+from opcert.combinatorics import RowSampler
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
-from opcert.specification.model import Spec
+from opcert.specification import Spec, read_spec
 
 FOLDER = Path(__file__).parent / "made_up_gathers"
 NAMES = ("pick", "take_at", "pick_in_batches")
@@ -41,17 +39,17 @@ def mistakes(folder: Path, name: str, *changes: tuple[str, str]) -> list[str]:
     return [f"{lines[each.line - 1].strip()} -> {each.text}" for each in caught.value.mistakes]
 
 
-def unseen(spec: Spec, profile: str) -> list[str]:
+def unobserved(spec: Spec, profile: str) -> list[str]:
     """Return which levels of random choices do not show in what is built for them."""
-    space, sights, random = InputSpace(spec, profile), Sights(spec, profile), Random(0)
-    rows = PossibleRows(space.choices()[0])
+    space, observer, random = InputSpace(spec, profile), Observer(spec, profile), Random(0)
+    rows = RowSampler(space.choices()[0])
     chosen = [rows.read(random.randrange) for _ in range(_ROWS)]
     found = []
     for row in chosen:
         levels = space.level_names(row)
         # A draw may by chance be more special than its levels.
-        draws = (space.call(row, str(i)) for i in range(DRAWS))
-        if all(sights.unseen(call, levels) for call in draws):
+        draws = (space.call(row, str(i)) for i in range(MAX_DRAWS))
+        if all(observer.unobserved(call, levels) for call in draws):
             found.append(str(levels))
     return found
 
@@ -59,5 +57,5 @@ def unseen(spec: Spec, profile: str) -> list[str]:
 def drawn(spec: Spec, count: int = 300) -> list[Call]:
     """Return calls of random choices."""
     space, random = InputSpace(spec), Random(0)
-    rows = PossibleRows(space.choices()[0])
+    rows = RowSampler(space.choices()[0])
     return [space.call(rows.read(random.randrange), "") for _ in range(count)]

@@ -3,11 +3,9 @@
 from pathlib import Path
 from random import Random
 
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
-from opcert.combinatorics.rows import PossibleRows
-from opcert.specification.files import SpecFile, read_spec
-from opcert.specification.model import Rule
+from opcert.cases import InputSpace, Observer
+from opcert.combinatorics import RowSampler
+from opcert.specification import Rule, SpecFile, read_spec
 
 ROWS = 150
 # Extents are drawn, and not every draw has the kind that is sought.
@@ -30,14 +28,14 @@ def rules(path: Path) -> dict[str, Rule]:
 
 def hidden_levels(file: SpecFile, profile: str) -> list[list[str]]:
     """Return for random rows which levels show in no call that is built for them."""
-    space, sights = InputSpace(file.spec, profile), Sights(file.spec, profile)
-    rows, random = PossibleRows(space.choices()[0]), Random(profile)
+    space, observer = InputSpace(file.spec, profile), Observer(file.spec, profile)
+    rows, random = RowSampler(space.choices()[0]), Random(profile)
     hidden = []
     for _ in range(ROWS):
         row = rows.read(random.randrange)
         levels = space.level_names(row)
         draws = (space.call(row, f"{row}|{draw}") for draw in range(DRAWS))
-        unseen = min((sights.unseen(call, levels) for call in draws), key=len)
-        if unseen:
-            hidden.append(unseen)
+        unobserved = min((observer.unobserved(call, levels) for call in draws), key=len)
+        if unobserved:
+            hidden.append(unobserved)
     return hidden

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from opcert import certify, generate
-from opcert.arrays.calls import Call
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
+from opcert.arrays import Call
+from opcert.cases import InputSpace, Observer
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
-from opcert.specification.model import Spec
+from opcert.specification import Spec, read_spec
 from tests.command_line import opcert
 
 HEAD = """\
@@ -55,12 +53,12 @@ def mistakes(folder: Path, spec: str, old: str, new: str) -> list[str]:
 
 def assert_observed(spec: Spec, profile: str = "core", rows: int = 60) -> list[Call]:
     """Assert that calls which are drawn for levels exhibit them; return the calls."""
-    space, sights = InputSpace(spec, profile), Sights(spec, profile)
+    space, observer = InputSpace(spec, profile), Observer(spec, profile)
     calls = []
     for row in Random(0).choices(space.rows(2), k=rows):
         levels = space.level_names(row)
         drawn = (space.call(row, f"up-1|{attempt}") for attempt in range(DRAWS))
-        showing = next((call for call in drawn if not sights.unseen(call, levels)), None)
+        showing = next((call for call in drawn if not observer.unobserved(call, levels)), None)
         assert showing is not None, levels
         calls.append(showing)
     return calls

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.drawing import InputSpace
-from opcert.cases.factors import factors_of
+from opcert.cases import InputSpace, levels_by_factor
 from tests.roles.made_up import assert_certified, assert_fails, assert_observed, mistakes, read
 
 SPEC = """\
@@ -58,14 +57,14 @@ def test_each_axis_of_each_rank_has_one_name(tmp_path: Path) -> None:
 
 def test_without_empty_data_no_extent_is_0(tmp_path: Path) -> None:
     spec = read(tmp_path, SPEC.replace("rank: [0, 5]", "rank: [1, 3], empty: false"))
-    levels = factors_of(spec, "core")
+    levels = levels_by_factor(spec, "core")
     assert "zero" not in {level.name for level in (*levels["data_length"], *levels["data_others"])}
     assert all(0 not in call.inputs["data"].shape for call in assert_observed(spec))
 
 
 def test_half_bytes_are_among_any_types_in_full(tmp_path: Path) -> None:
     spec = read(tmp_path, SPEC.replace("[f32, u8, boolean]", "any"))
-    full, core = (factors_of(spec, profile)["data_type"] for profile in ("full", "core"))
+    full, core = (levels_by_factor(spec, profile)["data_type"] for profile in ("full", "core"))
     assert {level.name for level in full} - {level.name for level in core} == {"i4", "u4"}
 
 

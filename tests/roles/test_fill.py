@@ -67,7 +67,7 @@ def test_what_it_builds_it_observes(tmp_path: Path) -> None:
     ]
     assert all(value is None or value.type == element_type for element_type, value in values)
     assert {value and value.shape for _, value in values} == {None, (), (1,)}
-    assert {value and value.alike for _, value in values} == {None, "no", "zero"}
+    assert {value and value.uniform for _, value in values} == {None, "no", "zero"}
 
 
 def test_the_requirements_that_follow(tmp_path: Path) -> None:

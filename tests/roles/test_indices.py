@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.arrays.calls import Call, listed, tensor
-from opcert.cases.conditions import Conditions
-from opcert.certificate.certify_suite import certify
-from opcert.specification.files import read_spec
+from opcert.arrays import Call, tensor, vector
+from opcert.cases import Conditions
+from opcert.certificate import certify
+from opcert.specification import read_spec
 from opcert.specification.role_rules import derived_requirements
-from opcert.suite.spec_check import check_specs
-from tests.roles.gathers import FOLDER, NAMES, drawn, mistakes, unseen, written
+from opcert.suite import check_specs
+from tests.roles.gathers import FOLDER, NAMES, drawn, mistakes, unobserved, written
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -25,7 +25,7 @@ def test_a_suite_is_made_of_a_spec_and_its_reference_certified(name: str, tmp_pa
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("profile", ["core", "stress"])
 def test_what_is_built_for_levels_shows_them(name: str, profile: str) -> None:
-    assert unseen(read_spec(FOLDER / f"{name}.yaml").spec, profile) == []
+    assert unobserved(read_spec(FOLDER / f"{name}.yaml").spec, profile) == []
 
 
 def test_a_suite_covers_what_roles_ask_for() -> None:
@@ -41,7 +41,7 @@ def test_no_index_is_outside_where_that_is_rejected() -> None:
     spec = read_spec(FOLDER / "pick.yaml").spec
     conditions = Conditions(spec)
     calls = drawn(spec)
-    assert all("indices-range" in conditions.standing(call).kept for call in calls)
+    assert all("indices-range" in conditions.check(call).satisfied for call in calls)
     values = {value for call in calls for value in call.inputs["indices"].values or ()}
     assert min(values) < 0
     assert max(values) > 127
@@ -104,16 +104,16 @@ def test_what_indices_require_follows_from_what_is_outside(name: str, keys: set[
 @pytest.mark.parametrize("index", [-4, 3])
 def test_a_call_with_an_index_outside_breaks_the_range(index: int) -> None:
     conditions = Conditions(read_spec(FOLDER / "pick.yaml").spec)
-    indices = listed("i16", (0, index))
+    indices = vector("i16", (0, index))
     call = Call({"data": tensor("i8", (3,), (1, 2, 3)), "indices": indices}, {"axis": 0})
-    assert conditions.standing(call).broken == ("indices-range",)
+    assert conditions.check(call).violated == ("indices-range",)
 
 
 def test_what_is_undefined_is_an_ambiguity() -> None:
     conditions = Conditions(read_spec(FOLDER / "pick_in_batches.yaml").spec)
     data = tensor("i16", (3,), (1, 2, 3))
     inside, outside = (
-        Call({"data": data, "indices": listed("i64", (0, i))}, {"axis": 0, "batches": 0})
+        Call({"data": data, "indices": vector("i64", (0, i))}, {"axis": 0, "batches": 0})
         for i in (2, 3)
     )
     assert conditions.ambiguity(inside) is None

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from opcert.arrays.calls import Call, filled, tensor
-from opcert.cases.conditions import Conditions
-from opcert.specification.files import read_spec
+from opcert.arrays import Call, filled, tensor
+from opcert.cases import Conditions
+from opcert.specification import read_spec
 from opcert.specification.role_rules import derived_requirements
-from tests.roles.gathers import FOLDER, drawn, mistakes, unseen, written
+from tests.roles.gathers import FOLDER, drawn, mistakes, unobserved, written
 
 SPEC = FOLDER / "pick_in_batches.yaml"
 ATTRIBUTE = "    at_most: axis\n    type: int\n"
@@ -30,7 +30,7 @@ def test_the_leading_extents_of_both_tensors_are_equal() -> None:
 
 def test_a_negative_number_and_a_default_are_built_and_observed(tmp_path: Path) -> None:
     spec = read_spec(written(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
-    assert unseen(spec, "core") == []
+    assert unobserved(spec, "core") == []
     given = [call.attributes.get("batches") for call in drawn(spec)]
     assert None in given
     assert {-3, -2, -1, 0, 1, 2, 3} == {number for number in given if number is not None}
@@ -78,7 +78,7 @@ def test_each_requirement_is_broken_by_itself(
 ) -> None:
     inputs = {"data": filled("i16", shape), "indices": tensor("i64", (2, 2), (0, 1, 0, 1))}
     call = Call(inputs, {"axis": axis, "batches": batches})
-    assert Conditions(read_spec(SPEC).spec).standing(call).broken == broken
+    assert Conditions(read_spec(SPEC).spec).check(call).violated == broken
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
+from opcert.cases import InputSpace, Observer
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
-from opcert.specification.model import Spec
+from opcert.specification import Spec, read_spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.made_expand.specs import written
 
@@ -42,12 +40,12 @@ def test_every_call_shows_the_levels_that_it_is_drawn_for(
     way: str, ones: str, tmp_path: Path
 ) -> None:
     described = spec(tmp_path, way, ones)
-    space, sights = InputSpace(described), Sights(described)
+    space, observer = InputSpace(described), Observer(described)
     for row in space.rows(2):
         levels = space.level_names(row)
         # Which axes are listed is drawn until it shows, such as a gap.
         drawn = (space.call(row, str(seed)) for seed in range(64))
-        assert any(not sights.unseen(call, levels) for call in drawn), levels
+        assert any(not observer.unobserved(call, levels) for call in drawn), levels
 
 
 @pytest.mark.parametrize("way", _WAYS)

@@ -4,25 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from opcert.arrays.calls import Call
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
+from opcert.arrays import Call
+from opcert.cases import InputSpace, Observer
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
+from opcert.specification import read_spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.made_expand.specs import written
 
 
 def test_each_word_is_given_and_it_is_omitted(tmp_path: Path) -> None:
     spec = read_spec(written(tmp_path, name="embed")).spec
-    space, sights = InputSpace(spec), Sights(spec)
+    space, observer = InputSpace(spec), Observer(spec)
     calls: dict[str, Call] = {}
     for row in space.rows(2):
         calls.setdefault(space.level_names(row)["how_word"], space.call(row, "seed"))
     given = {level: call.attributes.get("how") for level, call in calls.items()}
     assert given == {"tail": "tail", "omitted": None, "listed": "listed"}
     for level, call in calls.items():
-        assert next(sights.of(call)).levels("how_word") == {level}
+        assert next(observer.observe(call)).levels("how_word") == {level}
 
 
 def test_it_is_one_of_its_words(tmp_path: Path) -> None:

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate.certify_suite import certify
+from opcert.certificate import certify
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
-from opcert.suite.generation import generate
+from opcert.specification import read_spec
+from opcert.suite import generate
 
 ROLE = '''
 from typing import ClassVar, Literal
 
-from opcert.roles.data import Data
-from opcert.roles.factors import Factor, Observed, Requirement, levels_where
+from opcert.roles.data import DataRole
+from opcert.roles.factors import Factor, ObservedLevels, Requirement, levels_where
 from opcert.roles.role import Role
 
 
@@ -24,20 +24,20 @@ class Rows(Role):
     role: Literal["rows"]
     of: str
 
-    def own_range(self):
+    def bounds(self):
         return ("0", f"{self.of}.shape[0]")
 
     def factors(self, profile):
         yield Factor(self.factor("share"), {"half": 2, "all": 1})
 
     def build(self, scene):
-        shape = self.partner(self.of, Data).shape(scene)
+        shape = self.partner(self.of, DataRole).shape(scene)
         return shape[0] // scene.choice[self.factor("share")]
 
     def observe(self, call, focus):
         rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]
         shares = {"half": count == rows // 2, "all": count == rows}
-        return Observed(levels={self.factor("share"): levels_where(shares)})
+        return ObservedLevels(levels={self.factor("share"): levels_where(shares)})
 
     def requirements(self):
         holds = f"0 <= {self.name} <= {self.of}.shape[0]"

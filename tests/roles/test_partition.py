@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.factors import factors_of
+from opcert.cases import levels_by_factor
 from tests.roles.made_up import (
     assert_certified,
     assert_fails,
@@ -78,7 +78,7 @@ def test_a_remainder_brings_its_levels_and_requirements(tmp_path: Path) -> None:
     spec = read(tmp_path, SPEC.replace("along: axis,", "along: axis, remainder: true,") + rules)
     order = [*spec.requirements]
     assert order.index("one") < order.index("sum")
-    special = {level.name for level in factors_of(spec, "core")["sizes_special"]}
+    special = {level.name for level in levels_by_factor(spec, "core")["sizes_special"]}
     assert special == {"none", "zero", "rest", "rest_empty", "rest_long"}
     assert spec.requirements["rest"].when == "-1 in sizes.values"
     calls = assert_observed(spec)

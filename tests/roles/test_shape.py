@@ -8,25 +8,20 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import Array
-from opcert.arrays.indexing import broadcasts
-from opcert.cases.drawing import InputSpace
-from opcert.cases.sight import Sights
-from opcert.certificate.certify_suite import certify
+from opcert.arrays import Array, Call, broadcasts
+from opcert.cases import InputSpace, Observer
+from opcert.certificate import certify
 from opcert.errors import SpecError
-from opcert.roles.samplers import Sampler
+from opcert.roles import Sampler
 from opcert.roles.stretching import (
     STRETCHED,
     Stretch,
     observed_stretches,
     stretched_shapes,
 )
-from opcert.specification.files import read_spec
+from opcert.specification import read_spec
 from opcert.specification.role_rules import derived_requirements
-from opcert.suite.coverage import coverage_of
-from opcert.suite.generation import generate
-from opcert.suite.suite import Suite
+from opcert.suite import Suite, generate, measure_coverage
 from tests.roles.made_expand.expand import tiling
 from tests.roles.made_expand.specs import written
 
@@ -54,7 +49,7 @@ def calls(specs: Path, *, masked: bool) -> list[Call]:
     return [
         space.call(row, "seed")
         for row in space.rows(2)
-        if (unmasked.agreeing(dict(enumerate(row))) is None) == masked
+        if (unmasked.consistent_with(dict(enumerate(row))) is None) == masked
     ]
 
 
@@ -63,7 +58,7 @@ def test_a_spec_without_modes_gives_a_suite_that_its_reference_passes(
 ) -> None:
     assert certify("reference", suite, specs=specs).conformant
     described = {"example/Expand-1": read_spec(specs / "expand.yaml")}
-    (coverage,) = coverage_of(Suite(suite, specs), described)
+    (coverage,) = measure_coverage(Suite(suite, specs), described)
     assert coverage.share == 1.0
 
 
@@ -86,12 +81,12 @@ def test_the_suite_fails_a_backend_that_fills_the_output_with_data_in_a_row(
 
 def test_every_call_shows_the_levels_that_it_is_drawn_for(specs: Path) -> None:
     spec = read_spec(specs / "expand.yaml").spec
-    space, sights = InputSpace(spec), Sights(spec)
+    space, observer = InputSpace(spec), Observer(spec)
     for row in space.rows(2):
         levels = space.level_names(row)
         # Extents are drawn until they show, such as varied ones that happen to be equal.
         drawn = (space.call(row, str(seed)) for seed in range(16))
-        assert any(not sights.unseen(call, levels) for call in drawn), levels
+        assert any(not observer.unobserved(call, levels) for call in drawn), levels
 
 
 def test_every_call_that_is_not_masked_has_elements_to_tell_apart(specs: Path) -> None:
@@ -103,7 +98,7 @@ def test_every_call_that_is_not_masked_has_elements_to_tell_apart(specs: Path) -
 def test_no_call_that_is_masked_has_elements_to_tell_apart(specs: Path) -> None:
     for call in calls(specs, masked=True):
         data, sizes = call.inputs["data"], call.inputs["sizes"].values or ()
-        assert data.size < 2 or data.alike != "no" or not prod(sizes), call
+        assert data.size < 2 or data.uniform != "no" or not prod(sizes), call
 
 
 def test_an_axis_is_stretched_past_16_bits_in_few_elements(specs: Path) -> None:

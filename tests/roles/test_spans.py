@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.certificate.certify_suite import certify
+from opcert.certificate import certify
 from opcert.errors import SpecError
 from opcert.roles.span_levels import selected
-from opcert.specification.files import read_spec
-from opcert.suite.generation import generate
+from opcert.specification import read_spec
+from opcert.suite import generate
 from tests.roles.levels_shown import hidden_levels, rules, written
 
 # All lists are attributes; without axes all of them are sliced.

@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcert.run.comparison import compare, share_a_zero
+from opcert.run import compare_outputs
+from opcert.run.comparison import share_a_zero
 
 
 @pytest.mark.parametrize(
@@ -26,31 +27,31 @@ from opcert.run.comparison import compare, share_a_zero
     ],
 )
 def test_each_difference_has_its_kind(outputs: Any, kind: str) -> None:
-    difference = compare([np.array([1.0, 2.0], np.float32)], outputs)
+    difference = compare_outputs([np.array([1.0, 2.0], np.float32)], outputs)
     assert difference is not None
     assert difference.kind == kind
 
 
 def test_equal_bytes_pass_whatever_the_memory_layout() -> None:
     golden = np.arange(6, dtype=np.int8).reshape(2, 3)
-    assert compare([golden], (np.asfortranarray(golden),)) is None
+    assert compare_outputs([golden], (np.asfortranarray(golden),)) is None
 
 
 def test_a_scalar_array_is_no_one_element_array() -> None:
-    difference = compare([np.array(1.0)], [np.array([1.0])])
+    difference = compare_outputs([np.array(1.0)], [np.array([1.0])])
     assert difference is not None
     assert difference.kind == "shape"
 
 
 def test_negative_zero_differs_in_bits_alone() -> None:
-    difference = compare([np.array([-0.0, 1.0])], [np.array([0.0, 1.0])])
+    difference = compare_outputs([np.array([-0.0, 1.0])], [np.array([0.0, 1.0])])
     assert difference is not None
     assert difference.kind == "bits"
 
 
 def test_nan_payloads_differ_in_bits_alone() -> None:
     golden = np.array([0x7FC00005], np.uint32).view(np.float32)
-    difference = compare([golden], [np.array([np.nan], np.float32)])
+    difference = compare_outputs([golden], [np.array([np.nan], np.float32)])
     assert difference is not None
     assert difference.kind == "bits"
     assert "0x7fc00000" in difference.text
@@ -60,19 +61,19 @@ def test_nan_payloads_differ_in_bits_alone() -> None:
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
 def test_types_that_numpy_lacks_are_told_apart_by_bits(name: str) -> None:
     dtype = np.dtype(getattr(ml_dtypes, name))
-    difference = compare([np.array([-0.0], dtype)], [np.array([0.0], dtype)])
+    difference = compare_outputs([np.array([-0.0], dtype)], [np.array([0.0], dtype)])
     assert difference is not None
     assert difference.kind == "bits"
 
 
 def test_a_bool_that_is_not_0_or_1_differs_in_bits() -> None:
-    difference = compare([np.array([True])], [np.array([2], np.uint8).view(np.bool_)])
+    difference = compare_outputs([np.array([True])], [np.array([2], np.uint8).view(np.bool_)])
     assert difference is not None
     assert difference.kind == "bits"
 
 
 def test_a_failure_says_how_many_elements_differ_and_the_first() -> None:
-    difference = compare(
+    difference = compare_outputs(
         [np.array([[1, 2], [3, 4]], np.int16)], [np.array([[1, 2], [5, 6]], np.int16)]
     )
     assert difference is not None
@@ -83,7 +84,7 @@ def test_a_failure_says_how_many_elements_differ_and_the_first() -> None:
 
 def test_a_wrong_value_outweighs_wrong_bits_in_an_earlier_output() -> None:
     golden = [np.array([-0.0]), np.array([1.0])]
-    difference = compare(golden, [np.array([0.0]), np.array([2.0])])
+    difference = compare_outputs(golden, [np.array([0.0]), np.array([2.0])])
     assert difference is not None
     assert difference.kind == "value"
 

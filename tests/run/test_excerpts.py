@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, inverted
-from opcert.run.excerpts import Excerpt, excerpt, shown
+from opcert.arrays import ELEMENT_TYPES, Array, bits_of, invert_bits
+from opcert.run import Excerpt, excerpt_rows
+from opcert.run.excerpts import excerpt
 
 SHAPES = [(), (1,), (31,), (32,), (33,), (100,), (3, 5), (2, 3, 4, 5), (1, 64, 1), (7, 1, 9)]
 
@@ -32,9 +33,9 @@ def test_it_holds_the_first_difference_and_decodes_to_the_elements(
     first = data.draw(st.integers(0, expected.size - 1))
     actual = expected.copy()
     flat = actual.reshape(-1)
-    flat[first] = inverted(flat[first : first + 1])[0]
+    flat[first] = invert_bits(flat[first : first + 1])[0]
     found = excerpt(0, expected, actual, first)
-    rows = list(shown(found))
+    rows = list(excerpt_rows(found))
     assert len(rows) == min(expected.size, 32)
     for number, row in enumerate(rows, found.start):
         assert row.position == str([int(each) for each in np.unravel_index(number, shape)])
@@ -48,17 +49,17 @@ def test_it_holds_the_first_difference_and_decodes_to_the_elements(
 
 
 @pytest.mark.parametrize(
-    ("size", "told"), [(32, "f32[32], whole."), (33, "f32[33], 32 of its 33 elements.")]
+    ("size", "summary"), [(32, "f32[32], whole."), (33, "f32[33], 32 of its 33 elements.")]
 )
-def test_it_says_whether_it_is_the_whole_output(size: int, told: str) -> None:
+def test_it_says_whether_it_is_the_whole_output(size: int, summary: str) -> None:
     zeros = np.zeros(size, np.float32)
-    assert excerpt(1, zeros, zeros + 1, 0).told == f"Output 1, {told}"
+    assert excerpt(1, zeros, zeros + 1, 0).summary == f"Output 1, {summary}"
 
 
 def test_nan_that_differ_in_bits_differ() -> None:
     one = np.array([0x7FC00000], np.uint32).view(np.float32)
     other = np.array([0x7FC00001], np.uint32).view(np.float32)
-    (row,) = shown(excerpt(0, one, other, 0))
+    (row,) = excerpt_rows(excerpt(0, one, other, 0))
     assert (row.expected, row.actual, row.differs) == ("nan", "nan", True)
     assert (row.expected_bits, row.actual_bits) == ("0x7fc00000", "0x7fc00001")
 

@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
-from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays import LAYOUTS, Array
 from opcert.backends.reference import Reference
-from opcert.run.outcome import Outcome
-from opcert.run.rehearsal import run_vector
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.run import Outcome, run_vector
+from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs, Right
 
@@ -83,7 +80,7 @@ def test_each_input_lies_as_the_index_says_at_every_call(name: str) -> None:
 @each_operator
 def test_every_layout_is_drawn_for_the_data_of_every_operator(name: str) -> None:
     cases = SUITE.operators[name].index.cases
-    assert {case.inputs[each].layout for case in cases for each in case.free} == set(LAYOUTS)
+    assert {case.inputs[each].layout for case in cases for each in case.data_inputs} == set(LAYOUTS)
 
 
 @each_operator
@@ -100,7 +97,7 @@ def a_case(layout: str) -> tuple[OperatorSuite, IndexedCase]:
     return operator, next(
         case
         for case in operator.index.cases
-        if case.free
+        if case.data_inputs
         and len(case.outputs) > 1
         and case.inputs["InputTensor"].layout == layout
         # Of elements that differ, along each axis.

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays.element_types import Array
-from opcert.run.outcome import run_once
+from opcert.arrays import Array
+from opcert.run import call_backend
 from tests.wrong_backends import Right
 
 
@@ -19,6 +19,6 @@ def test_an_exception_whose_text_cannot_be_had_is_an_outcome() -> None:
         ) -> Sequence[Array]:
             raise UnspeakableError
 
-    outcome = run_once(Raises(), "vendor/Any-1", {}, {})
+    outcome = call_backend(Raises(), "vendor/Any-1", {}, {})
     assert outcome.observed == "rejected"
     assert outcome.reason.startswith("UnspeakableError")

@@ -9,11 +9,11 @@ from typing import ClassVar
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays.element_types import TYPE_SETS, Array
-from opcert.certificate.claim_draft import draft_claim
+from opcert.arrays import TYPE_SETS, Array
+from opcert.certificate import draft_claim
 from opcert.errors import SpecError
-from opcert.report.terminal import answer
-from opcert.scope.claims import read_claim
+from opcert.report import conclusion_line
+from opcert.scope import read_claim
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
@@ -71,7 +71,7 @@ def test_a_claim_may_tie_types_of_inputs(claim: Path) -> None:
     certificate = claiming(claim, text)
     cases = core_suite().operators[PARTS].cases
     ran = [cases[v.case] for v in certificate.verdicts if v.status == "pass"]
-    valid = [case.input_types for case in ran if case.twin is None]
+    valid = [case.input_types for case in ran if case.baseline is None]
     assert len(valid) > 10
     assert (
         {types["axis"] for types in valid} == {types["split_lengths"] for types in valid} == {"i64"}
@@ -117,24 +117,26 @@ def test_a_negative_case_is_in_scope_with_its_baseline(claim: Path) -> None:
     certificate = claiming(claim, SOME_TYPES)
     status = {v.case: v.status for v in certificate.verdicts}
     cases = core_suite().operators[PARTS].index.cases
-    twins = {case.id: case.twin for case in cases if case.twin and case.expects == "rejection"}
+    baselines = {
+        case.id: case.baseline for case in cases if case.baseline and case.expects == "rejection"
+    }
     inside = {case for case in status if status[case] != "out-of-claim"}
-    assert any(twin in inside for twin in twins.values())
-    assert all((case in inside) == (twin in inside) for case, twin in twins.items())
+    assert any(baseline in inside for baseline in baselines.values())
+    assert all((case in inside) == (baseline in inside) for case, baseline in baselines.items())
 
 
 def test_a_valid_neighbour_is_in_scope_by_itself(claim: Path) -> None:
     certificate = claiming(claim, SOME_TYPES)
     status = {v.case: v.status for v in certificate.verdicts}
     cases = core_suite().operators[PARTS].index.cases
-    neighbours = [case for case in cases if case.twin and case.expects == "outputs"]
+    neighbours = [case for case in cases if case.baseline and case.expects == "outputs"]
     inside = [case for case in neighbours if status[case.id] != "out-of-claim"]
     assert {case.id for case in inside} == {
         case.id
         for case in neighbours
         if case.type != "boolean" and case.index_types <= {"i32", "i64"}
     }
-    assert any(status[case.twin] == "out-of-claim" for case in inside if case.twin)
+    assert any(status[case.baseline] == "out-of-claim" for case in inside if case.baseline)
 
 
 def test_a_changed_call_whose_own_type_is_outside_may_be_declined(claim: Path) -> None:
@@ -189,7 +191,7 @@ def test_the_certificate_has_the_claim_and_its_digest(claim: Path) -> None:
     found = json.loads(certificate.to_json())["claim"]
     assert found["content"] == {"operators": {PARTS: {"ranks": [1, 2, 3, 4, 5]}}}
     assert found["sha256"] == sha256(claim.read_bytes()).hexdigest()
-    assert f"claim {found['sha256'][:12]}" in answer(certificate)
+    assert f"claim {found['sha256'][:12]}" in conclusion_line(certificate)
 
 
 def test_without_a_claim_the_certificate_says_so() -> None:

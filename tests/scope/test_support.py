@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from opcert.errors import BackendError
-from opcert.scope.support import OperatorScope, misspelt, support_of, unknown_operators
+from opcert.scope import checked_support, unknown_operators
+from opcert.scope.support import OperatorScope, misspelt_operators
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.suite_of_levels import OPERATOR, write_specs
@@ -34,16 +35,16 @@ class Inputs:
 
 def test_types_are_declared_by_input() -> None:
     scope = OperatorScope(input_types={"indices": ["i32", "i64"]})
-    assert scope.why_left_out(Inputs({"indices": "u8"})) == "input_types, indices u8"
-    assert scope.why_left_out(Inputs({"indices": "i32", "axis": "u8"})) is None
-    assert scope.why_left_out(Inputs({"axis": "u8"})) is None
+    assert scope.exclusion_reason(Inputs({"indices": "u8"})) == "input_types, indices u8"
+    assert scope.exclusion_reason(Inputs({"indices": "i32", "axis": "u8"})) is None
+    assert scope.exclusion_reason(Inputs({"axis": "u8"})) is None
 
 
 def test_inputs_are_declared_to_share_a_type() -> None:
     scope = OperatorScope(same_types=[["start", "stop", "axes"]])
     mixed = Inputs({"start": "i32", "stop": "i32", "axes": "i64"})
-    assert scope.why_left_out(mixed) == "same_types, start i32, stop i32, axes i64"
-    assert scope.why_left_out(Inputs({"start": "i8", "stop": "i8", "data": "f32"})) is None
+    assert scope.exclusion_reason(mixed) == "same_types, start i32, stop i32, axes i64"
+    assert scope.exclusion_reason(Inputs({"start": "i8", "stop": "i8", "data": "f32"})) is None
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_declaration_of_input_types_that_is_wrong_is_an_error(
 ) -> None:
     backend = SimpleNamespace(support={SLICE: {"how": "native", **declared}})
     with pytest.raises(BackendError) as caught:
-        support_of(backend, core_suite())
+        checked_support(backend, core_suite())
     assert message in str(caught.value)
 
 
@@ -85,19 +86,19 @@ def declaring(folder: Path, *names: str) -> str:
 def test_a_slip_of_the_pen_is_an_error_that_says_what_was_meant(name: str) -> None:
     backend = SimpleNamespace(support={name: {"how": "native"}})
     with pytest.raises(BackendError) as caught:
-        support_of(backend, core_suite())
+        checked_support(backend, core_suite())
     assert str(caught.value) == (f"support: unknown operator '{name}'; did you mean '{SLICE}'?")
 
 
 @pytest.mark.parametrize("name", ["vendor/Reverse-1", "openvino/Slice-9", "openvino/Split-1"])
 def test_an_operator_of_another_suite_or_version_is_no_slip(name: str) -> None:
-    assert misspelt([name], core_suite()) == {}
+    assert misspelt_operators([name], core_suite()) == {}
     assert unknown_operators([name, SLICE], core_suite()) == [name]
 
 
 def test_what_is_declared_itself_is_not_what_another_name_means() -> None:
-    assert misspelt(["openvino/GatherS-8"], core_suite())
-    assert misspelt(["openvino/GatherS-8", "openvino/Gather-8"], core_suite()) == {}
+    assert misspelt_operators(["openvino/GatherS-8"], core_suite())
+    assert misspelt_operators(["openvino/GatherS-8", "openvino/Gather-8"], core_suite()) == {}
 
 
 def test_certify_exits_2_and_writes_nothing_where_a_declaration_is_misspelt(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.arrays.indexing import HUGE, LONG, WIDE, kinds
-from opcert.roles.samplers import ELEMENTS
+from opcert.arrays import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, extent_kinds
+from opcert.roles.samplers import MAX_ELEMENTS
 from tests.seeds import MANY, SEEDS, seeded
 
 # What a kind takes to be of it, whatever is left.
@@ -23,7 +23,7 @@ def test_dims_stay_within_the_elements_that_are_left(
 ) -> None:
     extents = seeded(seed).dims(count, kind, taken)
     assert len(extents) == count
-    assert not count or prod(extents) <= max(LEAST[kind], ELEMENTS // max(1, taken))
+    assert not count or prod(extents) <= max(LEAST[kind], MAX_ELEMENTS // max(1, taken))
 
 
 @MANY
@@ -57,11 +57,11 @@ def test_equal_dims_are_equal_or_two_of_them_among_ones(seed: str, count: int, t
 def test_dims_are_told_to_be_of_the_kind_that_was_drawn(
     seed: str, count: int, taken: int, kind: str
 ) -> None:
-    assert kind in kinds(seeded(seed).dims(count, kind, taken), taken) or not count
+    assert kind in extent_kinds(seeded(seed).dims(count, kind, taken), taken) or not count
 
 
 def test_varied_dims_mostly_show_that_they_are() -> None:
-    drawn = [kinds(seeded(str(i)).dims(3), 1) for i in range(100)]
+    drawn = [extent_kinds(seeded(str(i)).dims(3), 1) for i in range(100)]
     assert sum("varied" in each for each in drawn) > 80
 
 
@@ -71,7 +71,9 @@ def test_large_dims_are_one_past_a_boundary_among_ones(
     seed: str, count: int, taken: int, kind: str
 ) -> None:
     extents = seeded(seed).dims(count, kind, taken)
-    least = {"long": LONG, "wide": WIDE, "tall": WIDE, "huge": HUGE}[kind]
+    least = {"long": LONG_EXTENT, "wide": WIDE_EXTENT, "tall": WIDE_EXTENT, "huge": HUGE_EXTENT}[
+        kind
+    ]
     large, ones = (0, slice(1, None)) if kind == "tall" else (-1, slice(-1))
     assert len(extents) == count
     assert not count or (extents[large] >= least and set(extents[ones]) <= {1})

@@ -6,19 +6,21 @@ from itertools import product
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.errors import ExpressionError
-from opcert.specification.elementwise import (
+from opcert.specification import (
+    EXPRESSION_FUNCTIONS,
     FORMULA_FUNCTIONS,
-    OUTSIDE,
-    ZERO,
-    Elements,
-    Indexed,
-    Numbers,
-    by_element,
-    places_of,
+    OUTSIDE_SOURCE,
+    ZERO_SOURCE,
+    ElementwiseValues,
+    IndexedInput,
+    evaluate,
+    parse_elementwise,
+    parse_expression,
+    source_positions,
 )
-from opcert.specification.expressions import FUNCTIONS, evaluate, parse
+from opcert.specification.elementwise import SourceElements
 
 FAR = (2**64 - 1, 2**63 - 1, 7, 0)
 NUMBERS = (
@@ -47,19 +49,22 @@ NUMBERS = (
 
 def one_by_one(text: str, shape: Sequence[int]) -> list[int]:
     indices = product(*map(range, shape))
-    return [evaluate(parse(text), {"at": at, "indices": None}, FUNCTIONS) for at in indices]
+    return [
+        evaluate(parse_expression(text), {"at": at, "indices": None}, EXPRESSION_FUNCTIONS)
+        for at in indices
+    ]
 
 
-def index(shape: Sequence[int]) -> tuple[Numbers, ...]:
-    return tuple(map(Numbers, np.ix_(*map(range, shape))))
+def index(shape: Sequence[int]) -> tuple[ElementwiseValues, ...]:
+    return tuple(map(ElementwiseValues, np.ix_(*map(range, shape))))
 
 
 def together(text: str, shape: Sequence[int], **names: object) -> object:
-    return evaluate(by_element(text), {"at": index(shape), **names}, FORMULA_FUNCTIONS)
+    return evaluate(parse_elementwise(text), {"at": index(shape), **names}, FORMULA_FUNCTIONS)
 
 
 def numbers(value: object, shape: Sequence[int]) -> list[int]:
-    assert isinstance(value, Numbers)
+    assert isinstance(value, ElementwiseValues)
     found: list[int] = np.broadcast_to(value.array, shape).reshape(-1).tolist()
     return found
 
@@ -75,16 +80,16 @@ def test_a_condition_of_no_element_leaves_the_other_branch_alone() -> None:
     assert numbers(together("at[0] if not axes or axes[9] else 0", (2,), axes=()), (2,)) == [0, 1]
 
 
-def places(text: str, shape: Sequence[int], *tensors: Indexed) -> list[int]:
+def places(text: str, shape: Sequence[int], *tensors: IndexedInput) -> list[int]:
     value = together(text, shape, **{tensor.name: tensor for tensor in tensors})
-    found: Array | None = places_of(value)
+    found: Array | None = source_positions(value)
     assert found is not None
     flat: list[int] = np.broadcast_to(found, shape).reshape(-1).tolist()
     return flat
 
 
-DATA = Indexed("f32", (2, 3), name="data")
-INDICES = Indexed("i64", (4,), (2, -1, 0, 9), name="indices", first=6)
+DATA = IndexedInput("f32", (2, 3), name="data")
+INDICES = IndexedInput("i64", (4,), (2, -1, 0, 9), name="indices", first=6)
 
 
 @pytest.mark.parametrize(
@@ -94,16 +99,19 @@ INDICES = Indexed("i64", (4,), (2, -1, 0, 9), name="indices", first=6)
         ("data[(1 - at[0], at[1])]", [3, 4, 5, 0, 1, 2]),
         ("data[[0, at[1]]]", [0, 1, 2, 0, 1, 2]),
         ("data[(0, 2)]", [2] * 6),
-        ("0", [ZERO] * 6),
-        ("data[at] if at[1] > 0 else 0", [ZERO, 1, 2, ZERO, 4, 5]),
+        ("0", [ZERO_SOURCE] * 6),
+        ("data[at] if at[1] > 0 else 0", [ZERO_SOURCE, 1, 2, ZERO_SOURCE, 4, 5]),
         ("indices[at[1] + at[0]]", [6, 7, 8, 7, 8, 9]),
         ("data[at] if at[0] == 0 else indices[at[1]]", [0, 1, 2, 6, 7, 8]),
-        ("data[(at[0], at[1] + 1)]", [1, 2, OUTSIDE, 4, 5, OUTSIDE]),
-        ("data[(at[0] - 1, at[1])]", [OUTSIDE, OUTSIDE, OUTSIDE, 0, 1, 2]),
-        ("data[(2, at[1])]", [OUTSIDE] * 6),
-        ("data[(at[0], at[1] * 2**62)]", [0, OUTSIDE, OUTSIDE, 3, OUTSIDE, OUTSIDE]),
+        ("data[(at[0], at[1] + 1)]", [1, 2, OUTSIDE_SOURCE, 4, 5, OUTSIDE_SOURCE]),
+        ("data[(at[0] - 1, at[1])]", [OUTSIDE_SOURCE, OUTSIDE_SOURCE, OUTSIDE_SOURCE, 0, 1, 2]),
+        ("data[(2, at[1])]", [OUTSIDE_SOURCE] * 6),
+        (
+            "data[(at[0], at[1] * 2**62)]",
+            [0, OUTSIDE_SOURCE, OUTSIDE_SOURCE, 3, OUTSIDE_SOURCE, OUTSIDE_SOURCE],
+        ),
         ("data[(0, wrap(indices[at[1]], 3))]", [2, 2, 0, 2, 2, 0]),
-        ("data[(0, indices[at[1]])] if indices[at[1]] >= 0 else 0", [2, ZERO, 0] * 2),
+        ("data[(0, indices[at[1]])] if indices[at[1]] >= 0 else 0", [2, ZERO_SOURCE, 0] * 2),
         ("data[(0, (indices[at[1]] if at[1] > 0 else 0) + 1)]", [1, 0, 1] * 2),
     ],
 )
@@ -115,16 +123,16 @@ def test_an_element_of_an_input_is_known_by_its_place(text: str, expected: list[
 @pytest.mark.parametrize("far", FAR)
 def test_the_greatest_integers_are_exact(rank: int, far: int) -> None:
     shape = (1,) * rank
-    indices = Indexed("u64", shape, (far,), name="indices", first=6)
+    indices = IndexedInput("u64", shape, (far,), name="indices", first=6)
     at = "at" if rank else "()"
     assert places(f"data[(0, indices[{at}] - {far})]", shape, DATA, indices) == [0]
     limited = f"data[(1, indices[{at}])] if -3 <= indices[{at}] < 3 else 0"
-    assert places(limited, shape, DATA, indices) == [3 if far == 0 else ZERO]
+    assert places(limited, shape, DATA, indices) == [3 if far == 0 else ZERO_SOURCE]
     assert numbers(together(f"indices[{at}] // 2", shape, indices=indices), shape) == [far // 2]
 
 
 def test_elements_of_rank_0_have_the_empty_index() -> None:
-    scalar = Indexed("f32", (), name="data", first=3)
+    scalar = IndexedInput("f32", (), name="data", first=3)
     assert places("data[at]", (), scalar) == [3]
     assert places("data[()]", (2,), scalar) == [3, 3]
 
@@ -148,7 +156,7 @@ def test_what_no_element_can_be_is_refused(text: str, why: str) -> None:
         together(text, (2, 3), data=DATA, indices=INDICES)
 
 
-@pytest.mark.parametrize("value", [1, 0.0, False, None, (), Numbers(np.array(0))])
+@pytest.mark.parametrize("value", [1, 0.0, False, None, (), ElementwiseValues(np.array(0))])
 def test_only_elements_and_zero_have_places(value: object) -> None:
-    assert places_of(value) is None
-    assert isinstance(DATA[0, 0], Elements)
+    assert source_positions(value) is None
+    assert isinstance(DATA[0, 0], SourceElements)

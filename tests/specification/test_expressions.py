@@ -7,30 +7,30 @@ from types import SimpleNamespace
 
 import pytest
 
-from opcert.arrays.calls import Tensor
-from opcert.arrays.indexing import (
-    HUGE,
-    LONG,
-    WIDE,
+from opcert.arrays import (
+    HUGE_EXTENT,
+    LONG_EXTENT,
+    WIDE_EXTENT,
+    Tensor,
     broadcasts,
+    extent_kinds,
     insert,
-    kinds,
     python_slice,
     replace,
     wrap,
 )
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.expressions import (
-    FUNCTIONS,
-    TENSOR_ATTRIBUTES,
-    condition,
+from opcert.specification import (
+    EXPRESSION_FUNCTIONS,
     evaluate,
+    evaluate_condition,
     evaluate_in,
-    integer,
-    parse,
-    part_of,
-    scope_of,
+    evaluate_integer,
+    evaluation_scope,
+    parse_expression,
+    subexpression,
 )
+from opcert.specification.expressions import TENSOR_ATTRIBUTES
 
 DATA = Tensor("i8", (2, 3), (0, 1, 2, 3, 4, 5))
 NAMES = {"data": DATA, "axis": -1, "mode": None}
@@ -38,11 +38,11 @@ KNOWN = {"data": TENSOR_ATTRIBUTES, "axis": (), "mode": ()}
 
 
 def value_of(text: str) -> object:
-    return evaluate(parse(text), NAMES, FUNCTIONS)
+    return evaluate(parse_expression(text), NAMES, EXPRESSION_FUNCTIONS)
 
 
 def mistakes_in(text: str) -> list[str]:
-    return parse(text).mistakes(KNOWN, FUNCTIONS)
+    return parse_expression(text).mistakes(KNOWN, EXPRESSION_FUNCTIONS)
 
 
 def test_an_axis_wraps_from_the_end() -> None:
@@ -99,11 +99,11 @@ def test_a_list_comes_out_as_a_tuple() -> None:
 
 
 def test_a_text_is_parsed_once() -> None:
-    assert parse("axis + 1") is parse("axis + 1")
+    assert parse_expression("axis + 1") is parse_expression("axis + 1")
 
 
 def test_names_are_those_that_are_free() -> None:
-    assert parse("[n + axis for n in data.shape if fits(mode, n)]").names == {
+    assert parse_expression("[n + axis for n in data.shape if fits(mode, n)]").names == {
         "axis",
         "data",
         "mode",
@@ -125,7 +125,7 @@ def test_names_are_those_that_are_free() -> None:
 )
 def test_what_expressions_do_not_have_is_said(text: str, said: str) -> None:
     with pytest.raises(ExpressionError) as caught:
-        parse(text)
+        parse_expression(text)
     assert str(caught.value) == said
 
 
@@ -153,7 +153,7 @@ def test_what_expressions_do_not_have_is_said(text: str, said: str) -> None:
 )
 def test_what_does_not_parse_is_said_and_warns_of_nothing(text: str) -> None:
     with warnings.catch_warnings(action="error"), pytest.raises(ExpressionError) as caught:
-        parse(text)
+        parse_expression(text)
     assert " is not an expression: " in str(caught.value)
     assert len(str(caught.value)) < 300
 
@@ -233,7 +233,7 @@ def test_a_failed_expression_leaves_the_next_as_it_was() -> None:
 
 @pytest.mark.parametrize(("text", "holds"), [("axis < 0", True), ("mode is not None", False)])
 def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
-    assert condition(parse(text), NAMES) is holds
+    assert evaluate_condition(parse_expression(text), NAMES) is holds
 
 
 @pytest.mark.parametrize(
@@ -249,23 +249,23 @@ def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
 )
 def test_a_condition_that_is_neither_true_nor_false_is_said(text: str, found: str) -> None:
     with pytest.raises(ExpressionError) as caught:
-        condition(parse(text), NAMES)
+        evaluate_condition(parse_expression(text), NAMES)
     assert str(caught.value) == f"'{text}' is {found}; expected true or false"
 
 
 def test_an_integer_is_what_an_expression_comes_to() -> None:
-    assert integer(parse("2 * data.rank"), NAMES) == 4
+    assert evaluate_integer(parse_expression("2 * data.rank"), NAMES) == 4
 
 
 @pytest.mark.parametrize("text", ["'8'", "axis < 0", "None"])
 def test_what_is_no_integer_is_said(text: str) -> None:
     with pytest.raises(ExpressionError, match="expected an integer"):
-        integer(parse(text), NAMES)
+        evaluate_integer(parse_expression(text), NAMES)
 
 
 def test_a_condition_is_a_mistake_where_an_element_is_not_there() -> None:
     with pytest.raises(ExpressionError, match="asks for an element that is not there"):
-        condition(parse("data.shape[9] == 1"), NAMES)
+        evaluate_condition(parse_expression("data.shape[9] == 1"), NAMES)
 
 
 @pytest.mark.parametrize(
@@ -280,21 +280,21 @@ def test_a_condition_is_a_mistake_where_an_element_is_not_there() -> None:
         ((2, 1, 2), {"varied", "equal"}),
         ((2, 3, 1), {"varied"}),
         ((3,), {"varied", "equal"}),
-        ((1, LONG), {"varied", "long"}),
-        ((1, LONG - 1), {"varied"}),
-        ((LONG, 1), {"varied"}),
-        ((1, WIDE), {"varied", "long", "wide"}),
-        ((WIDE, 1), {"varied", "tall"}),
-        ((WIDE - 1, 1), {"varied"}),
-        ((1, HUGE, 1), {"varied", "huge"}),
-        ((1, HUGE), {"varied", "long", "wide", "huge"}),
-        ((1, HUGE - 1), {"varied", "long", "wide"}),
+        ((1, LONG_EXTENT), {"varied", "long"}),
+        ((1, LONG_EXTENT - 1), {"varied"}),
+        ((LONG_EXTENT, 1), {"varied"}),
+        ((1, WIDE_EXTENT), {"varied", "long", "wide"}),
+        ((WIDE_EXTENT, 1), {"varied", "tall"}),
+        ((WIDE_EXTENT - 1, 1), {"varied"}),
+        ((1, HUGE_EXTENT, 1), {"varied", "huge"}),
+        ((1, HUGE_EXTENT), {"varied", "long", "wide", "huge"}),
+        ((1, HUGE_EXTENT - 1), {"varied", "long", "wide"}),
     ],
 )
 def test_kinds_are_those_that_dims_could_have_drawn(
     extents: tuple[int, ...], expected: set[str]
 ) -> None:
-    assert set(kinds(extents, 0)) == expected
+    assert set(extent_kinds(extents, 0)) == expected
 
 
 # What Python evaluates, and an expression of a spec must not.
@@ -326,10 +326,10 @@ HOSTILE = [
 def test_no_hostile_expression_is_evaluated(text: str) -> None:
     names = {**NAMES, "level": SimpleNamespace(n="one")}
     with pytest.raises(ExpressionError):
-        evaluate(parse(text), names, FUNCTIONS)
+        evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS)
 
 
-@pytest.mark.parametrize("name", sorted(vars(builtins).keys() - FUNCTIONS.keys()))
+@pytest.mark.parametrize("name", sorted(vars(builtins).keys() - EXPRESSION_FUNCTIONS.keys()))
 def test_no_builtin_is_within_reach(name: str) -> None:
     for text in (name, f"{name}()", f"[n for n in [1] if {name}(n)]", f"data.{name}_"):
         if name in ("None", "True", "False", "__debug__") and text == name:
@@ -354,25 +354,32 @@ def test_no_attribute_of_pythons_own_is_within_reach(name: str) -> None:
 )
 def test_what_keeps_within_bounds_is_evaluated(text: str, value: object) -> None:
     names = {**NAMES, "level": SimpleNamespace(n="one")}
-    assert evaluate(parse(text), names, FUNCTIONS) == value
+    assert evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS) == value
 
 
 def test_a_name_does_not_hide_a_function_nor_a_guard() -> None:
     names = {"max": 5, "steps": 6, "sum": 7}
-    assert evaluate(parse("max(max, sum) + steps"), names, FUNCTIONS) == 13
-    assert evaluate(parse("[max for max in [1, 2]]"), names, FUNCTIONS) == (1, 2)
+    assert evaluate(parse_expression("max(max, sum) + steps"), names, EXPRESSION_FUNCTIONS) == 13
+    assert evaluate(parse_expression("[max for max in [1, 2]]"), names, EXPRESSION_FUNCTIONS) == (
+        1,
+        2,
+    )
 
 
 def test_the_steps_of_one_evaluation_do_not_count_for_the_next() -> None:
     text = "[n for n in range(9999)]"
-    scope = scope_of(NAMES)
-    assert len(evaluate_in(scope, parse(text))) == len(evaluate_in(scope, parse(text))) == 9999
+    scope = evaluation_scope(NAMES)
+    assert (
+        len(evaluate_in(scope, parse_expression(text)))
+        == len(evaluate_in(scope, parse_expression(text)))
+        == 9999
+    )
 
 
 def test_a_part_of_an_expression_has_the_names_of_its_own_and_the_text_of_the_whole() -> None:
-    whole = parse("axis < 0 and mode is None")
+    whole = parse_expression("axis < 0 and mode is None")
     assert isinstance(whole.tree, ast.BoolOp)
-    part = part_of(whole, whole.tree.values[0])
+    part = subexpression(whole, whole.tree.values[0])
     assert part.text == whole.text
     assert part.names == {"axis"}
-    assert condition(part, NAMES) is True
+    assert evaluate_condition(part, NAMES) is True

@@ -11,13 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from opcert.specification.files import read_spec, specs_in
-from opcert.specification.model import Spec
-from opcert.specification.references import spec_paths
-from opcert.yaml_files.source import Source
+from opcert.specification import Spec, find_spec_files, read_spec, read_specs_in
+from opcert.yaml_files import YamlSource
 from tests.command_line import opcert
 
-SHIPPED = spec_paths(None)
+SHIPPED = find_spec_files(None)
 TAKE = Path(__file__).parents[1] / "bad_specs" / "take.yaml"
 
 
@@ -35,7 +33,7 @@ def errors_of(data: object) -> list[str]:
 
 def take() -> Any:
     """Return a small valid spec as plain data."""
-    return deepcopy(Source(TAKE).data)
+    return deepcopy(YamlSource(TAKE).data)
 
 
 def test_the_printed_schema_is_a_json_schema() -> None:
@@ -48,7 +46,7 @@ def test_five_specs_are_shipped() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=[path.stem for path in SHIPPED])
 def test_a_shipped_spec_is_valid_by_the_schema(path: Path) -> None:
-    assert errors_of(Source(path).data) == []
+    assert errors_of(YamlSource(path).data) == []
 
 
 CHANGES: dict[str, Callable[[Any], object]] = {
@@ -105,7 +103,7 @@ def test_a_spec_cannot_be_changed() -> None:
 
 
 def test_type_sets_name_their_element_types() -> None:
-    sets = {each.spec.operator: each.spec.type_sets for each in specs_in(None)}
+    sets = {each.spec.operator: each.spec.type_sets for each in read_specs_in(None)}
     assert len(sets["openvino/Slice-8"]["T"]) == 15
     assert len(sets["openvino/Slice-8"]["T_IND"]) == 8
     assert read_spec(TAKE).spec.type_sets == {"T": ("i8", "f32")}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from opcert.arrays.element_types import INTEGERS, fits, highest
+from opcert.arrays import INTEGERS, fits, highest
 from opcert.errors import Inapplicable
-from opcert.roles.samplers import SAMPLERS, Sampler, bound
+from opcert.roles import DRAW_FUNCTIONS, Sampler, bound_draw_functions
 from tests.seeds import MANY, SEEDS, seeded
 
 ITEMS = st.lists(st.integers(0, 9), unique=True, max_size=7)
@@ -33,12 +33,12 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 def draws(seed: str) -> dict[str, Any]:
     """Every draw there is, one after the other from one seed."""
-    functions = bound(seeded(seed))
+    functions = bound_draw_functions(seeded(seed))
     return {name: functions[name](*arguments) for name, arguments in CALLS.items()}
 
 
 def test_every_sampler_that_expressions_may_call_is_tried_here() -> None:
-    assert CALLS.keys() == SAMPLERS.keys() == bound(Sampler()).keys()
+    assert CALLS.keys() == DRAW_FUNCTIONS.keys() == bound_draw_functions(Sampler()).keys()
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
@@ -224,8 +224,8 @@ def test_a_span_of_an_empty_dimension_is_all_of_it() -> None:
     assert seeded("any").span(0, "u8") == (0, 0, 1)
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", DRAW_FUNCTIONS)
 def test_each_sampler_says_what_it_draws(name: str) -> None:
-    draw: Callable[..., Any] = SAMPLERS[name]
+    draw: Callable[..., Any] = DRAW_FUNCTIONS[name]
     assert draw.__doc__ is not None
     assert draw.__doc__.startswith("Draw ")

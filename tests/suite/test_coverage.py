@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from opcert import generate
-from opcert.commands.tables import show_coverage
-from opcert.specification.files import read_spec, specs_in
-from opcert.suite.coverage import Coverage, Covered, coverage_of
-from opcert.suite.suite import Suite
+from opcert.commands.tables import print_coverage
+from opcert.specification import read_spec, read_specs_in
+from opcert.suite import Coverage, Suite, measure_coverage
+from opcert.suite.coverage import DimensionCoverage
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.small_suite import MANIFEST, edit
@@ -28,7 +28,7 @@ from tests.suite_of_levels import (
     write_specs,
 )
 
-SHIPPED = {each.spec.operator: each for each in specs_in(None)}
+SHIPPED = {each.spec.operator: each for each in read_specs_in(None)}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def suite(whole: Path, tmp_path: Path) -> Path:
 
 def counted(suite: Path, specs: Path) -> Coverage:
     spec = read_spec(specs / "take.yaml")
-    (found,) = coverage_of(Suite(suite, specs), {OPERATOR: spec})
+    (found,) = measure_coverage(Suite(suite, specs), {OPERATOR: spec})
     return found
 
 
@@ -66,7 +66,7 @@ def missing(found: Coverage) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("operator", ["directml/DML_OPERATOR_SPLIT", "openvino/VariadicSplit-1"])
 def test_the_core_suite_misses_nothing(operator: str) -> None:
-    (found,) = coverage_of(core_suite(), {operator: SHIPPED[operator]})
+    (found,) = measure_coverage(core_suite(), {operator: SHIPPED[operator]})
     assert missing(found) == {}
     assert found.share == 1
     assert [each.dimension for each in found.covered] == [
@@ -208,7 +208,7 @@ def test_the_share_of_an_operator_is_its_least(suite: Path, specs: Path) -> None
     take_out(suite, lambda case: case["expects"] == "rejection")
     found = counted(suite, specs)
     assert found.share == 2 / 3
-    assert Covered("nothing to be", 0, ()).share == 1
+    assert DimensionCoverage("nothing to be", 0, ()).share == 1
 
 
 def test_a_whole_suite_exits_0(whole: Path, specs: Path) -> None:
@@ -232,8 +232,8 @@ def test_what_is_missing_exits_1_and_is_named(suite: Path, specs: Path) -> None:
 def test_what_is_nearly_all_is_not_called_100_percent() -> None:
     printed = StringIO()
     console = Console(file=printed, width=80)
-    nearly = Covered("levels", 99999, ("type=f32",))
-    show_coverage(Coverage("made/Up", {}, {}, {}, {}, (), (nearly,)), console)
+    nearly = DimensionCoverage("levels", 99999, ("type=f32",))
+    print_coverage(Coverage("made/Up", {}, {}, {}, {}, (), (nearly,)), console)
     assert "99.9%  levels: 99999 of 100000" in printed.getvalue()
 
 

@@ -10,25 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
-from opcert.arrays.packs import elements
-from opcert.specification.files import SpecFile, specs_in
-from opcert.suite.emit import Files
+from opcert.arrays import ELEMENT_TYPES, Array, read_elements, stored_dtype
+from opcert.specification import SpecFile, read_specs_in
+from opcert.suite import FileContents, generate_suite_files
 from opcert.suite.format import FORMAT
-from opcert.suite.generation import suite_of
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 
 
 @cache
 def spec() -> SpecFile:
-    (found,) = specs_in(None, "directml/*")
+    (found,) = read_specs_in(None, "directml/*")
     return found
 
 
 @cache
-def files() -> Files:
-    return suite_of([spec()])
+def files() -> FileContents:
+    return generate_suite_files([spec()])
 
 
 @cache
@@ -56,7 +54,11 @@ def arrays() -> list[Any]:
     """What the index says of each array, in the pack or not."""
     found = []
     for case in index()["cases"]:
-        found += [*case["inputs"].values(), *case.get("outputs", []), *case.get("other", [])]
+        found += [
+            *case["inputs"].values(),
+            *case.get("outputs", []),
+            *case.get("inverted_data_outputs", []),
+        ]
     return found
 
 
@@ -97,7 +99,7 @@ def test_the_index_has_one_case_a_line() -> None:
 
 def test_the_index_says_why_each_case_exists() -> None:
     for case in index()["cases"]:
-        reasons = [case.get("why"), case.get("levels"), case.get("twin")]
+        reasons = [case.get("why"), case.get("levels"), case.get("baseline")]
         assert sum(map(bool, reasons)) == 1
         assert bool(case.get("why")) == case.get("example", False)
 
@@ -107,10 +109,10 @@ def test_the_index_has_words_for_each_level_and_the_texts_behind_each_case() -> 
         (factor, level)
         for case in index()["cases"]
         if "levels" in case
-        for factor, level in zip(index()["words"], case["levels"], strict=True)
+        for factor, level in zip(index()["factors"], case["levels"], strict=True)
     }
     assert named
-    assert all(level in index()["words"][factor] for factor, level in named)
+    assert all(level in index()["factors"][factor] for factor, level in named)
     open_cases = [case for case in index()["cases"] if "ambiguity" in case]
     assert open_cases
     for case in open_cases:
@@ -131,18 +133,18 @@ def test_the_index_names_the_document_with_its_digest() -> None:
 def test_a_rejection_names_rule_and_twin_and_has_no_outputs() -> None:
     known = {case["id"] for case in index()["cases"]}
     for case in index()["cases"]:
-        assert (case["expects"] == "rejection") == ("rule" in case)
-        if "rule" in case:
+        assert (case["expects"] == "rejection") == ("violated_rule" in case)
+        if "violated_rule" in case:
             assert "outputs" not in case
-            assert case["rules"][0] == case["rule"]
-            assert case["twin"] in known
+            assert case["rules"][0] == case["violated_rule"]
+            assert case["baseline"] in known
 
 
 def test_the_index_finds_each_array_by_name_and_by_offset() -> None:
     data = files()[entry()["pack"]]
     for stored in stored_arrays():
         dtype = stored_dtype(stored["type"])
-        by_offset = elements(data, stored["offset"], tuple(stored["shape"]), dtype)
+        by_offset = read_elements(data, stored["offset"], tuple(stored["shape"]), dtype)
         by_name = packed()[stored["array"]]
         assert by_name.dtype == dtype
         assert by_name.shape == tuple(stored["shape"])
@@ -157,7 +159,7 @@ def test_a_changed_case_names_the_arrays_of_its_twin() -> None:
     known = {case["id"]: case for case in index()["cases"]}
     shared = 0
     for case in index()["cases"]:
-        if "twin" in case and case["inputs"] == known[case["twin"]]["inputs"]:
+        if "baseline" in case and case["inputs"] == known[case["baseline"]]["inputs"]:
             shared += 1
     assert shared > 50
 
@@ -169,15 +171,15 @@ def test_type_and_rank_are_those_of_the_first_input_or_of_the_twins() -> None:
             first = case["inputs"]["InputTensor"]
             assert (case["type"], case["rank"]) == (first["type"], len(first["shape"]))
         else:
-            twin = known[case["twin"]]
-            assert (case["type"], case["rank"]) == (twin["type"], twin["rank"])
+            baseline = known[case["baseline"]]
+            assert (case["type"], case["rank"]) == (baseline["type"], baseline["rank"])
 
 
 def test_free_inputs_are_those_that_a_pattern_fills() -> None:
     spelled_out = {"dml-split/example-1", "dml-split/example-2"}
     for case in index()["cases"]:
-        stated = case.get("twin", case["id"]) in spelled_out
-        assert case.get("free", []) == ([] if stated else [*case["inputs"]])
+        stated = case.get("baseline", case["id"]) in spelled_out
+        assert case.get("data_inputs", []) == ([] if stated else [*case["inputs"]])
 
 
 @pytest.mark.parametrize("name", ["__init__.py", "conftest.py", "directml/test_dml_split.py"])

@@ -11,15 +11,11 @@ from typing import Any
 import pytest
 
 from opcert.errors import OpcertError, SpecError
-from opcert.specification.files import specs_in
-from opcert.specification.references import spec_paths
-from opcert.suite.emit import Files
-from opcert.suite.generation import generate, suite_of
-from opcert.suite.suite import Suite
-from opcert.suite.writing import write_suite
+from opcert.specification import find_spec_files, read_specs_in
+from opcert.suite import FileContents, Suite, generate, generate_suite_files, write_suite
 from tests.small_suite import GLOB, contents, files, other_files
 
-SPEC = next(path for path in spec_paths(None) if path.parent.name == "directml")
+SPEC = next(path for path in find_spec_files(None) if path.parent.name == "directml")
 
 
 @pytest.fixture
@@ -58,9 +54,9 @@ def told() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def together(two: Path, told: list[str]) -> Files:
+def together(two: Path, told: list[str]) -> FileContents:
     """The suite of both."""
-    return suite_of(specs_in(two), done=told.append)
+    return generate_suite_files(read_specs_in(two), done=told.append)
 
 
 COPIED = """\
@@ -89,26 +85,28 @@ def test_the_suite_can_be_opened(suite: Path) -> None:
 
 
 def test_generating_again_gives_the_same_bytes() -> None:
-    assert suite_of(specs_in(None, GLOB)) == files()
+    assert generate_suite_files(read_specs_in(None, GLOB)) == files()
 
 
-def test_two_workers_give_the_bytes_of_one(two: Path, together: Files, tmp_path: Path) -> None:
+def test_two_workers_give_the_bytes_of_one(
+    two: Path, together: FileContents, tmp_path: Path
+) -> None:
     generate(tmp_path / "suite", two, jobs=2)
     assert contents(tmp_path / "suite") == dict(together)
     assert len(Suite(tmp_path / "suite").manifest.operators) == 2
 
 
 def test_the_order_of_spec_files_does_not_matter(
-    two: Path, together: Files, tmp_path: Path
+    two: Path, together: FileContents, tmp_path: Path
 ) -> None:
     turned = tmp_path / "turned"
     shutil.copytree(two / "a", turned / "z")
     shutil.copytree(two / "b", turned / "b")
-    assert suite_of(specs_in(turned)) == together
+    assert generate_suite_files(read_specs_in(turned)) == together
 
 
-def test_an_operator_has_the_same_bytes_beside_others(two: Path, together: Files) -> None:
-    alone = suite_of(specs_in(two, "*/A_COPY"))
+def test_an_operator_has_the_same_bytes_beside_others(two: Path, together: FileContents) -> None:
+    alone = generate_suite_files(read_specs_in(two, "*/A_COPY"))
     mine = {name for name in alone if "a-copy" in name or "a_copy" in name}
     assert len(mine) == 3
     assert {name: together[name] for name in mine} == {name: alone[name] for name in mine}
@@ -124,9 +122,9 @@ def test_another_process_gives_the_same_bytes(hash_seed: str, tmp_path: Path) ->
 
 
 def test_another_seed_gives_other_bytes_under_the_same_drawn_ids() -> None:
-    def drawn(suite: Files) -> list[str]:
+    def drawn(suite: FileContents) -> list[str]:
         cases: list[dict[str, Any]] = json.loads(suite["directml/dml-split.json"])["cases"]
-        return [case["id"] for case in cases if "twin" not in case]
+        return [case["id"] for case in cases if "baseline" not in case]
 
     assert sorted(drawn(other_files())) == sorted(drawn(files()))
     assert other_files()["directml/dml-split.npz"] != files()["directml/dml-split.npz"]
@@ -144,7 +142,7 @@ def test_the_mistakes_of_every_spec_are_told_at_once(specs: Path) -> None:
         violation = 'no-tensors: {OutputCount: "0", OutputTensors: "[]"}'
         path.write_text(text.replace(violation, "no-tensors: {OutputCount: OutputCount}"))
     with pytest.raises(SpecError) as caught:
-        suite_of(specs_in(specs))
+        generate_suite_files(read_specs_in(specs))
     assert len(caught.value.mistakes) == 2
     assert {Path(each.file).name for each in caught.value.mistakes} == {"first.yaml", "second.yaml"}
 

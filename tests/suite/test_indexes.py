@@ -12,8 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from opcert.errors import SuiteError
+from opcert.suite import write_suite
 from opcert.suite.format import FORMAT, Index
-from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
     MANIFEST,
@@ -118,8 +118,8 @@ def test_an_array_of_another_form_is_told(folder: Path, changes: dict[str, Any],
         ({"extra": 1}, "cases.1.extra: "),
         ({"id": "dml-split/example-1"}, "has two cases of one id"),
         ({"rules": ["dml-split/nothing"]}, "is of rules that the index does not have: dml-split/"),
-        ({"twin": "dml-split/nobody"}, "has no twin dml-split/nobody"),
-        ({"twin": "dml-split/example-2"}, "has no twin dml-split/example-2 before it"),
+        ({"baseline": "dml-split/nobody"}, "has no baseline dml-split/nobody"),
+        ({"baseline": "dml-split/example-2"}, "has no baseline dml-split/example-2 before it"),
     ],
 )
 def test_a_case_that_contradicts_the_format_or_the_others_is_told(
@@ -129,14 +129,16 @@ def test_a_case_that_contradicts_the_format_or_the_others_is_told(
     assert told in refusal(folder, INDEX)
 
 
-@pytest.mark.parametrize("lost", [{"twin": None}, {"rule": "dml-split/no-such-rule"}])
+@pytest.mark.parametrize(
+    "lost", [{"baseline": None}, {"violated_rule": "dml-split/no-such-violated_rule"}]
+)
 def test_a_rejection_that_nothing_could_credit_is_told(folder: Path, lost: dict[str, Any]) -> None:
     def edit(index: Any) -> None:
         rejections = [case for case in index["cases"] if case["expects"] == "rejection"]
         rejections[0].update(lost)
 
     edit_index(folder, edit)
-    assert "has no twin or no rule" in refusal(folder, INDEX)
+    assert "has no baseline or no violated_rule" in refusal(folder, INDEX)
 
 
 def test_a_case_too_few_is_told(folder: Path) -> None:
@@ -181,12 +183,12 @@ def test_files_beside_the_suites_own_are_left_alone(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"seed": -1}, ".MadeArray.seed: "),
-        ({"seed": "1"}, ".MadeArray.seed: "),
-        ({"sha256": "0" * 63}, ".MadeArray.sha256: "),
-        ({"type": "f128"}, ".MadeArray.type: "),
-        ({"layout": "odd"}, ".MadeArray.layout: "),
-        ({"offset": 0}, ".MadeArray.offset: "),
+        ({"seed": -1}, ".GeneratedArray.seed: "),
+        ({"seed": "1"}, ".GeneratedArray.seed: "),
+        ({"sha256": "0" * 63}, ".GeneratedArray.sha256: "),
+        ({"type": "f128"}, ".GeneratedArray.type: "),
+        ({"layout": "odd"}, ".GeneratedArray.layout: "),
+        ({"offset": 0}, ".GeneratedArray.offset: "),
     ],
 )
 def test_made_data_of_another_form_is_told(

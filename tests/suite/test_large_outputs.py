@@ -12,11 +12,9 @@ import pytest
 from typer.testing import Result
 
 from opcert import certify, generate
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.errors import SuiteError
-from opcert.suite.format import DigestedArray, IndexedCase, StoredArray
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
+from opcert.suite import DigestedArray, IndexedCase, OperatorSuite, StoredArray, Suite
 from tests.command_line import opcert
 from tests.small_suite import INDEX, edit_index, files
 from tests.small_suite import OPERATOR as SPLIT
@@ -119,7 +117,7 @@ def test_the_reference_gives_what_the_suite_has_the_digests_of(folder: Path, spe
 def test_other_data_has_other_large_outputs(folder: Path, specs: Path) -> None:
     operator = opened(folder, specs)
     for case in digested(operator):
-        (output,), (other,) = operator.outputs(case), operator.other_outputs(case)
+        (output,), (other,) = operator.outputs(case), operator.inverted_data_outputs(case)
         assert other.tobytes() == bytes(255 - each for each in output.tobytes())
 
 

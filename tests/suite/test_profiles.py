@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from opcert import certify, generate
-from opcert.arrays.calls import MOST_ELEMENTS
-from opcert.cases.cases import cases_of
-from opcert.cases.conditions import Conditions
-from opcert.specification.files import read_spec, specs_in
+from opcert.arrays import MAX_ELEMENTS
+from opcert.cases import Conditions, generate_cases
+from opcert.specification import read_spec, read_specs_in
 from tests.command_line import opcert
 
 pytestmark = pytest.mark.slow
@@ -26,7 +25,7 @@ PROFILES = """\
       n: {past_u16: 65537, past_16_mb: 4194319}
   draw:
 """
-SHIPPED = {each.spec.operator: each for each in specs_in(None)}
+SHIPPED = {each.spec.operator: each for each in read_specs_in(None)}
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def pack_size(folder: Path) -> int:
 
 def levels(folder: Path, factor: str) -> set[str]:
     index = index_of(folder)
-    position = [*index["words"]].index(factor)
+    position = [*index["factors"]].index(factor)
     return {case["levels"][position] for case in index["cases"] if "levels" in case}
 
 
@@ -104,7 +103,9 @@ def test_full_covers_every_three_levels(specs: Path) -> None:
     spec = read_spec(specs / "take.yaml")
     sizes = {"core": 2, "full": 3}
     for profile, t in sizes.items():
-        rows = [tuple(case.levels.values()) for case in cases_of(spec, profile, 0) if case.levels]
+        rows = [
+            tuple(case.levels.values()) for case in generate_cases(spec, profile, 0) if case.levels
+        ]
         triples = {row[:t] for row in rows}
         every = {(a, b, c)[:t] for a in _types(profile) for b in _RANKS for c in _EXTENTS}
         assert triples == every
@@ -147,10 +148,10 @@ def test_stress_is_of_large_data_that_is_not_stored(specs: Path, tmp_path: Path)
 def bounded(operator: str) -> bool:
     """Whether each stress case can be drawn, with outputs that a machine has room for."""
     conditions = Conditions(SHIPPED[operator].spec)
-    cases = cases_of(SHIPPED[operator], "stress", 0)
-    valid = [case.call for case in cases if case.rejects is None]
+    cases = generate_cases(SHIPPED[operator], "stress", 0)
+    valid = [case.call for case in cases if case.violated_rule is None]
     sizes = [each.size for call in valid for each in conditions.outputs(call)]
-    return max(sizes) <= MOST_ELEMENTS and len(valid) > 20
+    return max(sizes) <= MAX_ELEMENTS and len(valid) > 20
 
 
 @pytest.mark.parametrize("operator", SHIPPED)

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from opcert.commands.tables import show_counts
+from opcert.commands.tables import print_rule_counts
 from opcert.errors import SpecError
-from opcert.suite.spec_check import check_specs
-from opcert.suite.spec_warnings import RuleCounts
+from opcert.suite import RuleCounts, check_specs
 from tests.command_line import opcert
 from tests.shipped import SPECS
 from tests.small_spec import spec
@@ -37,7 +36,7 @@ def test_a_shipped_spec_is_right() -> None:
 
 def test_the_counts_are_shown_with_no_negative_of_a_behaviour() -> None:
     console = Console(file=StringIO(), width=80)
-    show_counts(
+    print_rule_counts(
         [RuleCounts("a/b", "requirement", 3, 2), RuleCounts("a/c", "behaviour", 1, 0)], console
     )
     assert isinstance(console.file, StringIO)

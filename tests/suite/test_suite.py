@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays import ELEMENT_TYPES
+from opcert.suite import Suite, read_manifest, write_suite
 from opcert.suite.format import FORMAT
-from opcert.suite.suite import Suite, read_manifest
-from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
     MANIFEST,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.suite.writing import write_suite
+from opcert.suite import write_suite
 from tests.small_suite import contents, files, other_files
 
 

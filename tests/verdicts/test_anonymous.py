@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcert import certify
-from opcert.verdicts import anonymous
-from opcert.verdicts.anonymous import without_names
+from opcert.verdicts import anonymous, without_names
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 

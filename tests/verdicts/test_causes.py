@@ -4,8 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from math import prod
 
-from opcert.verdicts.causes import causes
-from opcert.verdicts.verdict import FAILURES, Verdict
+from opcert.verdicts import FAILURE_STATUSES, Verdict, causes
 from tests import shown
 from tests.made_certificate import OPERATOR
 
@@ -41,7 +40,7 @@ def test_the_worst_is_first_and_bits_are_last() -> None:
 def test_what_is_no_failure_has_no_cause() -> None:
     came = shown.faulty().verdicts
     counted = [v for cause in causes(came) for v in (*cause.verdicts, *cause.attributed)]
-    assert Counter(counted) == Counter(each for each in came if each.status in FAILURES)
+    assert Counter(counted) == Counter(each for each in came if each.status in FAILURE_STATUSES)
     assert not causes(shown.right().verdicts)
 
 

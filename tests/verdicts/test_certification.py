@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays.element_types import Array
+from opcert.arrays import Array
 from opcert.errors import BackendError, OpcertError
-from opcert.report.terminal import answer
+from opcert.report import conclusion_line
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs
@@ -247,7 +247,7 @@ def test_an_excluded_requirement_puts_its_negative_cases_out_of_scope() -> None:
     assert certificate.counts["unsupported"] == len(certificate.verdicts) > 0
     assert {v.detail for v in certificate.verdicts} == {"declared: excluded, slice-8/step-nonzero"}
     assert certificate.excluded == {"openvino/Slice-8": ["slice-8/step-nonzero"]}
-    assert "openvino/Slice-8 without slice-8/step-nonzero" in answer(certificate)
+    assert "openvino/Slice-8 without slice-8/step-nonzero" in conclusion_line(certificate)
 
 
 def test_what_a_claim_excludes_is_out_of_claim(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_a_certificate_counts_the_rejections_of_the_adapter(isolated: bool) -> N
     assert certificate.rejections["runtime"] > 0
     total = sum(certificate.rejections.values())
     counted = f"{certificate.rejections['runtime']} of {total} rejections by the runtime itself"
-    assert counted in answer(certificate)
+    assert counted in conclusion_line(certificate)
 
 
 def test_a_first_call_that_is_wrong_gets_no_certificate() -> None:

@@ -23,7 +23,7 @@ def test_a_plan_whose_key_lacks_the_axis_is_of_the_kind_state_and_names_the_base
     for case, reproduction in found.reproductions.items():
         assert reproduction.shows == "after-others"
         assert [call.case for call in reproduction.calls] == [
-            core_suite().cases[case][1].twin,
+            core_suite().cases[case][1].baseline,
             case,
         ]
 

@@ -4,35 +4,47 @@ from typing import Any
 
 import pytest
 
-from opcert.run.comparison import Difference, Kind
-from opcert.run.outcome import Observed, Outcome
-from opcert.suite.format import IndexedCase
-from opcert.verdicts.contract import ALWAYS, CONTRACT
-from opcert.verdicts.verdict import Status, Verdict, judge, unverified
+from opcert.run import Difference, FailureKind, Observed, Outcome
+from opcert.suite import IndexedCase
+from opcert.verdicts import (
+    BACKEND_CONTRACT,
+    DECISIVE_BREACHES,
+    Status,
+    Verdict,
+    judge,
+    unverified_reasons,
+)
 
 VALID: dict[str, Any] = {
     "id": "example-1/valid",
     "expects": "outputs",
     "why": "a test",
-    "rules": ("example-1/rule",),
+    "rules": ("example-1/violated_rule",),
     "type": "f32",
     "rank": 1,
     "attributes": {},
     "inputs": {},
     "outputs": (),
 }
-REJECTED = {**VALID, "id": "example-1/rejected", "expects": "rejection", "rule": "example-1/rule"}
+REJECTED = {
+    **VALID,
+    "id": "example-1/rejected",
+    "expects": "rejection",
+    "violated_rule": "example-1/violated_rule",
+}
 
 
-def judged(case: dict[str, Any], outcome: Outcome, twin: Verdict | None = None) -> Verdict:
-    return judge("example/Example-1", IndexedCase(**case), outcome, twin)
+def judged(case: dict[str, Any], outcome: Outcome, baseline: Verdict | None = None) -> Verdict:
+    return judge("example/Example-1", IndexedCase(**case), outcome, baseline)
 
 
-def twin(status: Status, kind: Kind | None = None) -> Verdict:
+def baseline(status: Status, kind: FailureKind | None = None) -> Verdict:
     return Verdict("example-1/valid", "example/Example-1", status, kind, "outputs", (), "")
 
 
-def of(operator: str, status: Status, observed: Observed, kind: Kind | None = None) -> Verdict:
+def of(
+    operator: str, status: Status, observed: Observed, kind: FailureKind | None = None
+) -> Verdict:
     return Verdict("a-case", operator, status, kind, observed, (), "")
 
 
@@ -58,7 +70,7 @@ def of(operator: str, status: Status, observed: Observed, kind: Kind | None = No
 def test_each_operator_that_was_tried_or_claimed_must_have_been_verified(
     verdicts: list[Verdict], claimed: tuple[str, ...], said: list[str]
 ) -> None:
-    assert unverified(verdicts, claimed) == said
+    assert unverified_reasons(verdicts, claimed) == said
 
 
 def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
@@ -69,25 +81,25 @@ def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
 
 def test_an_answer_that_cannot_be_understood_is_no_rejection() -> None:
     fault = Difference("protocol", "b'done' is no line of JSON")
-    for case, beside in ((VALID, None), (REJECTED, twin("pass"))):
+    for case, beside in ((VALID, None), (REJECTED, baseline("pass"))):
         verdict = judged(case, Outcome("rejected", fault=fault), beside)
         assert (verdict.status, verdict.kind) == ("fail", "protocol")
-        assert verdict.detail == f"{fault.text}\n    contract: {CONTRACT['protocol']}"
+        assert verdict.detail == f"{fault.text}\n    contract: {BACKEND_CONTRACT['protocol']}"
 
 
 def test_a_must_reject_call_that_gives_outputs_is_accepted() -> None:
-    verdict = judged(REJECTED, Outcome("outputs", []), twin("pass"))
+    verdict = judged(REJECTED, Outcome("outputs", []), baseline("pass"))
     assert (verdict.status, verdict.kind) == ("fail", "accepted")
 
 
 @pytest.mark.parametrize(
     ("beside", "status", "kind"),
     [
-        (twin("pass"), "pass", None),
-        (twin("fail", "bits"), "pass", None),
-        (twin("unsupported"), "unsupported", None),
-        (twin("fail", "value"), "fail", "uncredited"),
-        (twin("fail", "rejected"), "fail", "uncredited"),
+        (baseline("pass"), "pass", None),
+        (baseline("fail", "bits"), "pass", None),
+        (baseline("unsupported"), "unsupported", None),
+        (baseline("fail", "value"), "fail", "uncredited"),
+        (baseline("fail", "rejected"), "fail", "uncredited"),
     ],
 )
 def test_a_rejection_counts_as_the_twin_did(beside: Verdict, status: str, kind: str | None) -> None:
@@ -97,14 +109,14 @@ def test_a_rejection_counts_as_the_twin_did(beside: Verdict, status: str, kind: 
 
 def test_not_implemented_is_unsupported_for_either_expectation() -> None:
     for case in (VALID, REJECTED):
-        assert judged(case, Outcome("unsupported"), twin("pass")).status == "unsupported"
+        assert judged(case, Outcome("unsupported"), baseline("pass")).status == "unsupported"
 
 
 def test_a_fault_fails_with_its_kind() -> None:
     fault = Difference("mutated-input", "wrote")
     for case in (VALID, REJECTED):
         observed: Observed = "outputs" if case is VALID else "rejected"
-        verdict = judged(case, Outcome(observed, fault=fault), twin("pass"))
+        verdict = judged(case, Outcome(observed, fault=fault), baseline("pass"))
         assert (verdict.status, verdict.kind) == ("fail", "mutated-input")
 
 
@@ -124,12 +136,12 @@ def test_no_reading_of_a_document_asks_for_a_crash(
     assert (verdict.status, verdict.kind) == (observed, None)
 
 
-@pytest.mark.parametrize("kind", sorted(ALWAYS))
-def test_the_contract_holds_where_the_document_is_open(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", sorted(DECISIVE_BREACHES))
+def test_the_contract_holds_where_the_document_is_open(kind: FailureKind) -> None:
     outcome = Outcome("outputs", [], fault=Difference(kind, "wrong"))
     verdict = judged({**VALID, "ambiguity": "open"}, outcome)
     assert (verdict.status, verdict.kind) == ("fail", kind)
-    assert CONTRACT[kind] in verdict.detail
+    assert BACKEND_CONTRACT[kind] in verdict.detail
 
 
 def test_an_open_call_has_to_give_arrays_all_the_same() -> None:
@@ -139,28 +151,28 @@ def test_an_open_call_has_to_give_arrays_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("kind", ["value", "shape", "unstable"])
-def test_what_an_open_call_gives_is_open(kind: Kind) -> None:
+def test_what_an_open_call_gives_is_open(kind: FailureKind) -> None:
     outcome = Outcome("outputs", [], fault=Difference(kind, "other"))
     assert judged({**VALID, "ambiguity": "open"}, outcome).status == "implementation-defined"
 
 
-@pytest.mark.parametrize("kind", [*CONTRACT, "uncredited"])
+@pytest.mark.parametrize("kind", [*BACKEND_CONTRACT, "uncredited"])
 def test_a_violated_contract_and_an_uncredited_rejection_are_no_failure_of_a_rule(
-    kind: Kind,
+    kind: FailureKind,
 ) -> None:
-    verdict = Verdict("a/1", "a/A", "fail", kind, "outputs", ("a/rule",), "")
+    verdict = Verdict("a/1", "a/A", "fail", kind, "outputs", ("a/violated_rule",), "")
     assert not verdict.counts_for_rules
-    assert (verdict.violates is None) is (kind in CONTRACT)
+    assert (verdict.violated_rule is None) is (kind in BACKEND_CONTRACT)
 
 
 def test_a_verdict_says_who_rejected_the_call() -> None:
     outcome = Outcome("rejected", reason="E: no", rejected_by="adapter")
-    assert judged(REJECTED, outcome, twin("pass")).rejected_by == "adapter"
+    assert judged(REJECTED, outcome, baseline("pass")).rejected_by == "adapter"
     assert judged(VALID, outcome).rejected_by == "adapter"
     assert judged(VALID, Outcome("outputs", [])).rejected_by is None
 
 
 def test_an_uncredited_rejection_names_the_baseline_that_failed() -> None:
     outcome = Outcome("rejected", reason="E: no", rejected_by="runtime")
-    verdict = judged(REJECTED, outcome, twin("fail", "value"))
+    verdict = judged(REJECTED, outcome, baseline("fail", "value"))
     assert (verdict.kind, verdict.attributed_to) == ("uncredited", "example-1/valid")

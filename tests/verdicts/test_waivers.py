@@ -12,10 +12,9 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.errors import SpecError
-from opcert.report.terminal import answer
-from opcert.run.comparison import Kind
-from opcert.verdicts.verdict import KINDS, Status, Verdict
-from opcert.verdicts.waivers import Waivers, read_waivers
+from opcert.report import conclusion_line
+from opcert.run import FailureKind
+from opcert.verdicts import FAILURE_KINDS, Status, Verdict, Waivers, read_waivers
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
@@ -48,7 +47,7 @@ def all_read(file: Path, text: str, device: str | None = None) -> Waivers:
     return read_waivers(file, core_suite(), device)
 
 
-def failure(status: Status = "fail", kind: Kind | None = "value") -> Verdict:
+def failure(status: Status = "fail", kind: FailureKind | None = "value") -> Verdict:
     case = next(iter(core_suite().operators[SPLIT].cases.values()))
     return Verdict(case.id, SPLIT, status, kind, "outputs", case.rules, "went wrong")
 
@@ -59,7 +58,7 @@ def test_waived_failures_do_not_block_and_the_answer_counts_them(file: Path) -> 
     assert certificate.grade == "bit-exact"
     waived = f"{certificate.counts['waived']} failures waived"
     assert re.match(
-        rf"CONFORMANT for 1 of 5 operators, .* bit-exact, {waived}: ", answer(certificate)
+        rf"CONFORMANT for 1 of 5 operators, .* bit-exact, {waived}: ", conclusion_line(certificate)
     )
 
 
@@ -76,7 +75,7 @@ def test_what_no_waiver_matches_still_blocks(file: Path) -> None:
     certificate = waiving(file, text, wrong.ThroughFloat16)
     assert certificate.reasons == [f"{values(certificate)} x value"]
     waived = f"{certificate.counts['waived']} failures waived"
-    assert answer(certificate).startswith(f"NOT CONFORMANT, {waived}: ")
+    assert conclusion_line(certificate).startswith(f"NOT CONFORMANT, {waived}: ")
 
 
 def test_rejections_that_a_waived_failure_keeps_from_counting_do_not_block(file: Path) -> None:
@@ -237,4 +236,4 @@ def test_the_command_line_exits_0_where_all_failures_are_waived(file: Path) -> N
 
 def test_what_wrong_backends_bring_out_has_a_kind_that_can_be_named() -> None:
     certificate = certify(wrong.AcceptsEverything(), core_suite(), operator=SPLIT)
-    assert {v.kind for v in certificate.verdicts if v.status == "fail"} <= set(KINDS)
+    assert {v.kind for v in certificate.verdicts if v.status == "fail"} <= set(FAILURE_KINDS)

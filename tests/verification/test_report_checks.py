@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate.submission import write_submission
-from opcert.report.files import report_of
+from opcert.certificate import write_submission
+from opcert.report import render_report
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import opcert
@@ -85,7 +85,7 @@ def test_an_operators_page_may_be_missing_where_the_report_has_no_link_to_it(fol
     certificate = handed_in.certificate()
     (folder / OPERATOR_PAGE).unlink()
     files = {name: text.encode() for name, text in GIVEN.items()}
-    files |= report_of(certificate, core_suite(), ())
+    files |= render_report(certificate, core_suite(), ())
     write_submission(certificate, folder / "certificate.json", files)
     assert opcert("verify", folder).exit_code == 0
 

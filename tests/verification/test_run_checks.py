@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.verification.verification import flaws_of
+from opcert.verification import verify_certificate
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
@@ -21,7 +21,7 @@ def isolated() -> Certificate:
 
 
 def flaws(certificate: Certificate) -> list[str]:
-    return [str(each) for each in flaws_of(certificate, core_suite())]
+    return [str(each) for each in verify_certificate(certificate, core_suite())]
 
 
 def first(**parts: object) -> Change:
@@ -37,7 +37,7 @@ def of_a_pass(data: Any) -> None:
 TAMPERINGS: dict[str, tuple[Change, str]] = {
     "a reproduction of a pass": (of_a_pass, "of a case that did not fail"),
     "calls of another operator": (
-        first(shows="after-others", calls=[{"case": "gather-8/example-1", "other_data": False}]),
+        first(shows="after-others", calls=[{"case": "gather-8/example-1", "inverted_data": False}]),
         "expected calls of cases of directml/DML_OPERATOR_SPLIT",
     ),
 }
@@ -57,7 +57,7 @@ def test_what_a_run_cannot_have_found_is_named(name: str) -> None:
 
 def test_calls_are_packed_only_for_another_process() -> None:
     change = part("backend", "delivery", value="packed")
-    found = flaws_of(changed(handed_in.certificate(), change), core_suite())
+    found = verify_certificate(changed(handed_in.certificate(), change), core_suite())
     assert [str(each) for each in found] == [
         "backend.delivery: found packed, of a run in opcert's process; expected as drawn"
     ]

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.certificate.certify_suite import Interrupted
-from opcert.verdicts.verdict import Verdict
-from opcert.verification.flaws import Flaw
-from opcert.verification.verification import flaws_of, regenerated
+from opcert.certificate import CertificationInterrupted
+from opcert.verdicts import Verdict
+from opcert.verification import Finding, regenerate_suite, verify_certificate
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING
@@ -29,7 +28,7 @@ BACKENDS = [
 
 
 def told(certificate: Certificate) -> list[str]:
-    return [str(each) for each in flaws_of(certificate, core_suite())]
+    return [str(each) for each in verify_certificate(certificate, core_suite())]
 
 
 @pytest.mark.slow
@@ -67,7 +66,7 @@ def test_a_certificate_of_what_processes_do_is_sound(how: str) -> None:
         backend, core_suite(), options={"how": how}, case="dml-split/*8-3-*", timeout=0.5
     )
     assert len({each.status for each in certificate.verdicts}) == 1
-    chosen = core_suite().chosen("*", "dml-split/*8-3-*")
+    chosen = core_suite().select("*", "dml-split/*8-3-*")
     assert [each.case for each in certificate.verdicts] == chosen
     assert len(chosen) > 1
     assert certificate.run.isolated
@@ -87,7 +86,7 @@ def interrupted(backend: str | wrong.Right, at: int, **options: Any) -> Certific
         if number == at:
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted) as reached:
+    with pytest.raises(CertificationInterrupted) as reached:
         certify(backend, core_suite(), operator="directml/*", progress=stop, **options)
     certificate = reached.value.certificate
     assert certificate.counts["not-run"] > 0
@@ -149,21 +148,23 @@ def test_where_values_hide_no_bits_no_failure_is_of_bits_alone() -> None:
 def test_a_waiver_whose_day_is_over_is_told() -> None:
     later = datetime(9999, 12, 31, 23, tzinfo=UTC)
     certificate = changed(handed_in.certificate(), lambda _: None)
-    assert flaws_of(certificate, core_suite(), later) == []
+    assert verify_certificate(certificate, core_suite(), later) == []
     change = waiver(expires="2500-12-31")
-    texts = [str(each) for each in flaws_of(changed(certificate, change), core_suite(), later)]
+    texts = [
+        str(each) for each in verify_certificate(changed(certificate, change), core_suite(), later)
+    ]
     assert any("it has expired since, on 2500-12-31" in each for each in texts)
 
 
 def test_a_flaw_is_one_line_that_no_terminal_obeys() -> None:
-    assert str(Flaw("a\x1b[2J", "found\nb\u202e")) == r"a\x1b[2J: found b\u202e"
+    assert str(Finding("a\x1b[2J", "found\nb\u202e")) == r"a\x1b[2J: found b\u202e"
 
 
 def test_the_suite_may_be_made_of_specs_anew(tmp_path: Path) -> None:
     write_specs(tmp_path)
     certificate = certify("reference", specs=tmp_path)
-    assert flaws_of(certificate, regenerated(certificate.suite, tmp_path)) == []
+    assert verify_certificate(certificate, regenerate_suite(certificate.suite, tmp_path)) == []
     text = (tmp_path / "take.yaml").read_text()
     (tmp_path / "take.yaml").write_text(text + "# another\n")
-    found = flaws_of(certificate, regenerated(certificate.suite, tmp_path))
+    found = verify_certificate(certificate, regenerate_suite(certificate.suite, tmp_path))
     assert [each.place for each in found] == ["suite.digest", f"suite.specs.{OPERATOR}"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import Mistake, SpecError
-from opcert.yaml_files.source import KEY, Source, SpecPath
+from opcert.yaml_files import KEY_STEP, YamlPath, YamlSource
 
 TEXT = "name: x\nparts:\n  [0, {size: 3}]\nempty:\n"
 
@@ -16,16 +16,16 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "spec.yaml"
 
 
-def read(file: Path, text: str) -> Source:
+def read(file: Path, text: str) -> YamlSource:
     file.write_text(text, encoding="utf-8")
-    return Source(file)
+    return YamlSource(file)
 
 
 def mistakes_in(file: Path, text: str | bytes) -> list[tuple[int, int, str]]:
     """Return line, column and text of each mistake that keeps `text` from being read."""
     file.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(SpecError) as caught:
-        Source(file)
+        YamlSource(file)
     return [(each.line, each.column, each.text) for each in caught.value.mistakes]
 
 
@@ -74,17 +74,17 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read_over(file: Path) -> No
     ("path", "place"),
     [
         (("name",), (1, 7)),
-        (("name", KEY), (1, 1)),
+        (("name", KEY_STEP), (1, 1)),
         (("parts",), (2, 1)),
         (("parts", 1), (3, 7)),
         (("parts", 1, "size"), (3, 14)),
-        (("parts", 1, "size", KEY), (3, 8)),
+        (("parts", 1, "size", KEY_STEP), (3, 8)),
         (("empty",), (4, 1)),
         ((), (1, 1)),
     ],
 )
 def test_a_part_is_found_at_its_scalar_else_at_its_key(
-    file: Path, path: SpecPath, place: tuple[int, int]
+    file: Path, path: YamlPath, place: tuple[int, int]
 ) -> None:
     mistake = read(file, TEXT).mistake(path, "wrong")
     assert (mistake.line, mistake.column) == place
@@ -168,5 +168,5 @@ def test_what_is_not_utf_8_is_told_at_the_byte(file: Path) -> None:
 
 def test_a_file_that_is_not_there_is_told(file: Path) -> None:
     with pytest.raises(SpecError) as caught:
-        Source(file)
+        YamlSource(file)
     assert str(caught.value) == f"{file}:1:1: cannot be read: No such file or directory"

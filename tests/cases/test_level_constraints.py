@@ -1,0 +1,133 @@
+"""Conditions over levels as masks, against Python's own evaluation on one choice at a time."""
+
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.cases import InputSpace
+from opcert.cases.factors import Factors
+from opcert.cases.level_constraints import following, forbidding
+from opcert.combinatorics import BoolArray, LevelColumns
+from opcert.errors import ExpressionError
+from opcert.specification import (
+    EXPRESSION_FUNCTIONS,
+    evaluate,
+    evaluate_condition,
+    parse_expression,
+)
+from tests.cases.test_input_space import made_up
+from tests.shipped import each_spec, spec
+
+CHOICES = 200
+ALL = np.ones(CHOICES, bool)
+
+
+def some_rows(factors: Factors, seed: str) -> list[dict[str, int]]:
+    random = Random(seed)
+    return [
+        {name: random.randrange(len(levels)) for name, levels in factors.levels.items()}
+        for _ in range(CHOICES)
+    ]
+
+
+def columns_of(factors: Factors, rows: list[dict[str, int]]) -> LevelColumns:
+    return {i: np.array([row[name] for row in rows]) for i, name in enumerate(factors.levels)}
+
+
+def names_of(factors: Factors, row: dict[str, int]) -> dict[str, Any]:
+    levels = {name: factors.levels[name][i].name for name, i in row.items()}
+    values = {name: factors.value(name, row) for name in row}
+    return {**factors.fixed, **values, "level": SimpleNamespace(**levels)}
+
+
+def forbidden(factors: Factors, text: str, rows: list[dict[str, int]]) -> list[bool]:
+    return [evaluate_condition(parse_expression(text), names_of(factors, row)) for row in rows]
+
+
+@each_spec
+def test_a_mask_forbids_what_its_condition_does(name: str) -> None:
+    factors = Factors(spec(name).spec, "core")
+    table = spec(name).spec.cases
+    for text in table.constraints:
+        rows = some_rows(factors, text)
+        constraint = forbidding(factors, text)
+        assert constraint.parts, text
+        allowed = constraint.over(columns_of(factors, rows), ALL)
+        assert (~allowed).tolist() == forbidden(factors, text, rows), text
+        # Asked as a whole, it is the same.
+        assert constraint.allows(columns_of(factors, rows), ALL).tolist() == allowed.tolist()
+
+
+def test_a_factor_follows_as_its_expression_says() -> None:
+    factors = Factors(made_up(), "core")
+    text = "'odd' if at == 4 or level.type == 'i8' else 'plain'"
+    rows = some_rows(factors, text)
+    named = [
+        evaluate(parse_expression(text), names_of(factors, row), EXPRESSION_FUNCTIONS)
+        == factors.levels["layout"][row["layout"]].name
+        for row in rows
+    ]
+    constraint = following(factors, "layout", text)
+    assert constraint.over(columns_of(factors, rows), ALL).tolist() == named
+    assert len(set(named)) == 2
+
+
+def test_a_condition_splits_at_or_into_masks_over_fewer_factors() -> None:
+    factors = Factors(made_up(), "core")
+    text = "level.type == 'i8' and (n == 1 or level.layout == 'odd') or not (n > 1 or at < 2)"
+    about = [
+        {[*factors.levels][i] for i in part.factors} for part in forbidding(factors, text).parts
+    ]
+    assert about == [{"type", "n"}, {"type", "layout"}, {"n", "at"}]
+
+
+def test_a_literal_is_evaluated_where_those_before_it_hold() -> None:
+    factors = Factors(made_up(), "core")
+    constraint = forbidding(factors, "n > 0 and 5 // n == 1")
+    rows = some_rows(factors, "")
+    assert constraint.parts
+    assert (~constraint.over(columns_of(factors, rows), ALL)).tolist() == forbidden(
+        factors, "n == 5", rows
+    )
+
+
+def test_what_fails_on_some_levels_is_asked_of_those_alone_that_are_reached() -> None:
+    factors = Factors(made_up(), "core")
+    rows = some_rows(factors, "")
+    columns = columns_of(factors, rows)
+    reached: BoolArray = np.array([names_of(factors, row)["n"] != 0 for row in rows])
+    constraint = forbidding(factors, "5 // n == 1")
+    assert constraint.parts == ()
+    allowed = constraint.over(columns, reached)
+    assert allowed[reached].any()
+    assert not allowed[reached].all()
+    with pytest.raises(ExpressionError, match="'5 // n == 1' cannot be evaluated"):
+        constraint.over(columns, ALL)
+
+
+def test_a_condition_fails_on_no_row_that_another_forbids() -> None:
+    possible = InputSpace(made_up(constraints=["n == 0", "5 // n == 1"])).choices()[0]
+    sizes = [len(table.choices) for table in possible.tables]
+    assert min(sizes) > 0
+    with pytest.raises(ExpressionError, match="'5 // n == 1' cannot be evaluated"):
+        InputSpace(made_up(constraints=["5 // n == 1"])).choices()
+
+
+@pytest.mark.parametrize("text", ["n", "n and level.type == 'i8'", "level.type == 'i8' and n"])
+def test_a_condition_that_is_neither_true_nor_false_is_told_as_a_whole(text: str) -> None:
+    with pytest.raises(ExpressionError, match=f"'{text}' is [05]; expected true or false"):
+        InputSpace(made_up(constraints=[text])).choices()
+
+
+def test_a_condition_of_very_many_terms_is_asked_as_it_is() -> None:
+    factors = Factors(made_up(), "core")
+    pair = "(n == 1 or at == 1)"
+    text = " and ".join([pair] * 20)
+    rows = some_rows(factors, "")
+    constraint = forbidding(factors, text)
+    assert constraint.parts == ()
+    allowed = constraint.over(columns_of(factors, rows), ALL)
+    assert (~allowed).tolist() == forbidden(factors, pair, rows)

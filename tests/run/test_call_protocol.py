@@ -1,0 +1,290 @@
+"""Running a vector: three calls, each held to its golden outputs, buffers used again."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays import Array, bits_of
+from opcert.run import Outcome, run_vector
+from opcert.run import outcome as outcome_module
+from opcert.suite import IndexedCase, OperatorSuite
+from tests.faults.finding import core_suite
+from tests.wrong_backends import Right
+
+
+@pytest.fixture(scope="module")
+def operator() -> OperatorSuite:
+    return core_suite().operators["directml/DML_OPERATOR_SPLIT"]
+
+
+def a_case(operator: OperatorSuite, layout: str = "c") -> IndexedCase:
+    """Return a drawn case with several outputs of a few elements each."""
+    return next(
+        case
+        for case in operator.index.cases
+        if case.levels and len(case.outputs) > 1 and case.type in ("i32", "i64", "i16", "i8")
+        if case.inputs["InputTensor"].layout == layout
+    )
+
+
+class Recorder(Right):
+    """Keeps what it was given, and returns something else at the calls named."""
+
+    def __init__(self, **at: Any) -> None:
+        super().__init__()
+        self.calls: list[dict[str, Array]] = []
+        self.buffers: list[int] = []
+        self.at = {int(key[1:]): value for key, value in at.items()}
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        self.calls.append({name: array.copy() for name, array in inputs.items()})
+        self.buffers.append(inputs["InputTensor"].__array_interface__["data"][0])
+        outputs = list(super().run(operator, inputs, attributes))
+        change = self.at.get(len(self.calls))
+        changed: Sequence[Array] = change(outputs) if change else outputs
+        return changed
+
+
+def zeroed(outputs: list[Array]) -> list[Array]:
+    return [np.zeros_like(each) for each in outputs]
+
+
+def declined(_: list[Array]) -> list[Array]:
+    raise ValueError("not this time")
+
+
+def kind(outcome: Outcome) -> str | None:
+    return None if outcome.fault is None else outcome.fault.kind
+
+
+def test_a_valid_case_is_called_with_its_data_then_other_data_then_its_own(
+    operator: OperatorSuite,
+) -> None:
+    case, backend = a_case(operator), Recorder()
+    assert kind(run_vector(backend, operator, case)) is None
+    first, second, third = (call["InputTensor"] for call in backend.calls)
+    assert np.array_equal(second, ~first)
+    assert np.array_equal(third, first)
+
+
+def test_the_calls_share_their_buffers(operator: OperatorSuite) -> None:
+    backend = Recorder()
+    run_vector(backend, operator, a_case(operator))
+    assert len(set(backend.buffers)) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong_at", "told"),
+    [({"_1": zeroed}, "unstable"), ({"_2": zeroed}, "value"), ({"_3": zeroed}, "unstable")],
+)
+def test_each_of_the_three_calls_is_judged(
+    operator: OperatorSuite, wrong_at: dict[str, Any], told: str
+) -> None:
+    assert kind(run_vector(Recorder(**wrong_at), operator, a_case(operator))) == told
+
+
+@pytest.mark.parametrize("at", ["_2", "_3"])
+def test_a_call_that_is_rejected_later_is_unstable(operator: OperatorSuite, at: str) -> None:
+    outcome = run_vector(Recorder(**{at: declined}), operator, a_case(operator))
+    assert kind(outcome) == "unstable"
+
+
+@pytest.fixture
+def negative(operator: OperatorSuite) -> IndexedCase:
+    return next(
+        case
+        for case in operator.index.cases
+        if case.violated_rule == "dml-split/axis-range" and not case.ambiguity
+    )
+
+
+def test_an_invalid_call_is_repeated_only_if_it_is_rejected(
+    operator: OperatorSuite, negative: IndexedCase
+) -> None:
+    backend = Recorder()
+    assert run_vector(backend, operator, negative).observed == "rejected"
+    assert len(backend.calls) == 2
+    accepting = Accepts()
+    assert run_vector(accepting, operator, negative).observed == "outputs"
+    assert accepting.calls == 1
+
+
+def test_an_invalid_call_comes_again_behind_its_baseline(
+    operator: OperatorSuite, negative: IndexedCase
+) -> None:
+    assert negative.baseline is not None
+    backend = Recorder()
+    outcome = run_vector(backend, operator, negative, operator.cases[negative.baseline])
+    assert (outcome.observed, outcome.fault) == ("rejected", None)
+    assert len(backend.calls) == 4
+
+
+@pytest.mark.parametrize(
+    ("accepts_in", "text"),
+    [
+        (2, "rejected at first; the same call, repeated, was accepted"),
+        (4, "rejected at first; after the valid dml-split/"),
+    ],
+)
+def test_a_rejection_that_becomes_an_acceptance_is_of_the_kind_state(
+    operator: OperatorSuite, negative: IndexedCase, accepts_in: int, text: str
+) -> None:
+    class Forgets(Right):
+        calls = 0
+
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            self.calls += 1
+            return [] if self.calls == accepts_in else super().run(operator, inputs, attributes)
+
+    assert negative.baseline is not None
+    outcome = run_vector(Forgets(), operator, negative, operator.cases[negative.baseline])
+    assert kind(outcome) == "state"
+    assert outcome.fault is not None
+    assert outcome.fault.text.startswith(text)
+
+
+def test_a_baseline_that_goes_wrong_after_a_rejection_is_of_the_kind_state(
+    operator: OperatorSuite, negative: IndexedCase
+) -> None:
+    assert negative.baseline is not None
+    backend = SpoiledByRejections()
+    outcome = run_vector(backend, operator, negative, operator.cases[negative.baseline])
+    assert kind(outcome) == "state"
+    assert outcome.fault is not None
+    assert f"after the rejection, the valid {negative.baseline} went wrong" in outcome.fault.text
+
+
+class SpoiledByRejections(Right):
+    spoiled = False
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        try:
+            outputs = super().run(operator, inputs, attributes)
+        except Exception:
+            self.spoiled = True
+            raise
+        return [each[:0] for each in outputs] if self.spoiled else outputs
+
+
+class NeverWrites(Right):
+    """Returns memory that is never written to, and happens to be zero unless someone dirties it."""
+
+    def __init__(self, golden: Array) -> None:
+        super().__init__()
+        self.golden = golden
+        self.clear()
+
+    def clear(self) -> None:
+        """Free more blocks than are kept of this size, all zero."""
+        zeros = [np.zeros_like(self.golden) for _ in range(8)]
+        del zeros
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        output = np.empty_like(self.golden)
+        self.clear()
+        return [output]
+
+
+@pytest.mark.parametrize(("dirtied", "told"), [(True, "unstable"), (False, None)])
+def test_an_output_that_is_never_written_to_shows_where_it_has_to_be_zero(
+    monkeypatch: pytest.MonkeyPatch, dirtied: bool, told: str | None
+) -> None:
+    gather = core_suite().operators["openvino/Gather-8"]
+    case = next(case for case in gather.index.cases if all_zero(gather, case))
+    if not dirtied:
+        monkeypatch.setattr(outcome_module, "dirty", lambda _: None)
+    outcome = run_vector(NeverWrites(gather.outputs(case)[0]), gather, case)
+    assert kind(outcome) == told
+
+
+def all_zero(operator: OperatorSuite, case: IndexedCase) -> bool:
+    """Whether the output is zero whatever the data, of a size that no input has and NumPy keeps."""
+    if case.expects != "outputs" or not 0 < prod(case.outputs[0].shape) < 100:
+        return False
+    golden = [*operator.outputs(case), *operator.inverted_data_outputs(case)]
+    sizes = [each.nbytes for each in operator.inputs(case).values()]
+    return not any(bits_of(each).any() for each in golden) and golden[0].nbytes not in sizes
+
+
+class Accepts(Right):
+    """Accepts whatever it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        self.calls += 1
+        return []
+
+
+@pytest.mark.parametrize("spoil", ["dtype", "flags", "shape", "element"])
+def test_any_change_to_an_input_is_told(operator: OperatorSuite, spoil: str) -> None:
+    class Spoils(Right):
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            outputs = super().run(operator, inputs, attributes)
+            data = inputs["InputTensor"]
+            if spoil == "flags":
+                data.flags.writeable = False
+            elif spoil == "element":
+                data.flat[-1] ^= 1
+            else:
+                inputs["InputTensor"].__setattr__(*_CHANGES[spoil])
+            return outputs
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        outcome = run_vector(Spoils(), operator, a_case(operator))
+    assert kind(outcome) == "mutated-input"
+
+
+_CHANGES = {"dtype": ("dtype", np.dtype("u1")), "shape": ("shape", (-1, *[1] * 8))}
+
+
+def test_a_huge_virtual_output_is_told_by_its_shape(operator: OperatorSuite) -> None:
+    def vast(outputs: list[Array]) -> list[Array]:
+        return [np.broadcast_to(np.zeros((), each.dtype), (1 << 40,)) for each in outputs]
+
+    outcome = run_vector(Recorder(_1=vast), operator, a_case(operator))
+    assert kind(outcome) == "unstable"
+    assert outcome.fault is not None
+    assert "1099511627776" in outcome.fault.text
+
+
+def test_a_subclass_does_not_decide_its_own_comparison(operator: OperatorSuite) -> None:
+    class Agreeable(np.ndarray):
+        def tobytes(self, order: Any = "C") -> bytes:
+            raise AssertionError
+
+    def lying(outputs: list[Array]) -> list[Array]:
+        return [np.zeros_like(each).view(Agreeable) for each in outputs]
+
+    backend = Recorder(_1=lying, _2=lying, _3=lying)
+    assert kind(run_vector(backend, operator, a_case(operator))) == "value"
+
+
+def test_other_goldens_are_stored_where_they_are_not_the_inverted_ones() -> None:
+    stored = [
+        case
+        for operator in core_suite().operators.values()
+        for case in operator.index.cases
+        if case.inverted_data_outputs
+    ]
+    assert stored
+    assert all("gather-8/" in case.id for case in stored)

@@ -1,0 +1,141 @@
+"""Steps on a stage: each held to what it has to give, with an eye on inputs and earlier outputs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays import Array
+from opcert.backends import Backend
+from opcert.run import Difference, IsolatedBackend, Outcome, Session, SessionStep
+from tests.wrong_backends import (
+    AcceptsEverything,
+    CachesByShape,
+    DoesNothing,
+    RejectsEverything,
+    ReturnsArray,
+    ReturnsItsInput,
+    ReturnsViews,
+    Right,
+    SupportsNothing,
+    WritesToItsInput,
+    WrongDtype,
+    WrongEveryThirdCall,
+    WrongShape,
+)
+
+DATA = np.arange(6, dtype=np.int32).reshape(2, 3)
+INPUTS: dict[str, Array] = {
+    "data": DATA,
+    "indices": np.array([1], np.int8),
+    "axis": np.array(1, np.int8),
+}
+VALID = SessionStep(
+    "openvino/Gather-8",
+    INPUTS,
+    {},
+    [DATA[:, 1:2].copy()],
+    dict.fromkeys(INPUTS, "c"),
+    ("data",),
+)
+OTHER = replace(VALID, inputs={**INPUTS, "data": ~DATA}, golden=[~DATA[:, 1:2]], beside="other")
+AGAIN = VALID
+BROKEN = replace(
+    VALID, inputs={**INPUTS, "axis": np.array(2, np.int8)}, golden=None, rule="gather-8/axis-range"
+)
+
+
+def kinds(backend: Backend, *steps: SessionStep) -> tuple[int, str] | None:
+    found = Session(backend).first_fault(steps)
+    return None if found is None else (found[0], found[1].kind)
+
+
+def test_a_right_backend_has_no_fault() -> None:
+    assert kinds(Right(), VALID, OTHER, AGAIN, BROKEN, VALID) is None
+
+
+@pytest.mark.parametrize(
+    ("backend", "found"),
+    [
+        (RejectsEverything(), (0, "rejected")),
+        (DoesNothing(), (0, "count")),
+        (ReturnsArray(), (0, "type")),
+        (WrongDtype(), (0, "dtype")),
+        (WrongShape(), (0, "shape")),
+        (WritesToItsInput(), (0, "mutated-input")),
+        (ReturnsItsInput(), (0, "shape")),
+        (ReturnsViews(), (1, "aliased-output")),
+        (CachesByShape(), (1, "value")),
+        (WrongEveryThirdCall(), (2, "value")),
+        (AcceptsEverything(), (3, "accepted")),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Right) else "",
+)
+def test_the_first_fault_is_told_with_its_step(backend: Backend, found: tuple[int, str]) -> None:
+    assert kinds(backend, VALID, OTHER, AGAIN, BROKEN) == found
+
+
+def test_what_is_not_supported_is_no_fault() -> None:
+    stage = Session(SupportsNothing())
+    assert stage.first_fault([VALID, OTHER]) is None
+    assert stage.declined
+    assert stage.first_fault([BROKEN, VALID]) is None
+
+
+class Answers(Right, IsolatedBackend):
+    """Stands for a process of which every call comes to the same."""
+
+    def __init__(self, answer: Outcome) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def outcome(self, *_: object) -> Outcome:
+        return self.answer
+
+
+@pytest.mark.parametrize("step", [VALID, BROKEN], ids=["valid", "broken"])
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Outcome("crash", reason="it ended"), "crash"),
+        (Outcome("hang", reason="no answer"), "hang"),
+        (Outcome("rejected", fault=Difference("protocol", "garbage")), "protocol"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_ends_a_process_or_cannot_be_understood_is_no_rejection(
+    answer: Outcome, kind: str, step: SessionStep
+) -> None:
+    assert kinds(Answers(answer), step) == (0, kind)
+
+
+class Recorder(Right):
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[Array] = []
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        self.given.append(inputs["data"])
+        return super().run(operator, inputs, attributes)
+
+
+def test_a_step_has_the_buffers_of_the_one_before_where_they_fit() -> None:
+    backend = Recorder()
+    assert (
+        kinds(backend, VALID, OTHER, replace(VALID, layouts={**VALID.layouts, "data": "gapped"}))
+        is None
+    )
+    first, second, third = backend.given
+    assert np.shares_memory(first, second)
+    assert not np.shares_memory(second, third)
+
+
+def test_inputs_are_laid_out_as_the_step_says() -> None:
+    backend = Recorder()
+    assert kinds(backend, replace(VALID, layouts={**VALID.layouts, "data": "fortran"})) is None
+    assert backend.given[0].flags.f_contiguous
+    assert not backend.given[0].flags.c_contiguous
