@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.command_line import opcert_program
 
 GUIDE = (Path(__file__).parent.parent / "specs" / "README.md").read_text(encoding="utf-8")
@@ -24,7 +22,7 @@ def sections(text: str) -> dict[str, str]:
 def tutorial() -> Iterator[tuple[str, str, str]]:
     """Yield the blocks of the tutorial: language, file, text."""
     text = GUIDE[GUIDE.index("\n## Tutorial\n") : GUIDE.index("\n## Keys of a spec\n")]
-    return (match.groups(default="") for match in FENCE.finditer(text))  # type: ignore[return-value]
+    return ((m[1], m[2] or "", m[3]) for m in FENCE.finditer(text))
 
 
 def normalized(line: str) -> str:
@@ -59,10 +57,9 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             elif language == "yaml":
                 spec |= sections(text)
                 Path(SPEC).write_text("".join(spec.values()))
-            elif language == "console":
+            elif text.startswith("$ "):
                 prompt, *shown = text.splitlines()
                 printed = output_of(prompt.removeprefix("$ "))
                 assert_shown(shown, printed)
                 commands += 1
     assert commands == 4
-

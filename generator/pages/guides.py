@@ -1,9 +1,14 @@
-"""The guides of opcert: where each is found in a checkout and in an installed package."""
+"""The guides of opcert: found in a checkout or in an installed package, and rendered as pages."""
 
-from collections.abc import Iterator
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata, resources
 from pathlib import Path
+
+from opcert.pages.markdown import RenderedGuide, render_markdown
 
 # The guides in the order of the navigation: the name of the page, and the file in the repository.
 # The file's folder is the one of a package, but for README.md and tests/README.md.
@@ -24,6 +29,8 @@ _PACKAGES = {
     "reference": "opcert.reference",
 }
 _REPOSITORY_LABELS = ("repository", "source", "source code")
+# A link that does not lead to a file of the repository.
+_ELSEWHERE = re.compile(r"#|\w+:")
 
 
 @dataclass(frozen=True)
@@ -42,23 +49,45 @@ class Guide:
 
 def read_guides() -> list[Guide]:
     """Return the guides that this installation has, in the order of the navigation."""
-    return list(_guides())
+    texts = {name: _text_of(source) for name, source in GUIDES.items()}
+    return [Guide(name, GUIDES[name], text) for name, text in texts.items() if text is not None]
 
 
-def repository() -> str | None:
+def render_guides(
+    guides: Sequence[Guide], addresses: Mapping[str, str], repository: str | None = None
+) -> dict[str, RenderedGuide]:
+    """Return the guides as HTML by page.
+
+    Links between guides lead to their pages. Names in code quotes that are in `addresses` become
+    links. A link to another file leads to `repository`, where that is known.
+    """
+    pages = {guide.source: guide.page for guide in guides}
+
+    def resolve(guide: Guide, link: str) -> str | None:
+        if _ELSEWHERE.match(link):
+            return link
+        path, separator, fragment = link.partition("#")
+        source = posixpath.normpath(posixpath.join(posixpath.dirname(guide.source), path))
+        # A code host shows the README of a folder, and a guide may link to the folder.
+        page = pages.get(source) or pages.get(posixpath.normpath(f"{source}/README.md"))
+        if page is not None:
+            return page + separator + fragment
+        return f"{repository}/blob/HEAD/{source}{separator}{fragment}" if repository else None
+
+    return {
+        guide.page: render_markdown(guide.text, partial(resolve, guide), addresses.get)
+        for guide in guides
+    }
+
+
+def repository_address() -> str | None:
     """Return the address of opcert's repository, if its metadata states one."""
-    for entry in metadata.metadata("opcert").get_all("Project-URL") or ():
+    entries: list[str] = metadata.metadata("opcert").get_all("Project-URL") or []
+    for entry in entries:
         label, _, address = entry.partition(", ")
         if label.lower() in _REPOSITORY_LABELS:
             return address.rstrip("/")
     return None
-
-
-def _guides() -> Iterator[Guide]:
-    for name, source in GUIDES.items():
-        text = _text_of(source)
-        if text is not None:
-            yield Guide(name, source, text)
 
 
 def _text_of(source: str) -> str | None:
@@ -71,7 +100,7 @@ def _text_of(source: str) -> str | None:
         path = resources.files(_PACKAGES[folder]) / file
         return path.read_text(encoding="utf-8") if path.is_file() else None
     if folder == "":
-        return metadata.metadata("opcert").json["description"]
+        return str(metadata.metadata("opcert").json["description"])
     return None
 
 

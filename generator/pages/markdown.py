@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -44,47 +44,50 @@ def render_markdown(text: str, resolve: Resolve, locate: Locate) -> RenderedGuid
     The only raw HTML that guides have are comments, and these are left out.
     """
     markdown = MarkdownIt("commonmark").enable("table")
-    tokens: list[Token] = []
-    titles: list[tuple[str, int, str]] = []
-    texts: list[list[str]] = []
+    tokens = [token for token in markdown.parse(text) if token.type != "html_block"]
+    sections = tuple(_sections(tokens))
+    page = list(_page_tokens(tokens, resolve, locate))
+    return RenderedGuide(markdown.renderer.render(page, markdown.options, {}), sections)
+
+
+def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
+    """Yield the sections in order, and give each heading its id."""
     slugs: Counter[str] = Counter()
-    for token in markdown.parse(text):
-        if token.type == "html_block":
+    starts = [i for i, token in enumerate(tokens) if token.type == "heading_open"]
+    for start, end in pairwise([*starts, len(tokens)]):
+        heading, title = tokens[start], _plain(tokens[start + 1])
+        slug = _slug(title, slugs)
+        heading.attrSet("id", slug)
+        texts = [
+            token.content if token.type == "fence" else _plain(token)
+            for token in tokens[start + 2 : end]
+            if token.type in ("fence", "inline")
+        ]
+        yield Section(slug, int(heading.tag[1]), title, " ".join(" ".join(texts).split()))
+
+
+def _page_tokens(tokens: Iterable[Token], resolve: Resolve, locate: Locate) -> Iterator[Token]:
+    """Yield the tokens of the page: with its links, highlighted code, and tables that scroll."""
+    tables = 0
+    for token in tokens:
+        if token.type == "fence":
+            yield _raw(_code(token.content, token.info))
             continue
-        if token.type == "heading_open":
-            titles.append(("", int(token.tag[1]), ""))
-            texts.append([])
-        elif token.type == "inline" and tokens and tokens[-1].type == "heading_open":
-            title = _plain(token)
-            slug = slug_of(title, slugs)
-            titles[-1] = (slug, titles[-1][1], title)
-            tokens[-1].attrSet("id", slug)
-        elif token.type in ("inline", "fence") and texts:
-            texts[-1].append(_plain(token) if token.type == "inline" else token.content)
         if token.type == "inline":
             token.children = _linked(token.children or [], resolve, locate)
-        elif token.type == "fence":
-            token = _raw(_code(token.content, token.info))
         elif token.type == "th_open":
             token.attrSet("scope", "col")
         elif token.type == "table_open":
             # A wide table scrolls in a region of its own, which has a name for screen readers.
-            tables = sum(each.type == "table_open" for each in tokens) + 1
-            label = escape(f"Table {tables}: {titles[-1][2]}" if titles else f"Table {tables}")
-            region = f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">\n'
-            tokens.append(_raw(region))
-        tokens.append(token)
+            tables += 1
+            label = f'aria-label="Table {tables}"'
+            yield _raw(f'<div class="scroll" role="region" {label} tabindex="0">\n')
+        yield token
         if token.type == "table_close":
-            tokens.append(_raw("</div>\n"))
-    sections = (
-        Section(*title, " ".join(" ".join(parts).split()))
-        for title, parts in zip(titles, texts, strict=True)
-    )
-    html = markdown.renderer.render(tokens, markdown.options, {})
-    return RenderedGuide(html, tuple(sections))
+            yield _raw("</div>\n")
 
 
-def slug_of(title: str, slugs: Counter[str]) -> str:
+def _slug(title: str, slugs: Counter[str]) -> str:
     """Return the id that code hosts give a heading; `slugs` counts those of the page so far."""
     slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
     slugs[slug] += 1

@@ -1,0 +1,67 @@
+"""The guides are found in a checkout, and in an installed package."""
+
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from opcert.pages import guides
+from opcert.pages.guides import GUIDES, read_guides, repository_address
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_checkout_has_its_own_guides() -> None:
+    for guide in read_guides():
+        assert guide.text == (ROOT / guide.source).read_text(encoding="utf-8")
+
+
+def test_every_guide_of_the_checkout_is_a_page() -> None:
+    found = {guide.source for guide in read_guides()}
+    assert found == {path for path in GUIDES.values() if (ROOT / path).is_file()}
+    folders = ("specs", "generator", "reference", "generated", "tests")
+    readmes = {path for folder in folders for path in (ROOT / folder).rglob("README.md")}
+    assert {path.relative_to(ROOT).as_posix() for path in readmes} <= {*GUIDES.values()}
+
+
+def test_an_installed_package_has_the_guides(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_checkout = {guide.source for guide in read_guides()}
+    monkeypatch.setattr(guides, "_checkout", lambda: None)
+    installed = {guide.source: guide for guide in read_guides()}
+    assert installed.keys() == in_checkout - {"tests/README.md"}
+    assert installed["README.md"].text.startswith("# opcert\n")
+
+
+def test_every_guide_is_shipped() -> None:
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"][
+        "package-data"
+    ]
+    for source in GUIDES.values():
+        folder = source.rpartition("/")[0]
+        if folder in guides._PACKAGES:
+            assert {"README.md", "**/*"} & {*data[guides._PACKAGES[folder]]}, source
+
+
+@pytest.mark.parametrize(
+    ("entries", "address"),
+    [
+        (None, None),
+        (["Documentation, https://example.com/docs"], None),
+        (
+            ["Homepage, https://a.example", "Repository, https://b.example/r/"],
+            "https://b.example/r",
+        ),
+        (["Source, https://c.example/r"], "https://c.example/r"),
+    ],
+)
+def test_the_address_of_the_repository_is_that_of_the_metadata(
+    entries: list[str] | None, address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Metadata:
+        def get_all(self, name: str) -> list[str] | None:
+            assert name == "Project-URL"
+            return entries
+
+    monkeypatch.setattr(metadata, "metadata", lambda _: Metadata())
+    assert repository_address() == address
