@@ -6,11 +6,41 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.command_line import opcert_program
+import pytest
+from pydantic import BaseModel
 
-GUIDE = (Path(__file__).parent.parent / "specs" / "README.md").read_text(encoding="utf-8")
+from opcert.roles import ROLES
+from opcert.roles.argument import Attribute, Input
+from opcert.roles.role import Role
+from opcert.specification.model import (
+    Ambiguity,
+    Erratum,
+    Example,
+    FactorTable,
+    Law,
+    Output,
+    Rule,
+    Spec,
+)
+from opcert.specification.role_rules import derived_requirements
+from tests.command_line import opcert_program
+from tests.shipped import SPECS, spec
+
+FOLDER = Path(__file__).parent
+GUIDE = (FOLDER.parent / "specs" / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPEC = "my_specs/Chunk-1.yaml"
+MODELS: dict[str, tuple[type[BaseModel], ...]] = {
+    "Keys of a spec": (Spec,),
+    "Inputs and attributes": (Input, Attribute),
+    "Outputs": (Output,),
+    "Rules": (Rule,),
+    "Ambiguities": (Ambiguity,),
+    "Errata": (Erratum,),
+    "Examples": (Example,),
+    "Laws": (Law,),
+    "Cases and levels": (FactorTable,),
+}
 SECTION = re.compile(r"^(\w+):(?:.*\n(?:[ \n].*\n?)*)", re.MULTILINE)
 
 
@@ -21,7 +51,7 @@ def sections(text: str) -> dict[str, str]:
 
 def tutorial() -> Iterator[tuple[str, str, str]]:
     """Yield the blocks of the tutorial: language, file, text."""
-    text = GUIDE[GUIDE.index("\n## Tutorial\n") : GUIDE.index("\n## Keys of a spec\n")]
+    text = GUIDE[GUIDE.index("\n## Tutorial\n") : GUIDE.index("\n## Reference\n")]
     return ((m[1], m[2] or "", m[3]) for m in FENCE.finditer(text))
 
 
@@ -63,3 +93,75 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
                 assert_shown(shown, printed)
                 commands += 1
     assert commands == 4
+
+
+def section(title: str) -> str:
+    """Return the text below a heading of the reference."""
+    return GUIDE.partition(f"\n### {title}\n")[2].partition("\n##")[0]
+
+
+def table(text: str, header: str) -> dict[str, str]:
+    """Return the second column of the table with `header` by the name in its first."""
+    rows = text.partition(f"| {header} |")[2].partition("\n\n")[0]
+    return dict(re.findall(r"^\| `([\w-]+)` \| (.*) \|$", rows, re.MULTILINE))
+
+
+@pytest.mark.parametrize("title", MODELS)
+def test_every_key_of_a_spec_is_listed(title: str) -> None:
+    fields = {
+        field.alias or name for model in MODELS[title] for name, field in model.model_fields.items()
+    }
+    # That an argument has a role is what makes it more than an input or an attribute.
+    role = {"role"} if title == "Inputs and attributes" else set()
+    assert table(section(title), "key | meaning").keys() == fields | role
+
+
+def test_the_values_of_every_key_of_a_role_are_listed() -> None:
+    listed = table(section("Roles"), "key | values")
+    for role in ROLES.values():
+        for name, field in role.model_fields.items():
+            if name in Role.model_fields:
+                continue
+            values = re.findall(r"'(\w+)'", str(field.annotation))
+            if field.annotation is bool:
+                values = ["true", "false"]
+            assert all(f"`{value}`" in listed[name] for value in values), name
+
+
+def test_the_requirements_of_roles_are_listed() -> None:
+    listed = table(section("Roles"), "role | requirements that follow")
+    assert listed.keys() == ROLES.keys() - {"data"}
+    for name in SPECS:
+        arguments = {argument.name: argument for argument in spec(name).spec.bound_roles}
+        for key in derived_requirements(spec(name).spec):
+            argument, _, requirement = key.partition(".")
+            if requirement:
+                assert f"`{requirement}`" in listed[arguments[argument].role], key
+
+
+def patterns() -> Iterator[str]:
+    """Yield the messages of the guide, with … for any text."""
+    text = GUIDE[GUIDE.index("\n## Messages\n") :]
+    for row in re.findall(r"^\| (`.*?) \| ", text, re.MULTILINE):
+        yield from re.findall(r"`([^`]+)`", row)
+
+
+def test_every_message_of_a_mistake_is_explained() -> None:
+    regexes = [".*".join(map(re.escape, pattern.split("…"))) for pattern in patterns()]
+    edits = (FOLDER / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
+    messages = {line.removeprefix("! ") for line in edits.splitlines() if line.startswith("! ")}
+    assert len(messages) > 100
+    missing = [m for m in messages if not any(re.fullmatch(regex, m) for regex in regexes)]
+    assert not missing
+
+
+def test_every_explained_message_is_one_of_opcert() -> None:
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in (FOLDER.parent / "generator").rglob("*.py")
+    )
+    # Strings that go on in another line.
+    sources = re.sub(r'"\s+f?"', "", sources)
+    edits = (FOLDER / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
+    for pattern in patterns():
+        longest = max(re.split(r"…|'…'", pattern), key=len).strip(" ':;,")
+        assert longest in sources or longest in edits, pattern
