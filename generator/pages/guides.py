@@ -6,26 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from opcert.pages.markdown import RenderedGuide, render_markdown
 
 # The guides in the order of the navigation: the name of the page, and the file in the repository.
-# The file's folder is the one of a package, but for README.md and tests/README.md.
 GUIDES = {
     "index": "README.md",
     "backends": "generator/backends/README.md",
+    "examples": "generator/backends/examples/README.md",
+    "certificates": "generator/certificate/README.md",
     "golden-data": "generated/README.md",
     "specs": "specs/README.md",
     "architecture": "generator/README.md",
     "reference": "reference/README.md",
     "tests": "tests/README.md",
 }
+# The package that a folder of the repository is installed as; the tests are not installed.
 _PACKAGES = {
-    "generator/backends": "opcert.backends",
+    "generator": "opcert",
     "generated": "opcert.generated",
     "specs": "opcert.specs",
-    "generator": "opcert",
     "reference": "opcert.reference",
 }
 _REPOSITORY_LABELS = ("repository", "source", "source code")
@@ -91,17 +93,18 @@ def repository_address() -> str | None:
 
 
 def _text_of(source: str) -> str | None:
-    folder, _, file = source.rpartition("/")
-    # A checkout is newer than the metadata of its editable installation.
     root = _checkout()
-    if root is not None and (root / source).is_file():
-        return (root / source).read_text(encoding="utf-8")
-    if folder in _PACKAGES:
-        path = resources.files(_PACKAGES[folder]) / file
-        return path.read_text(encoding="utf-8") if path.is_file() else None
-    if folder == "":
+    if root is not None:
+        # It is newer than the metadata of its editable installation.
+        path: Traversable = root / source
+    elif source == "README.md":
         return str(metadata.metadata("opcert").json["description"])
-    return None
+    else:
+        folder, _, rest = source.partition("/")
+        if folder not in _PACKAGES:
+            return None
+        path = resources.files(_PACKAGES[folder]) / rest
+    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def _checkout() -> Path | None:

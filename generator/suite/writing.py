@@ -16,10 +16,14 @@ from opcert.untrusted_files import make_folder, read_limited
 _HEAD = 400
 # What Python and pytest leave behind in a folder of tests.
 _CACHES = ("__pycache__", ".pytest_cache")
+# Written by people for the readers of the folder. It is no part of the suite, and is kept.
+_GUIDE = "README.md"
 
 
 def write_suite(folder: Path, files: FileContents) -> None:
     """Put a suite of just `files` at `folder`, in the place of one that is there.
+
+    A README.md in the folder is kept.
 
     Raises:
         OpcertError: the folder holds something else, or cannot be written; nothing has changed.
@@ -29,8 +33,15 @@ def write_suite(folder: Path, files: FileContents) -> None:
     except SuiteError:
         # None is there, or one of another form, which is not ours.
         ours = set()
+    guide = folder / _GUIDE
+    try:
+        has_guide = guide.is_file() and not guide.is_symlink()
+        kept = {_GUIDE: read_limited(guide, LARGEST)} if has_guide else {}
+    except OSError as error:
+        raise _unwritten(folder, error) from None
+    ours.update(kept)
     refuse_foreign_files(folder, files_in(folder.resolve()), ours.__contains__, "a suite")
-    replace_folder(folder, files)
+    replace_folder(folder, {**files, **kept})
 
 
 def replace_folder(folder: Path, files: FileContents) -> None:
@@ -130,12 +141,12 @@ def files_in(folder: Path) -> Iterator[str]:
 
 
 def differences(folder: Path, files: FileContents) -> list[str]:
-    """Say how the files in `folder` differ from `files`, one line each.
+    """Say how the files in `folder` differ from `files`, one line each; a README.md is ignored.
 
     Raises:
         SuiteError: one of them cannot be read.
     """
-    found = set(files_in(folder))
+    found = set(files_in(folder)) - {_GUIDE}
     try:
         held = {name: read_limited(folder / name, LARGEST) for name in found & files.keys()}
     except OSError as error:

@@ -9,6 +9,7 @@ import pytest
 
 from opcert.errors import OpcertError
 from opcert.suite import write_suite
+from opcert.suite.writing import differences
 from tests.small_suite import contents, files, other_files
 
 
@@ -172,6 +173,26 @@ def test_a_folder_without_a_suite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OpcertError, match=r"holds thesis\.txt, no part of a suite"):
         write_suite(tmp_path, files())
     assert contents(tmp_path) == {"thesis.txt": b"mine"}
+
+
+def test_a_readme_is_kept_and_is_no_difference(suite: Path) -> None:
+    (suite / "README.md").write_text("mine")
+    assert differences(suite, files()) == []
+    write_suite(suite, other_files())
+    assert contents(suite) == {**other_files(), "README.md": b"mine"}
+
+
+def test_a_readme_below_the_folder_or_a_link_is_refused(suite: Path, tmp_path: Path) -> None:
+    below, link = suite / "directml" / "README.md", suite / "README.md"
+    below.write_text("mine")
+    with pytest.raises(OpcertError, match=r"holds directml/README\.md, no part of a suite"):
+        write_suite(suite, other_files())
+    below.unlink()
+    (tmp_path / "guide").write_text("mine")
+    link.symlink_to(tmp_path / "guide")
+    with pytest.raises(OpcertError, match=r"holds README\.md, no part of a suite"):
+        write_suite(suite, other_files())
+    assert link.is_symlink()
 
 
 def test_a_suite_with_a_strangers_file_is_refused_by_the_files_name(suite: Path) -> None:
