@@ -26,12 +26,14 @@
     document.head.append(script);
   };
 
-  // A name that is the query comes first, then names that begin with it, contain it, and texts.
+  // A name that is the query comes first, then names that begin with it or contain it, then texts.
+  // There are thousands of cases, so one that contains the query comes after all texts.
   const rank = (entry, query, words) => {
     const last = entry.name.slice(entry.name.lastIndexOf("/") + 1);
     if (entry.name === query || last === query) return 0;
     if (entry.name.startsWith(query) || last.startsWith(query)) return 1;
-    return words.every((word) => entry.name.includes(word)) ? 2 : 3;
+    if (!words.every((word) => entry.name.includes(word))) return 3;
+    return entry.kind === "case" ? 4 : 2;
   };
 
   const excerpt = (entry, words) => {
