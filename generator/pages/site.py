@@ -45,7 +45,7 @@ def render_site(
     `strengths` are those of operators whose pages are to state them.
 
     Raises:
-        OpcertError: the suite was generated from another text of a spec.
+        OpcertError: the suite was generated from another text of a spec, or a guide is missing.
     """
     strengths = strengths or {}
     pages = [operator_page(each, suite, strengths.get(each.spec.operator)) for each in spec_files]

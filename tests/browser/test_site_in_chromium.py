@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from opcert.pages import render_site, write_site
+from opcert.pages.guides import GUIDES
 from opcert.suite import Suite
 from tests.browser.chromium import launched
 from tests.shipped import SPECS, spec
 
 SPLIT = "openvino-VariadicSplit-1"
-PAGES = ["index.html", "specs.html", "operators.html", f"{SPLIT}.html"]
+PAGES = [*(f"{name}.html" for name in GUIDES), "operators.html", f"{SPLIT}.html"]
 WIDTHS = [360, 800, 1400]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opcert.errors import OpcertError
 from opcert.pages import guides
 from opcert.pages.guides import GUIDES, read_guides, repository_address
 
@@ -17,20 +18,27 @@ def test_a_checkout_has_its_own_guides() -> None:
         assert guide.text == (ROOT / guide.source).read_text(encoding="utf-8")
 
 
-def test_every_guide_of_the_checkout_is_a_page() -> None:
-    found = {guide.source for guide in read_guides()}
-    assert found == {path for path in GUIDES.values() if (ROOT / path).is_file()}
+def test_every_readme_of_the_checkout_is_a_guide() -> None:
     folders = ("specs", "generator", "reference", "generated", "tests")
-    readmes = {path for folder in folders for path in (ROOT / folder).rglob("README.md")}
-    assert {path.relative_to(ROOT).as_posix() for path in readmes} <= {*GUIDES.values()}
+    readmes = [path for folder in folders for path in (ROOT / folder).rglob("README.md")]
+    sources = {path.relative_to(ROOT).as_posix() for path in readmes} | {"README.md"}
+    assert sources == {*GUIDES.values()} == {guide.source for guide in read_guides()}
 
 
-def test_an_installed_package_has_the_guides(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_checkout = {guide.source for guide in read_guides()}
+def test_an_installed_package_has_every_guide_but_that_to_the_tests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(guides, "_checkout", lambda: None)
-    installed = {guide.source: guide for guide in read_guides()}
-    assert installed.keys() == in_checkout - {"tests/README.md"}
-    assert installed["README.md"].text.startswith("# opcert\n")
+    installed = {guide.source: guide.text for guide in read_guides()}
+    assert installed.keys() == {*GUIDES.values()} - {"tests/README.md"}
+    assert installed["README.md"].startswith("# opcert\n")
+    assert installed["specs/README.md"] == (ROOT / "specs" / "README.md").read_text("utf-8")
+
+
+def test_a_missing_guide_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GUIDES, "other", "generator/other.md")
+    with pytest.raises(OpcertError, match=r"lacks the guide generator/other\.md; install opcert"):
+        read_guides()
 
 
 def test_every_guide_is_shipped() -> None:
@@ -42,7 +50,7 @@ def test_every_guide_is_shipped() -> None:
         folder = ROOT / folders[name] / rest
         shipped |= {path for pattern in globs for path in folder.glob(pattern)}
     for source in GUIDES.values():
-        if not source.startswith("tests/") and source != "README.md" and (ROOT / source).is_file():
+        if not source.startswith("tests/") and source != "README.md":
             assert ROOT / source in shipped, source
 
 

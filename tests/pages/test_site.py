@@ -13,7 +13,7 @@ import pytest
 from opcert.errors import OpcertError
 from opcert.pages import page_name, render_pages, render_site, write_site
 from opcert.pages.addresses import cases_page_name
-from opcert.pages.guides import Guide
+from opcert.pages.guides import GUIDES, Guide
 from opcert.pages.operator_page import factor_id, operator_page
 from opcert.pages.site import MARK
 from opcert.specification import read_specs_in
@@ -23,8 +23,6 @@ from tests.shipped import SPECS, each_spec, spec
 from tests.suite_of_levels import write_specs
 
 SCRIPTS = {"search.js", "search-index.js"}
-# Pages that an installation has in any case.
-GUIDES = ["index.html", "specs.html"]
 
 
 @cache
@@ -52,7 +50,7 @@ def standalone() -> dict[str, str]:
 
 
 NAMES = [
-    *GUIDES,
+    *(f"{name}.html" for name in GUIDES),
     "operators.html",
     *map(page_name, suite().operators),
     *map(cases_page_name, suite().operators),
