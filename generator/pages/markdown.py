@@ -111,14 +111,14 @@ def _linked(tokens: Sequence[Token], resolve: Resolve, locate: Locate) -> list[T
     rest = iter(tokens)
     for token in rest:
         if token.type == "link_open":
-            label = list(takewhile(lambda each: each.type != "link_close", rest))
+            label = list(takewhile(lambda inner: inner.type != "link_close", rest))
             address = str(token.attrGet("href"))
             target = resolve(address)
             code = _raw(f"<code>{escape(address)}</code>")
             if target is not None:
                 token.attrSet("href", target)
                 linked += [token, *label, _raw("</a>")]
-            elif address.strip("/") == "".join(each.content for each in label).strip("/"):
+            elif address.strip("/") == "".join(inner.content for inner in label).strip("/"):
                 linked.append(code)
             else:
                 linked += [*label, _raw(" ("), code, _raw(")")]

@@ -19,7 +19,7 @@ def render_pages(spec_files: Iterable[SpecFile], suite: Suite) -> FileContents:
     Raises:
         OpcertError: the suite was generated from another text of a spec.
     """
-    pages = [operator_page(each, suite) for each in spec_files]
+    pages = [operator_page(spec_file, suite) for spec_file in spec_files]
     return {page_name(page.spec.operator): render_operator_page(page, suite) for page in pages}
 
 

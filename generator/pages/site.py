@@ -48,15 +48,16 @@ def render_site(
         OpcertError: the suite was generated from another text of a spec, or a guide is missing.
     """
     strengths = strengths or {}
-    pages = [operator_page(each, suite, strengths.get(each.spec.operator)) for each in spec_files]
+    pages = [
+        operator_page(spec_file, suite, strengths.get(spec_file.spec.operator))
+        for spec_file in spec_files
+    ]
     operators = tuple(page.spec.operator for page in pages)
     cases = {
         name: cases_page(suite.operators[name]) for name in operators if name in suite.operators
     }
-    known = addresses(pages, cases)
-    rendered = render_guides(
-        read_guides() if guides is None else guides, known, repository_address()
-    )
+    guides = read_guides() if guides is None else guides
+    rendered = render_guides(guides, addresses(pages, cases), repository_address())
     titles = {name: guide.sections[0].title for name, guide in rendered.items()}
     site = Site(titles, operators, frozenset(cases))
     files = {
