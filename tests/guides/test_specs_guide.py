@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from opcert.roles import ROLES
 from opcert.roles.argument import Attribute, Input
 from opcert.roles.role import Role
+from opcert.specification.documented import WrittenTensor
 from opcert.specification.model import (
     Ambiguity,
     Erratum,
@@ -24,10 +25,10 @@ from opcert.specification.model import (
 )
 from opcert.specification.role_rules import derived_requirements
 from tests.command_line import opcert_program
+from tests.guides.guides import ROOT
 from tests.shipped import SPECS, spec
 
-FOLDER = Path(__file__).parent
-GUIDE = (FOLDER.parent / "specs" / "README.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "specs" / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPEC = "my_specs/Chunk-1.yaml"
 MODELS: dict[str, tuple[type[BaseModel], ...]] = {
@@ -150,7 +151,7 @@ def patterns() -> Iterator[str]:
 
 def test_every_message_of_a_mistake_is_explained() -> None:
     regexes = [".*".join(map(re.escape, pattern.split("…"))) for pattern in patterns()]
-    edits = (FOLDER / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
+    edits = (ROOT / "tests" / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
     messages = {line.removeprefix("! ") for line in edits.splitlines() if line.startswith("! ")}
     assert len(messages) > 100
     missing = [m for m in messages if not any(re.fullmatch(regex, m) for regex in regexes)]
@@ -159,11 +160,51 @@ def test_every_message_of_a_mistake_is_explained() -> None:
 
 def test_every_explained_message_is_one_of_opcert() -> None:
     sources = "".join(
-        path.read_text(encoding="utf-8") for path in (FOLDER.parent / "generator").rglob("*.py")
+        path.read_text(encoding="utf-8") for path in (ROOT / "generator").rglob("*.py")
     )
     # Strings that go on in another line.
     sources = re.sub(r'"\s+f?"', "", sources)
-    edits = (FOLDER / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
+    edits = (ROOT / "tests" / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
     for pattern in patterns():
         longest = max(re.split(r"…|'…'", pattern), key=len).strip(" ':;,")
         assert longest in sources or longest in edits, pattern
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The spec of the tutorial as its end shows it, beside its reference."""
+    for _, file, text in tutorial():
+        if file:
+            (tmp_path / Path(file).name).write_text(text)
+    return tmp_path / Path(SPEC).name
+
+
+def test_the_formula_finds_the_fault_that_the_tutorial_suggests(example: Path) -> None:
+    reference = example.with_name("chunk.py")
+    text = reference.read_text()
+    assert text.count("axis)]\n") == 1
+    reference.write_text(text.replace("axis)]\n", "axis)][::-1]\n"))
+    printed = output_of(f"opcert check {example}")
+    assert any("output 0: at [0" in line and "the formula gives" in line for line in printed)
+    assert any("chunk-1/example-1: output 0 of the example is" in line for line in printed)
+
+
+def test_the_law_of_the_guide_holds_for_the_operator_of_the_tutorial(example: Path) -> None:
+    (law,) = re.findall(r"^```yaml\n(laws:\n.*?)^```$", section("Laws"), re.MULTILINE | re.DOTALL)
+    with example.open("a") as file:
+        file.write(law)
+    assert output_of(f"opcert check --no-strength {example}")[-1] == "9 rules, each exercised"
+
+
+def test_the_violation_of_the_guide_is_one_of_a_spec() -> None:
+    (shown,) = re.findall(
+        r"^```yaml\nviolations:\n(.*?)^```$", section("Negative cases"), re.M | re.S
+    )
+    assert shown.strip() in SPECS["Gather-8"].read_text(encoding="utf-8")
+
+
+def test_the_tensors_of_the_guide_are_valid() -> None:
+    texts = re.findall(r"`(\w+\[[\d, ]+\][^`]*)`", section("Examples"))
+    assert len(texts) == 5
+    for text in texts:
+        TypeAdapter(WrittenTensor).validate_python(text)
