@@ -86,7 +86,7 @@ def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription
     attributes = {
         name: json.dumps(value, ensure_ascii=False) for name, value in case.attributes.items()
     }
-    ambiguity = operator.ambiguity_of(case)
+    ambiguity = case.ambiguity
     return CaseDescription(
         id=case.id,
         operator=operator.index.operator,

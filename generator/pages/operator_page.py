@@ -219,7 +219,7 @@ def _ambiguities(
     spec: Spec, operator: OperatorSuite | None, ids: tuple[str, ...]
 ) -> tuple[AmbiguityEntry, ...]:
     cases = operator.index.cases if operator else ()
-    counts = Counter((operator.ambiguity_of(case), case.expects) for case in cases if operator)
+    counts = Counter((case.ambiguity, case.expects) for case in cases)
     entries = []
     for ambiguity in spec.ambiguities:
         full_id = spec.full_id(ambiguity.id)

@@ -38,8 +38,11 @@ def operator_pages(folder: Path) -> set[str]:
         (["--out", "docs", "--specs", "nowhere"], "no spec in nowhere"),
         (["--out", "docs", "--suite", "nowhere"], "expected a folder that `opcert generate` wrote"),
         (["--out", str(core_suite_folder() / "docs")], "is inside the suite"),
-        (["--out", "thesis"], "thesis: holds chapter.html, no part of the pages of `opcert docs`"),
-        (["--out", "thesis/chapter.html"], "thesis/chapter.html: a file; expected a folder"),
+        (
+            ["--out", "thesis"],
+            "thesis: contains chapter.html, not part of the pages of `opcert docs`",
+        ),
+        (["--out", "thesis/chapter.html"], "thesis/chapter.html: found a file, expected a folder"),
         ([], "Missing option '--out'"),
     ],
 )

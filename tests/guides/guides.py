@@ -95,7 +95,7 @@ class Guide:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.name = path.relative_to(ROOT).as_posix()
+        self.name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
         self.text = path.read_text(encoding="utf-8")
         self.tokens = MarkdownIt("commonmark").enable("table").parse(self.text)
 

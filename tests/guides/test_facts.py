@@ -21,6 +21,7 @@ from opcert.suite.format import GeneratedArray, Index, StoredArray
 from opcert.verdicts import FAILURE_KINDS, STATUSES
 from tests.faults.finding import core_suite
 from tests.guides.guides import GUIDES, ROOT, Block, Guide
+from tests.test_structure import ROOMS
 
 TEXT = "\n".join(guide.text for guide in GUIDES)
 BLOCKS = [block for guide in GUIDES for block in guide.blocks]
@@ -117,3 +118,9 @@ def test_the_layouts_and_element_types_are_all_listed() -> None:
     assert sorted(first_cells(guide, "Memory layouts")) == sorted(LAYOUTS)
     protocol = Guide(ROOT / "generator" / "backends" / "examples" / "README.md").text
     assert set(re.findall(r"`(\w+)`", protocol.partition("### Types")[2])) >= {*ELEMENT_TYPES}
+
+
+def test_the_packages_are_listed_in_the_order_of_their_imports() -> None:
+    listed = first_cells("generator/README.md", "The packages")
+    packages = {path.parent.name for path in (ROOT / "generator").glob("*/__init__.py")}
+    assert listed == [room for room in ROOMS if room in packages]

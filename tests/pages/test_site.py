@@ -255,7 +255,7 @@ def test_the_index_has_every_rule_case_and_section() -> None:
 
 def test_foreign_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.html").write_text("<!doctype html>years of work")
-    with pytest.raises(OpcertError, match=r"holds thesis\.html, no part of the pages of"):
+    with pytest.raises(OpcertError, match=r"contains thesis\.html, not part of the pages of"):
         write_site(tmp_path, {"index.html": MARK.encode()})
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.html"]
 

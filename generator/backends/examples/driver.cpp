@@ -5,7 +5,7 @@
 //     opcert certify --backend 'driver:./driver'
 //
 // It has three parts: JSON, the protocol, and the operators. To make a driver of your own, copy it and
-// write another third part: a function for each operator, its line in `operators`, and `introduction`.
+// write another third part: a function for each operator, its line in `operators`, and `handshake`.
 
 #include <algorithm>
 #include <cerrno>
@@ -265,25 +265,25 @@ struct Call {
     Json attributes;
 };
 
-// A call that breaks a rule of the operator.
+// The call violates a rule of the operator.
 struct Rejected : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// A call of what this driver does not have.
+// The driver lacks the operator or the type.
 struct Unsupported : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 using Operator = std::function<std::vector<Tensor>(const Call&)>;
 
-extern const std::string introduction;
+extern const std::string handshake;
 extern const std::map<std::string, Operator> operators;
 
 void send(const std::string& line) { std::cout << line << '\n'; }
 
-// Read a call whole, its arrays too, also where it is then not supported.
-Call received(const Json& message) {
+// Read a whole call with its arrays, even if it is not supported.
+Call read_call(const Json& message) {
     Call call;
     call.name = message.at("operator").as_text();
     call.attributes = message.at("attributes");
@@ -299,7 +299,7 @@ Call received(const Json& message) {
     return call;
 }
 
-std::vector<Tensor> computed(const Call& call) {
+std::vector<Tensor> compute(const Call& call) {
     const auto entry = operators.find(call.name);
     if (entry == operators.end()) throw Unsupported("no operator " + call.name);
     for (const auto& input : call.inputs)
@@ -307,7 +307,7 @@ std::vector<Tensor> computed(const Call& call) {
     return entry->second(call);
 }
 
-void answer(const std::string& id, const std::vector<Tensor>& outputs) {
+void send_outputs(const std::string& id, const std::vector<Tensor>& outputs) {
     std::string line = "{\"id\":" + id + ",\"observed\":\"outputs\",\"outputs\":[";
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         line += std::string(i ? "," : "") + "{\"type\":" + quoted(outputs[i].type) + ",\"shape\":[";
@@ -320,31 +320,31 @@ void answer(const std::string& id, const std::vector<Tensor>& outputs) {
         std::cout.write(output.bytes.data(), static_cast<std::streamsize>(output.bytes.size()));
 }
 
-void refuse(const std::string& id, const char* observed, const std::string& reason) {
+void send_refusal(const std::string& id, const char* observed, const std::string& reason) {
     send("{\"id\":" + id + ",\"observed\":\"" + observed + "\",\"reason\":" + quoted(reason) + "}");
 }
 
 void answer_call(const Json& message) {
     const std::string id = std::to_string(message.at("id").as_integer());
-    const Call call = received(message);
+    const Call call = read_call(message);
     try {
-        answer(id, computed(call));
+        send_outputs(id, compute(call));
     } catch (const Unsupported& error) {
-        refuse(id, "unsupported", error.what());
+        send_refusal(id, "unsupported", error.what());
     } catch (const std::exception& error) {
-        refuse(id, "rejected", error.what());
+        send_refusal(id, "rejected", error.what());
     }
 }
 
 // Answer the handshake; return whether calls can follow.
-bool shake_hands(const Json& message) {
+bool accept_handshake(const Json& message) {
     if (message.at("protocol").as_integer() != 1) {
-        send("{\"protocol\":1,\"error\":\"this driver speaks protocol 1\"}");
+        send("{\"protocol\":1,\"error\":\"this driver implements protocol 1\"}");
     } else if (!message.at("options").members.empty()) {
         const std::string& option = message.at("options").members.front().first;
         send("{\"protocol\":1,\"error\":" + quoted("there is no option '" + option + "'") + "}");
     } else {
-        send(introduction);
+        send(handshake);
         return true;
     }
     return false;
@@ -356,7 +356,7 @@ int main() {
     try {
         for (bool begun = false; std::getline(std::cin, line); begun = true) {
             const Json message = Parser(line).parse();
-            if (!begun && !shake_hands(message)) return 1;
+            if (!begun && !accept_handshake(message)) return 1;
             if (begun) answer_call(message);
             std::cout.flush();
         }
@@ -370,7 +370,7 @@ int main() {
 // ----------------------------------------------------------------------------------------- operators
 
 // opcert calls only the operators that `support` names.
-const std::string introduction =
+const std::string handshake =
     "{\"protocol\":1,\"name\":\"cpp-driver\",\"version\":\"1.0\",\"support\":{"
     "\"openvino/VariadicSplit-1\":{\"how\":\"native\"},\"openvino/Gather-8\":{\"how\":\"native\"}}}";
 

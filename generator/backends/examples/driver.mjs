@@ -123,7 +123,7 @@ async function answer(call) {
 
 const handshake = JSON.parse(await readLine());
 if (handshake.protocol !== 1) {
-  write({ protocol: 1, error: "this driver speaks protocol 1" });
+  write({ protocol: 1, error: "this driver implements protocol 1" });
 } else if (Object.keys(handshake.options).length) {
   write({ protocol: 1, error: "this driver has no options" });
 } else {
