@@ -1,4 +1,4 @@
-"""YAML files with positions: read, validated, each mistake with its line and column."""
+"""YAML files, read and validated with the line and column of every part."""
 
 from opcert.yaml_files.source import KEY_STEP, YamlPath, YamlSource
 from opcert.yaml_files.validation import describe_first_error, model_mistakes, validated_content

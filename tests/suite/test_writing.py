@@ -155,7 +155,7 @@ def test_a_parent_that_cannot_be_written_is_told(suite: Path) -> None:
 
 def test_a_parent_that_is_a_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OpcertError, match="is no folder; expected one"):
+    with pytest.raises(OpcertError, match="is not a folder; expected a folder"):
         write_suite(tmp_path / "file" / "suite", files())
     assert (tmp_path / "file").read_text() == "mine"
 
