@@ -123,7 +123,7 @@ class Conditions:
         moot: set[str] = set()
         for rule in asked:
             when, holds = self._rules[rule.id]
-            if not moot.isdisjoint(rule.given):
+            if not moot.isdisjoint(rule.prerequisites):
                 moot.add(rule.id)
             elif absent.isdisjoint(when.about | holds.about):
                 try:
@@ -161,7 +161,7 @@ class Conditions:
             for rule in self.spec.requirements.values():
                 is_named = any(not names.isdisjoint(each.names) for each in self._rules[rule.id])
                 # It may also become moot by one of them.
-                if is_named or not rules.keys().isdisjoint(rule.given):
+                if is_named or not rules.keys().isdisjoint(rule.prerequisites):
                     rules[rule.id] = rule
             ambiguities = [
                 each

@@ -22,7 +22,7 @@ ENOUGH = {
     **NOT_NEGATIVE,
     "id": "enough",
     "text": "There are as many rows.",
-    "given": ["not-negative"],
+    "prerequisites": ["not-negative"],
     "holds": "count <= data.shape[0]",
 }
 WITH_MASK = {
@@ -104,7 +104,7 @@ def test_a_rule_is_moot_where_one_that_it_is_given_is_broken() -> None:
 
 
 def test_what_is_given_a_moot_rule_is_moot() -> None:
-    last = {**ENOUGH, "id": "last", "given": ["enough"], "holds": "False"}
+    last = {**ENOUGH, "id": "last", "prerequisites": ["enough"], "holds": "False"}
     check = conditions(rules=[NOT_NEGATIVE, ENOUGH, last]).check(call(-1))
     assert check.violated == ("not-negative",)
 

@@ -66,7 +66,7 @@ def assert_observed(spec: Spec, profile: str = "core", rows: int = 60) -> list[C
 
 def holds(spec: Spec) -> dict[str, tuple[str | None, tuple[str, ...]]]:
     """Return the condition and the prerequisites of each requirement."""
-    return {rule.id: (rule.holds, rule.given) for rule in spec.requirements.values()}
+    return {rule.id: (rule.holds, rule.prerequisites) for rule in spec.requirements.values()}
 
 
 class Backend:

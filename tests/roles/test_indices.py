@@ -123,14 +123,14 @@ def test_what_is_undefined_is_an_ambiguity() -> None:
 def test_what_is_undefined_has_to_be_stated(tmp_path: Path) -> None:
     found = mistakes(tmp_path, "take_at", ("outside: clamp", "outside: undefined"))
     assert found == [
-        "inputs: -> no ambiguity states 'indices.range': What an index of indices outside of the "
-        "axis gives.; expected one with 'from: indices.range' and its readings"
+        "inputs: -> missing ambiguity for 'indices.range' (What an index of indices outside of the "
+        "axis gives); expected one with 'from: indices.range' and its readings"
     ]
 
 
 def test_an_ambiguity_from_a_role_that_leaves_nothing_open_is_a_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, "pick_in_batches", ("outside: undefined", "outside: clamp"))
-    assert found == ["from: indices.range -> no role leaves 'indices.range' open"]
+    assert found == ["from: indices.range -> no role has the ambiguity 'indices.range'"]
 
 
 @pytest.mark.parametrize(
