@@ -1,4 +1,4 @@
-"""What an operator is: YAML -> model, every mistake with its place; what specs can say."""
+"""What an operator is: the model of a spec, its expressions, and every mistake with its place."""
 
 from opcert.specification.documented import DocumentedTensor
 from opcert.specification.elementwise import (

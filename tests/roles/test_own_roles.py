@@ -109,8 +109,8 @@ def test_a_role_beside_the_spec_gives_a_suite_that_tells_right_from_wrong(
 @pytest.mark.parametrize(
     ("named", "text"),
     [
-        ("rows.py:Row", "no class 'Row' in rows.py"),
-        ("head.py:head", "'head.py:head' is no subclass of opcert.roles.role.Role"),
+        ("rows.py:Row", "rows.py has no class 'Row'"),
+        ("head.py:head", "'head.py:head' is not a subclass of opcert.roles.role.Role"),
         ("row.py:Rows", "cannot be imported"),
     ],
 )
