@@ -13,7 +13,7 @@ from opcert.programs import (
     array_expression,
     is_exact_as_text,
     layout_expression,
-    program,
+    write_program,
 )
 from opcert.run import SessionStep
 
@@ -64,7 +64,7 @@ def program_text(counterexample: Counterexample, backend: str) -> str:
         for number, step in enumerate(counterexample.steps)
     ]
     head = f"{counterexample.operator}, {counterexample.difference.kind}: {printable_line(counterexample.difference.text)}"
-    return program(calls, backend, [head])
+    return write_program(calls, backend, [head])
 
 
 def written(step: SessionStep, ending: str | None = None) -> CallText:

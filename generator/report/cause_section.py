@@ -13,7 +13,7 @@ from opcert.programs import (
     case_reason,
     is_self_contained,
     layout_expression,
-    program,
+    write_program,
 )
 from opcert.run import FATAL_OUTCOMES, ExcerptRow, excerpt_rows
 from opcert.suite import CasesById, ErratumText, IndexedCase, OperatorSuite
@@ -133,7 +133,9 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
     if reproduction is not None and reproduction.reduced:
         steps = [written_step(operator.index.operator, each) for each in reproduction.reduced]
         steps[-1] = replace(steps[-1], ending=ending)
-        return program(steps, backend, [*remarks, "A smaller call that fails in the same way:"])
+        return write_program(
+            steps, backend, [*remarks, "A smaller call that fails in the same way:"]
+        )
     calls = [] if reproduction is None else list(reproduction.calls)
     if not calls:
         baseline = (
@@ -147,7 +149,7 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
         for call in calls
     ]
     texts[-1] = replace(texts[-1], ending=ending)
-    return program(texts, backend, remarks)
+    return write_program(texts, backend, remarks)
 
 
 def written_step(operator: str, step: SerializedCall) -> CallText:
