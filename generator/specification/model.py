@@ -1,10 +1,12 @@
 """The model of a spec: the keys of a YAML file in specs/, and what they mean."""
 
 import json
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 from opcert.arrays import TYPE_SETS
 from opcert.roles import (
@@ -20,6 +22,7 @@ from opcert.roles import (
 )
 from opcert.specification.documented import WrittenTensor
 from opcert.specification.expressions import EXPRESSION_CONSTANTS
+from opcert.yaml_files import VERBATIM
 
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Violations = dict[KebabCaseId, dict[str, ExpressionText]]
@@ -35,7 +38,9 @@ def _with_role(plain: type[SpecModel]) -> BeforeValidator:
         if not isinstance(value, dict):
             return value
         kind = plain
-        if "role" in value:
+        if "role" not in value:
+            _require_role(value, plain)
+        else:
             known = {**role_classes(), **(info.context or {}).get("roles", {})}
             if value["role"] not in known:
                 raise ValueError(f"a role: {', '.join(known)}")
@@ -44,6 +49,19 @@ def _with_role(plain: type[SpecModel]) -> BeforeValidator:
 
     form: Any = Union[(plain, *ROLES.values())]
     return BeforeValidator(read, json_schema_input_type=form)
+
+
+def _require_role(value: dict[str, Any], plain: type[SpecModel]) -> None:
+    """Raise PydanticCustomError if an argument has keys of a role, but no role."""
+    of_roles = {key for role in ROLES.values() for key in role.model_fields}
+    for key in value.keys() - plain.model_fields.keys():
+        if get_close_matches("role", [str(key)]):
+            raise PydanticCustomError(
+                VERBATIM, "unknown key '{key}'; expected 'role'", {"key": key}
+            )
+        if key in of_roles:
+            text = "missing key 'role', to which the key '{key}' belongs"
+            raise PydanticCustomError(VERBATIM, text, {"key": key})
 
 
 InputPart = Annotated[Input | Role, _with_role(Input)]

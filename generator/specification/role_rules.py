@@ -5,7 +5,12 @@ from typing import Any
 from opcert.errors import did_you_mean
 from opcert.roles import DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import Rule, Spec
-from opcert.specification.static_checks import Mistakes, is_misspelt_as, unknown_name
+from opcert.specification.static_checks import (
+    Mistakes,
+    is_misspelt_as,
+    type_symbol_mistakes,
+    unknown_name,
+)
 
 # That the required arguments are present: a document need not say it of a call in C, which cannot
 # omit one.
@@ -14,7 +19,7 @@ REQUIRED = "required"
 
 def role_mistakes(spec: Spec) -> Mistakes:
     """Yield what is wrong with the roles; all other checks need them to be right."""
-    mistakes = [*_relation_mistakes(spec)]
+    mistakes = [*type_symbol_mistakes(spec), *_relation_mistakes(spec)]
     if not mistakes:
         signature = _signature(spec)
         for role in spec.bound_roles:
@@ -131,8 +136,11 @@ def _rule_mistakes(spec: Spec) -> Mistakes:
             near = did_you_mean(rule.derived, [*requirements])
             yield ("rules", i, "from"), f"no role has the requirement '{rule.derived}'{near}"
         elif rule.derived is None and not rule.text:
-            yield ("rules", i, "id"), f"rule '{rule.id}' has no text; expected the key 'text'"
-    for key in requirements.keys() - keys - {REQUIRED}:
+            text = f"rule '{rule.id}' has no text; expected the key 'text', or 'from'"
+            yield ("rules", i, "id"), text
+    # A rule without a text may be a missing one that lacks its `from`.
+    is_complete = all(rule.text or rule.derived is not None for rule in spec.rules)
+    for key in requirements.keys() - keys - {REQUIRED} if is_complete else ():
         if not is_misspelt_as(key, keys, requirements):
             text = f"missing rule for '{key}' ({requirements[key].text.rstrip('.')})"
             yield ("rules",), f"{text}; expected one with 'from: {key}' and its clause"

@@ -109,8 +109,7 @@ def _type_mistakes(spec: Spec) -> Mistakes:
     for symbol, types in spec.types.items():
         for i, name in enumerate(types if isinstance(types, tuple) else ()):
             yield from unknown_name(("types", symbol, i), "element type", name, ELEMENT_TYPES)
-    for i, argument in enumerate(spec.inputs):
-        yield from unknown_name(("inputs", i, "type"), "type symbol", argument.type, spec.types)
+    yield from type_symbol_mistakes(spec)
     # An output takes its type from an input that is always present.
     symbols = list(dict.fromkeys(argument.type for argument in spec.inputs if argument.required))
     for i, output in enumerate(spec.outputs):
@@ -121,6 +120,12 @@ def _type_mistakes(spec: Spec) -> Mistakes:
         for j, name in enumerate(level.types):
             path = ("feature_levels", i, "types", j)
             yield from unknown_name(path, "element type", name, ELEMENT_TYPES)
+
+
+def type_symbol_mistakes(spec: Spec) -> Mistakes:
+    """Yield each unknown type symbol of an input; roles need them to be known."""
+    for i, argument in enumerate(spec.inputs):
+        yield from unknown_name(("inputs", i, "type"), "type symbol", argument.type, spec.types)
 
 
 def _name_mistakes(spec: Spec) -> Mistakes:
@@ -202,15 +207,25 @@ def _rule_mistakes(spec: Spec) -> Mistakes:
         path = ("rules", i)
         yield from expression_mistakes((*path, "when"), rule.when, known)
         if rule.kind == "behaviour":
-            yield from _behaviour_mistakes(rule, path, known)
+            # Without a text it may lack its `from`; with an unknown one, it is a requirement.
+            if rule.text and rule.derived is None:
+                yield from _behaviour_mistakes(rule, path, known)
             continue
         yield from _requirement_mistakes(spec, rule, path, known)
-        earlier = [each.id for each in spec.rules[:i] if each.kind == "requirement"]
         # The rules that follow from roles may be in any order.
-        requirements = spec.requirements if rule.derived else earlier
+        requirements = _requirement_ids(spec.rules if rule.derived else spec.rules[:i])
         for j, name in enumerate(rule.prerequisites):
             here = (*path, "prerequisites", j)
             yield from unknown_name(here, "earlier requirement", name, requirements)
+
+
+def _requirement_ids(rules: Iterable[Rule]) -> list[str]:
+    """Return the ids of requirements, also of rules whose `from` is unknown or missing."""
+    return [
+        rule.id
+        for rule in rules
+        if rule.kind == "requirement" or rule.derived is not None or not rule.text
+    ]
 
 
 def _requirement_mistakes(spec: Spec, rule: Rule, path: YamlPath, known: KnownNames) -> Mistakes:
@@ -254,7 +269,12 @@ def _ambiguity_mistakes(spec: Spec) -> Mistakes:
             condition = ambiguity.touches
             yield from expression_mistakes((*path, "touches"), condition, call_names(spec))
         for j, name in enumerate(ambiguity.breaks):
-            yield from unknown_name((*path, "breaks", j), "requirement", name, spec.requirements)
+            here = (*path, "breaks", j)
+            known = _requirement_ids(spec.rules)
+            if name in spec.behaviours and name not in known:
+                yield here, f"rule '{name}' is a behaviour; expected a requirement"
+            else:
+                yield from unknown_name(here, "requirement", name, known)
         yield from _violation_mistakes(spec, (*path, "violations"), ambiguity.violations)
 
 
@@ -322,10 +342,15 @@ def _example_argument_mistakes(spec: Spec, example: Example, path: YamlPath) -> 
         known = [argument.name for argument in arguments]
         for name in values:
             yield from unknown_name((*path, part, name, KEY_STEP), kind, name, known)
-        for argument in arguments:
-            is_missing = argument.required and argument.name not in values
-            if is_missing and not is_misspelt_as(argument.name, values, known):
-                yield (*path, part), f"missing required {kind} '{argument.name}'"
+        missing = [
+            f"'{argument.name}'"
+            for argument in arguments
+            if argument.required and argument.name not in values
+            if not is_misspelt_as(argument.name, values, known)
+        ]
+        if missing:
+            kinds = kind if len(missing) == 1 else part
+            yield (*path, part), f"missing required {kinds} {', '.join(missing)}"
     for attribute in spec.attributes:
         if attribute.name in example.attributes:
             here = (*path, "attributes", attribute.name)

@@ -12,6 +12,9 @@ from opcert.yaml_files.source import KEY_STEP, YamlPath, YamlSource
 
 Content = TypeVar("Content")
 
+# The type of a PydanticCustomError whose text is the whole message.
+VERBATIM = "verbatim"
+
 
 def validated_content(
     source: YamlSource, form: TypeAdapter[Content], model: type[BaseModel]
@@ -102,6 +105,8 @@ def _error_text(errors: list[Any], model: type[BaseModel]) -> str:
         return f"missing key '{loc[-1]}'" if is_key else f"missing item {loc[-1] + 1}"
     if kind == "extra_forbidden":
         return f"unknown key '{loc[-1]}'{did_you_mean(loc[-1], _keys_at(loc[:-1], model))}"
+    if kind == VERBATIM:
+        return str(first["msg"])
     expectations = " or ".join(dict.fromkeys(map(_expectation, errors)))
     return f"found {json.dumps(first['input'])[:60]}; expected {expectations}"
 
