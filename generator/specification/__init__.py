@@ -10,8 +10,8 @@ from opcert.specification.elementwise import (
     parse_elementwise,
     source_positions,
 )
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
 from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
     EvaluationScope,
     Expression,
     abbreviate,

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays import INTEGERS, Array, Tensor
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
     Expression,
-    Functions,
     abbreviate,
     parse_expression,
     subexpression,

@@ -6,8 +6,8 @@ from typing import Any
 from opcert.arrays import TENSOR_BUILDERS
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles import DRAW_FUNCTIONS
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
 from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
     abbreviate,
     evaluate,
     parse_expression,

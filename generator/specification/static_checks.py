@@ -19,11 +19,10 @@ from opcert.errors import ExpressionError, did_you_mean
 from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
 from opcert.specification.documented import DocumentedTensor
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,
-    EXPRESSION_FUNCTIONS,
     TENSOR_ATTRIBUTES,
-    Functions,
     abbreviate,
     parse_expression,
 )

@@ -231,6 +231,13 @@ def test_an_index_out_of_range_makes_an_expression_inapplicable(text: str) -> No
         value_of(text)
 
 
+def test_an_index_out_of_range_is_reported_with_the_values_of_all_names() -> None:
+    with pytest.raises(Inapplicable) as caught:
+        value_of("data.shape[axis + 3]")
+    expected = "'data.shape[axis + 3]' with axis=-1, data=i8[2, 3] [0, 1, 2, 3, 4, 5]"
+    assert str(caught.value) == f"index out of range in {expected}"
+
+
 def test_a_failed_expression_does_not_affect_the_next() -> None:
     with pytest.raises(ExpressionError):
         value_of("[n // 0 for n in data.shape]")

@@ -75,7 +75,7 @@ def test_each_range_is_looked_at_after_one_that_cannot_be_evaluated(tmp_path: Pa
     bad = ('range: [0, "data.shape[0]"]', 'range: [0, "data.shape[1]"]')
     assert texts(spec(tmp_path, bad, ("rank: [1, 2]", "rank: [1, 3]"))) == [
         "no case of 'data' reaches the boundary '3'",
-        "index out of range in 'data.shape[1]'",
+        "index out of range in 'data.shape[1]' with data=i8[3] [1, 2, 3]",
     ]
 
 
