@@ -54,7 +54,7 @@ def filled(element_type: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def tensor(element_type: str, shape: tuple[int, ...], values: tuple[int, ...]) -> Tensor:
-    """Return a tensor of `values`, flat; inapplicable where one does not fit an integer type.
+    """Return a tensor of `values`, which are flat, in C order.
 
     Raises:
         ValueError: as for `filled`.
