@@ -1,7 +1,7 @@
 """Every clause of the shipped specs names an existing place of its document: a sentence, line, row.
 
-A clause is one place or several, separated by semicolons. A place is a path of headings, ending in a
-unit with numbers, as in "Inputs, 3: axis, sentence 2". The headings of Japanese documents are
+A clause is one place or several, separated by semicolons. A place is a path of headings, with a
+unit and numbers, as in "Inputs, 3: axis, sentence 2". The headings of Japanese documents are
 given in both languages.
 """
 
