@@ -173,7 +173,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> It
                 for name, array in vector.inputs.items()
             },
             outputs=_outputs(f"{stem}/output", vector.outputs, arrays),
-            inverted_data_outputs=_outputs(f"{stem}/other", vector.other, arrays),
+            inverted_data_outputs=_outputs(f"{stem}/other", vector.inverted_data_outputs, arrays),
         )
         # Its arrays may be large, and the next vector's are about to be made.
         del vector

@@ -60,7 +60,7 @@ def test_a_case_of_an_ambiguity_stands_behind_no_rule(tmp_path: Path) -> None:
 examples:
 """
     path = spec(tmp_path, ("examples:\n", ambiguity))
-    assert any("no mutation breaks 'count-range' alone" in text for text in texts(path))
+    assert any("no mutation violates 'count-range' alone" in text for text in texts(path))
 
 
 def test_both_ends_of_a_range_have_to_be_reached(tmp_path: Path) -> None:
