@@ -32,7 +32,7 @@ class Rows(Role):
         shape = self.related(self.of, DataRole).shape(context)
         return shape[0] // context.choice[self.factor("share")]
 
-    def observe(self, call, focus):
+    def observe(self, call, point):
         rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]
         shares = {"half": count == rows // 2, "all": count == rows}
         return ObservedLevels(levels={self.factor("share"): levels_where(shares)})
