@@ -1,4 +1,4 @@
-"""A spec brings a role of its own: a class beside it, or one of an installed package."""
+"""A role of one's own: a class in the folder of the spec, or one of an installed package."""
 
 from pathlib import Path
 
