@@ -1,4 +1,4 @@
-"""A spec brings a role of its own: a class beside it, or one of an installed package."""
+"""A role of one's own: a class in the folder of the spec, or one of an installed package."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Rows(Role):
         shape = self.related(self.of, DataRole).shape(context)
         return shape[0] // context.choice[self.factor("share")]
 
-    def observe(self, call, focus):
+    def observe(self, call, point):
         rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]
         shares = {"half": count == rows // 2, "all": count == rows}
         return ObservedLevels(levels={self.factor("share"): levels_where(shares)})
