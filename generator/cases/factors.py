@@ -51,13 +51,13 @@ def levels_by_factor(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
 
 def _role_levels(factor: Factor) -> tuple[Level, ...]:
     def computed(function: Callable[..., Any]) -> LevelValue:
-        return lambda values: function(*[values[name] for name in factor.of])
+        return lambda values: function(*[values[name] for name in factor.depends_on])
 
     def constant(value: Any) -> LevelValue:
         return lambda _: value
 
     return tuple(
-        Level(name, factor.of, computed(value))
+        Level(name, factor.depends_on, computed(value))
         if callable(value)
         else Level(name, (), constant(value))
         for name, value in factor.levels.items()

@@ -46,7 +46,7 @@ class InputSpace:
         accepts. Then come the combinations that need a masking condition, one condition at a time:
         two of them in one row would mask each other. What needs several comes last.
         """
-        feasible, unmasked = self.choices()
+        feasible, unmasked = self.feasible_rows()
         position = self._table.position
         groups = [
             tuple(sorted(position[factor] for factor in group))
@@ -56,7 +56,7 @@ class InputSpace:
         for masking in self._masking_constraints:
             others = [other for other in self._masking_constraints if other is not masking]
             # Of these rows each violates `masking`: without it, they are covered already.
-            masked_once = feasible.restricted_to(others, breaking=masking)
+            masked_once = feasible.restricted_to(others, violating=masking)
             rows = covering_array(masked_once, t, rows, groups)
         return covering_array(feasible, t, rows, groups)
 
@@ -65,27 +65,26 @@ class InputSpace:
         groups = [group for role in self._spec.bound_roles for group in role.full_combinations()]
         return [*groups, *self._spec.cases.full_combinations]
 
-    def choices(self) -> tuple[FeasibleRows, FeasibleRows]:
+    def feasible_rows(self) -> tuple[FeasibleRows, FeasibleRows]:
         """Return all feasible rows, and those of them without masking levels.
 
         Raises:
             ExpressionError: constraints tie too many factors together.
         """
-        table, spec = self._table, self._spec
-        constraints = [
-            *(constraint_from_role(table, c) for r in spec.bound_roles for c in r.constraints()),
-            *(derivation_from_role(table, d) for r in spec.bound_roles for d in r.derived()),
-            *(constraint_from_expression(table, text) for text in spec.cases.constraints),
-            *(
-                derivation_from_expression(table, factor, text)
-                for factor, text in spec.cases.derived.items()
-            ),
-        ]
+        table, section, masking = self._table, self._spec.cases, self._masking_constraints
+        constraints: list[LevelConstraint] = []
+        for role in self._spec.bound_roles:
+            constraints += [constraint_from_role(table, each) for each in role.constraints()]
+        for role in self._spec.bound_roles:
+            constraints += [derivation_from_role(table, each) for each in role.derived_factors()]
+        constraints += [constraint_from_expression(table, text) for text in section.constraints]
+        for factor, text in section.derived.items():
+            constraints.append(derivation_from_expression(table, factor, text))
         try:
-            feasible = solve_constraints(table.sizes, constraints, ties=self._masking_constraints)
+            feasible = solve_constraints(table.sizes, constraints, restrictions=masking)
         except ValueError as error:
             raise ExpressionError(str(error), ("cases", "constraints")) from None
-        return feasible, feasible.restricted_to(self._masking_constraints)
+        return feasible, feasible.restricted_to(masking)
 
     @cached_property
     def _masking_constraints(self) -> list[LevelConstraint]:

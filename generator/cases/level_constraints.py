@@ -83,7 +83,7 @@ def constraint_from_role(table: FactorLevels, constraint: Constraint) -> LevelCo
         )
     columns = dict(zip(forbids.factors, np.ix_(*map(np.arange, sizes)), strict=True))
     mask = LevelMask(forbids.factors, forbids(columns, np.ones(sizes, bool)) == 0)
-    return LevelConstraint(forbids.factors, mask.over, (mask,))
+    return LevelConstraint(forbids.factors, mask.evaluate, (mask,))
 
 
 def derivation_from_role(table: FactorLevels, derived: DerivedFactor) -> LevelConstraint:

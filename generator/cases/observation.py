@@ -66,7 +66,7 @@ class Observer:
         # Where no role selects an axis, the levels of data are observed at each of them.
         data = next((role for role in self.spec.bound_roles if isinstance(role, DataRole)), None)
         if data is not None and "axis" not in points[0]:
-            points = [{**point, **axis} for point in points for axis in data.axes(call)]
+            points = [{**point, **axis} for point in points for axis in data.axis_points(call)]
         return points
 
     def _observed_by_roles(self, call: Call, point: ObservationPoint) -> ObservedLevels:

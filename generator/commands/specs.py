@@ -59,7 +59,7 @@ def generate(
     """Write the suite that the specs give, in the place of a former one."""
     from opcert.suite import generate as make
 
-    def done(name: str) -> None:
+    def on_operator(name: str) -> None:
         say(name, err=True)
 
     found = make(
@@ -70,7 +70,7 @@ def generate(
         seed=seed,
         jobs=jobs,
         check=check,
-        done=done,
+        on_operator=on_operator,
     )
     if found:
         for line in found:
@@ -86,19 +86,37 @@ def coverage(
     operator: OperatorOption = "*",
     specs: SpecsOption = None,
 ) -> None:
-    """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing."""
+    """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing.
+
+    With --specs alone, the core suite of these specs is generated and measured, and not kept.
+    """
+    from tempfile import TemporaryDirectory
+
     from opcert.commands.tables import print_coverage
     from opcert.report import console
     from opcert.specification import read_specs_in
     from opcert.suite import Suite, measure_coverage
+    from opcert.suite import generate as generate_suite
 
-    described = {each.spec.operator: each for each in read_specs_in(specs, operator)}
-    found = list(measure_coverage(Suite(suite, specs), described))
-    for each in found:
-        print_coverage(each, console())
-    if not found:
-        raise OpcertError("the suite has no operator of these specs; nothing was counted")
-    raise typer.Exit(CONFORMANT if all(each.share == 1 for each in found) else NOT_CONFORMANT)
+    spec_files = {
+        spec_file.spec.operator: spec_file for spec_file in read_specs_in(specs, operator)
+    }
+    with TemporaryDirectory() as folder:
+        if suite is None and specs is not None:
+            suite = Path(folder) / "suite"
+            say(f"generating the core suite of {specs}", err=True)
+            generate_suite(suite, specs, operator=operator)
+        opened = Suite(suite, specs)
+        results = list(measure_coverage(opened, spec_files))
+    for result in results:
+        print_coverage(result, console())
+    if not results:
+        raise OpcertError(
+            f"no spec of {', '.join(opened.operators)} in {specs or 'the specs of opcert'}, so "
+            "nothing was measured; name the folder of these specs by --specs"
+        )
+    is_complete = all(result.share == 1 for result in results)
+    raise typer.Exit(CONFORMANT if is_complete else NOT_CONFORMANT)
 
 
 @reports_errors

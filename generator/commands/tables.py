@@ -57,7 +57,7 @@ def print_coverage(coverage: Coverage, console: Console) -> None:
     """Print what a suite covers of one operator, and by name what it does not."""
     line = partial(print_line, console)
     line(f"{coverage.operator}: {_percent(coverage.share)}")
-    for each in coverage.covered:
+    for each in coverage.dimensions:
         whole = each.present + len(each.missing)
         line(f"  {_percent(each.share):>7}  {each.dimension}: {each.present} of {whole}")
         for name in each.missing:
@@ -67,7 +67,11 @@ def print_coverage(coverage: Coverage, console: Console) -> None:
         line(f"    {rule}: {kept} / {broken}")
     line("  levels, with the places of calls at which they show")
     for factor, counts in coverage.levels.items():
-        drawn = "" if factor in coverage.told else " (as drawn: the spec does not say how it shows)"
+        drawn = (
+            ""
+            if factor in coverage.observed_factors
+            else " (as drawn: the spec does not say how it shows)"
+        )
         line(f"    {factor}{drawn}: {', '.join(f'{level} {n}' for level, n in counts.items())}")
     ranks = sorted({rank for _, rank in coverage.types})
     table = Table("valid calls", *(f"rank {rank}" for rank in ranks))

@@ -99,7 +99,7 @@ class Trials:
         ]
         try:
             self._space = InputSpace(self.spec)
-            self._rows = RowSampler(self._space.choices()[0])
+            self._rows = RowSampler(self._space.feasible_rows()[0])
         except ExpressionError as error:
             raise self._mistake(error, "") from None
 
@@ -109,7 +109,7 @@ class Trials:
         Raises:
             SpecError: the spec contradicts itself or its reference on what is drawn.
         """
-        row, pattern = self._rows.read(randbelow), randbelow(_PATTERNS)
+        row, pattern = self._rows.sample(randbelow), randbelow(_PATTERNS)
         mutation = randbelow(len(self._mutations) + 1)
         law = randbelow(len(self.spec.laws) + 1)
         try:

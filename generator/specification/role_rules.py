@@ -65,7 +65,7 @@ def complete_from_roles(spec: Spec) -> Spec:
     if not spec.bound_roles:
         return spec
     signature = _signature(spec)
-    roles = {role.name: role.bound(signature) for role in spec.bound_roles}
+    roles = {role.name: role.bound_to(signature) for role in spec.bound_roles}
     spec = spec.with_parts(
         inputs=tuple(roles.get(argument.name, argument) for argument in spec.inputs),
         attributes=tuple(roles.get(argument.name, argument) for argument in spec.attributes),
@@ -94,7 +94,7 @@ def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rul
     """Return a rule with what it does not write itself taken from the requirement of a role."""
     derived: dict[str, Any] = {
         "kind": "requirement",
-        "prerequisites": tuple(ids[key] for key in requirement.given if key in ids),
+        "prerequisites": tuple(ids[key] for key in requirement.prerequisites if key in ids),
         "text": requirement.text[:1].upper() + requirement.text[1:],
         "when": requirement.when,
         "holds": requirement.holds,

@@ -54,8 +54,8 @@ def test_a_mask_forbids_what_its_condition_does(name: str) -> None:
     for text in table.constraints:
         rows = some_rows(factors, text)
         constraint = constraint_from_expression(factors, text)
-        assert constraint.parts, text
-        allowed = constraint.over(columns_of(factors, rows), ALL)
+        assert constraint.masks, text
+        allowed = constraint.evaluate(columns_of(factors, rows), ALL)
         assert (~allowed).tolist() == forbidden(factors, text, rows), text
         # Asked as a whole, it is the same.
         assert constraint.allows(columns_of(factors, rows), ALL).tolist() == allowed.tolist()
@@ -71,7 +71,7 @@ def test_a_derived_factor_has_the_level_that_its_expression_names() -> None:
         for row in rows
     ]
     constraint = derivation_from_expression(factors, "layout", text)
-    assert constraint.over(columns_of(factors, rows), ALL).tolist() == named
+    assert constraint.evaluate(columns_of(factors, rows), ALL).tolist() == named
     assert len(set(named)) == 2
 
 
@@ -80,7 +80,7 @@ def test_a_condition_splits_at_or_into_masks_over_fewer_factors() -> None:
     text = "level.type == 'i8' and (n == 1 or level.layout == 'odd') or not (n > 1 or at < 2)"
     about = [
         {[*factors.levels][i] for i in part.factors}
-        for part in constraint_from_expression(factors, text).parts
+        for part in constraint_from_expression(factors, text).masks
     ]
     assert about == [{"type", "n"}, {"type", "layout"}, {"n", "at"}]
 
@@ -89,8 +89,8 @@ def test_a_literal_is_evaluated_only_where_those_before_it_hold() -> None:
     factors = FactorLevels(made_up(), "core")
     constraint = constraint_from_expression(factors, "n > 0 and 5 // n == 1")
     rows = some_rows(factors, "")
-    assert constraint.parts
-    assert (~constraint.over(columns_of(factors, rows), ALL)).tolist() == forbidden(
+    assert constraint.masks
+    assert (~constraint.evaluate(columns_of(factors, rows), ALL)).tolist() == forbidden(
         factors, "n == 5", rows
     )
 
@@ -101,26 +101,26 @@ def test_a_condition_that_can_fail_is_evaluated_only_on_reached_rows() -> None:
     columns = columns_of(factors, rows)
     reached: BoolArray = np.array([names_of(factors, row)["n"] != 0 for row in rows])
     constraint = constraint_from_expression(factors, "5 // n == 1")
-    assert constraint.parts == ()
-    allowed = constraint.over(columns, reached)
+    assert constraint.masks == ()
+    allowed = constraint.evaluate(columns, reached)
     assert allowed[reached].any()
     assert not allowed[reached].all()
     with pytest.raises(ExpressionError, match="'5 // n == 1' cannot be evaluated"):
-        constraint.over(columns, ALL)
+        constraint.evaluate(columns, ALL)
 
 
 def test_a_condition_is_not_evaluated_on_rows_that_another_forbids() -> None:
-    possible = InputSpace(made_up(constraints=["n == 0", "5 // n == 1"])).choices()[0]
-    sizes = [len(table.choices) for table in possible.tables]
+    possible = InputSpace(made_up(constraints=["n == 0", "5 // n == 1"])).feasible_rows()[0]
+    sizes = [len(table.assignments) for table in possible.tables]
     assert min(sizes) > 0
     with pytest.raises(ExpressionError, match="'5 // n == 1' cannot be evaluated"):
-        InputSpace(made_up(constraints=["5 // n == 1"])).choices()
+        InputSpace(made_up(constraints=["5 // n == 1"])).feasible_rows()
 
 
 @pytest.mark.parametrize("text", ["n", "n and level.type == 'i8'", "level.type == 'i8' and n"])
 def test_a_condition_that_is_no_bool_is_an_error_with_its_whole_text(text: str) -> None:
     with pytest.raises(ExpressionError, match=f"'{text}' is [05]; expected true or false"):
-        InputSpace(made_up(constraints=[text])).choices()
+        InputSpace(made_up(constraints=[text])).feasible_rows()
 
 
 def test_a_condition_of_very_many_terms_is_not_split() -> None:
@@ -129,6 +129,6 @@ def test_a_condition_of_very_many_terms_is_not_split() -> None:
     text = " and ".join([pair] * 20)
     rows = some_rows(factors, "")
     constraint = constraint_from_expression(factors, text)
-    assert constraint.parts == ()
-    allowed = constraint.over(columns_of(factors, rows), ALL)
+    assert constraint.masks == ()
+    allowed = constraint.evaluate(columns_of(factors, rows), ALL)
     assert (~allowed).tolist() == forbidden(factors, pair, rows)

@@ -234,10 +234,16 @@ def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (replaced("thesis.txt", "x"), "holds thesis.txt, no part of a submission as opcert wrote"),
-        (replaced("claim.yaml", "x"), "holds claim.yaml, no part of a submission as opcert wrote"),
-        (linked("waivers.yaml", "/etc/hosts"), "holds waivers.yaml, no part of a submission"),
-        (linked("linked", "/"), "holds linked, no part of a submission"),
+        (
+            replaced("thesis.txt", "x"),
+            "contains thesis.txt, not part of a submission that opcert wrote",
+        ),
+        (
+            replaced("claim.yaml", "x"),
+            "contains claim.yaml, not part of a submission that opcert wrote",
+        ),
+        (linked("waivers.yaml", "/etc/hosts"), "contains waivers.yaml, not part of a submission"),
+        (linked("linked", "/"), "contains linked, not part of a submission"),
     ],
 )
 def test_what_is_no_former_submission_is_left_alone(
@@ -266,7 +272,7 @@ def test_something_else_of_its_name_is_left_alone(tmp_path: Path, text: str) -> 
     (tmp_path / "certificate.json").write_text(text)
     result = opcert("certify", *CASES, "--out", tmp_path)
     assert result.exit_code == 2
-    assert "holds certificate.json, no part of a submission" in result.stderr
+    assert "contains certificate.json, not part of a submission" in result.stderr
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
         ("certificate.json", text)
     ]

@@ -87,7 +87,7 @@ def test_spaces_within_a_path_are_told_as_they_are(tmp_path: Path) -> None:
 
 def test_what_a_suite_says_of_a_case_is_shown_in_lines_of_opcerts_own(suite: Path) -> None:
     def spoil(index: dict[str, list[dict[str, str]]]) -> None:
-        index["cases"][0]["why"] = HOSTILE
+        index["cases"][0]["example"] = HOSTILE
 
     edit_index(suite, spoil)
     case = json.loads((suite / INDEX).read_bytes())["cases"][0]["id"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import prod
 
 from opcert.verdicts import FAILURE_STATUSES, Verdict, causes
-from tests import shown
+from tests import samples
 from tests.made_certificate import OPERATOR
 
 FAIL = Verdict("a/1", OPERATOR, "fail", "value", "outputs", ("a/rule", "a/other"), "wrong")
@@ -38,15 +38,15 @@ def test_the_worst_is_first_and_bits_are_last() -> None:
 
 
 def test_what_is_no_failure_has_no_cause() -> None:
-    came = shown.faulty().verdicts
+    came = samples.faulty().verdicts
     counted = [v for cause in causes(came) for v in (*cause.verdicts, *cause.attributed)]
     assert Counter(counted) == Counter(each for each in came if each.status in FAILURE_STATUSES)
-    assert not causes(shown.right().verdicts)
+    assert not causes(samples.right().verdicts)
 
 
 def test_the_smallest_call_stands_for_the_others() -> None:
-    cases = shown.suite().cases
-    for cause in causes(shown.run_of_faulty().verdicts):
+    cases = samples.suite().cases
+    for cause in causes(samples.run_of_faulty().verdicts):
         sizes = {
             each.case: sum(prod(given.shape) for given in cases[each.case][1].inputs.values())
             for each in cause.verdicts
