@@ -108,7 +108,7 @@ def test_a_role_of_the_specs_folder_gives_a_suite_that_fails_a_wrong_backend(
     ("named", "text"),
     [
         ("rows.py:Row", "rows.py has no class 'Row'"),
-        ("head.py:head", "'head.py:head' is not a subclass of opcert.roles.role.Role"),
+        ("head.py:head", "'head.py:head' is not a subclass of opcert.roles.Role"),
         ("row.py:Rows", "cannot be imported"),
     ],
 )
