@@ -41,7 +41,7 @@ def test_built_calls_exhibit_their_levels(profile: str, tmp_path: Path) -> None:
 
 def test_each_axis_of_each_rank_has_one_name(tmp_path: Path) -> None:
     space = InputSpace(read(tmp_path, SPEC))
-    feasible, _ = space.choices()
+    feasible, _ = space.feasible_rows()
     order = [*space.factors]
     pairs = feasible.pairs[order.index("data_rank"), order.index("data_axis")]
     ranks = [level.name for level in space.factors["data_rank"]]

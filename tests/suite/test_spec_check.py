@@ -60,7 +60,7 @@ def test_an_ambiguous_case_counts_for_no_rule(tmp_path: Path) -> None:
 examples:
 """
     path = spec(tmp_path, ("examples:\n", ambiguity))
-    assert any("no mutation breaks 'count-range' alone" in text for text in texts(path))
+    assert any("no mutation violates 'count-range' alone" in text for text in texts(path))
 
 
 def test_valid_cases_must_reach_both_bounds_of_a_range(tmp_path: Path) -> None:
