@@ -38,6 +38,6 @@ def driver_check(
     wrong = steps = 0
     for step in check_driver(command.removeprefix(DRIVER_PREFIX), options, timeout, Suite()):
         say_lines(str(step))
-        steps, wrong = steps + 1, wrong + (not step.right)
+        steps, wrong = steps + 1, wrong + (not step.passed)
     say(f"{wrong} of {steps} steps are wrong" if wrong else f"all {steps} steps are right")
     raise typer.Exit(NOT_CONFORMANT if wrong else CONFORMANT)

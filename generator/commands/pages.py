@@ -1,4 +1,4 @@
-"""Commands that show what a backend is held to, and what became of it: docs, explain, report."""
+"""opcert docs, explain, report: the requirements, a case, and the results, for people to read."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ from opcert.errors import OpcertError
 
 @reports_errors
 def docs(
-    out: Annotated[Path, typer.Option(help="Folder of the pages, of which it has nothing else.")],
+    out: Annotated[Path, typer.Option(help="Folder of the site; it may hold nothing else.")],
     specs: SpecsOption = None,
     operator: OperatorOption = "*",
     suite: SuiteOption = None,
@@ -27,9 +27,9 @@ def docs(
         bool, typer.Option("--strength", help="Say which generic faults the suite finds.")
     ] = False,
 ) -> None:
-    """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
+    """Write a site of HTML pages: the guides, and the rules and cases of each operator."""
     from opcert.certificate import refuse_path_in_suite
-    from opcert.pages import render_pages, write_pages
+    from opcert.pages import render_site, write_site
     from opcert.panel import measure_strength
     from opcert.specification import read_specs_in
     from opcert.suite import Suite
@@ -41,9 +41,8 @@ def docs(
         for each in spec_files
         if strength and each.spec.operator in opened.operators
     }
-    pages = render_pages(spec_files, opened, strengths)
-    write_pages(out, pages)
-    say(f"wrote {out / 'index.html'}, and a page for each operator")
+    write_site(out, render_site(spec_files, opened, strengths))
+    say(f"wrote {out / 'index.html'} and the other pages of the site")
 
 
 @reports_errors
@@ -56,7 +55,7 @@ def explain(
     ] = None,
     backend_option: BackendOptions = None,
 ) -> None:
-    """Show one case: what it calls, why, what is expected, and a program that makes the call."""
+    """Show one case: the call, its purpose, the expected result, and a program that makes it."""
     from opcert.backends import parse_backend_options, setup_code
     from opcert.pages import describe_case, explain_case, find_case
     from opcert.programs import case_program
@@ -66,10 +65,10 @@ def explain(
         raise OpcertError("--backend-option without --backend; name the backend that it is for")
     options = parse_backend_options(backend_option)
     opened = Suite(suite, specs)
-    operator, found = find_case(opened, case)
-    account = describe_case(operator, found)
-    made = None if backend is None else setup_code(backend, options)
-    say_lines(explain_case(account, case_program(operator, found, made)))
+    operator, indexed = find_case(opened, case)
+    setup = None if backend is None else setup_code(backend, options)
+    program = case_program(operator, indexed, setup)
+    say_lines(explain_case(describe_case(operator, indexed), program))
 
 
 @reports_errors
@@ -83,7 +82,7 @@ def report(
     suite: SuiteOption = None,
     specs: SpecsOption = None,
 ) -> None:
-    """Show a certificate again, or several side by side: what differs, regressed, was mended."""
+    """Show a certificate again, or several side by side with what regressed or was fixed."""
     from opcert.certificate import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
     from opcert.report import (
         console,

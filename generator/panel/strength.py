@@ -222,10 +222,10 @@ class Panel:
                 return True
             records += [record for outcome in outcomes for record in outcome.records]
             if len(records) > _MAX_KEPT:
-                if any(record.changed for record in records):
+                if any(record.outputs_changed for record in records):
                     return True
                 records.clear()
-        return any(record.changed for record in records)
+        return any(record.outputs_changed for record in records)
 
     def _affects(self, fault: Fault, case: IndexedCase) -> bool:
         call = ArrayCall(self._operator.inputs(case), case.attributes)

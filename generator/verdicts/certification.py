@@ -138,9 +138,9 @@ class Certification:
         """Drop what is held longest; if it has changed, so does the verdict of its case."""
         case, records = self._held.popleft()
         if self._verdicts[case].status != "fail":
-            if records.changed:
+            if records.outputs_changed:
                 self._fail(case, "aliased-output", "an output changed while later cases ran")
-            elif records.written:
+            elif records.inputs_changed:
                 self._fail(case, "mutated-input", "an input was written to while later cases ran")
         return records
 

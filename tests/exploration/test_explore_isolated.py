@@ -97,7 +97,7 @@ def test_a_hang_is_found_and_printed(tmp_path: Path) -> None:
     [
         ("abort", "crash", "ended by SIGABRT"),
         ("exit", "crash", "exited with 0"),
-        ("garbage", "protocol", "is no line of JSON"),
+        ("garbage", "protocol", "is not a line of JSON"),
         ("behind", "protocol", "stdout is for answers alone"),
     ],
 )
@@ -182,5 +182,5 @@ def test_a_driver_needs_a_process_of_its_own() -> None:
 
 
 def test_an_object_cannot_be_isolated() -> None:
-    with pytest.raises(OpcertError, match="an object runs in this process"):
+    with pytest.raises(OpcertError, match="a backend object runs in this process"):
         list(explore(Right(), isolated=True))
