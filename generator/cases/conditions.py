@@ -113,7 +113,7 @@ class Conditions:
         unmet: set[str] = set()
         for rule in rules:
             when, holds = self._rules[rule.id]
-            if not unmet.isdisjoint(rule.given):
+            if not unmet.isdisjoint(rule.prerequisites):
                 unmet.add(rule.id)
             elif absent.isdisjoint(when.required | holds.required):
                 try:
@@ -144,7 +144,7 @@ class Conditions:
             for rule in self.spec.requirements.values():
                 is_named = any(not names.isdisjoint(each.names) for each in self._rules[rule.id])
                 # A prerequisite that is now violated affects it as well.
-                if is_named or not rules.keys().isdisjoint(rule.given):
+                if is_named or not rules.keys().isdisjoint(rule.prerequisites):
                     rules[rule.id] = rule
             ambiguities = [
                 ambiguity

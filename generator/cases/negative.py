@@ -17,7 +17,7 @@ from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification import Reference, Spec
+from opcert.specification import Reference, Rule, Spec
 
 # How many cases a stratum has at most: the calls that violate a requirement by one kind of
 # mutation of one argument. And with how many cases of a requirement no stratum gets a second one.
@@ -73,11 +73,23 @@ class NegativeCases:
             # The few calls under stress need not allow every violation.
             is_expected = rule.id in self._spec.requirements and self._profile != "stress"
             if rule.unbreakable is None and is_expected and not is_violated:
-                text = f"no mutation violates '{rule.id}' alone; add 'violations' that do"
-                self._mistakes.add(("rules", i, "id"), f"{text}, or 'unbreakable' with a reason")
-                # It may be a condition that cannot be evaluated on mutated calls.
-                for place, failure in self._search.failures.items():
-                    self._mistakes.add(place, failure)
+                self._record_unviolated_rule(i, rule)
+
+    def _record_unviolated_rule(self, number: int, rule: Rule) -> None:
+        """Record one mistake: why no call violates a rule alone, where that is known."""
+        text = f"no mutation violates '{rule.id}' alone"
+        places = [("rules", number, "violations", name) for name in rule.violations]
+        failures = self._search.failures
+        if any(place in self._mistakes for place in places):
+            return
+        if failures:
+            # A mutated call is dropped where a condition cannot be evaluated on it.
+            for place, failure in failures.items():
+                advice = "add the requirements that exclude such calls to its 'prerequisites'"
+                self._mistakes.add(place, f"{failure}; {advice}: {text}")
+        else:
+            advice = "add 'violations' that do, or 'unbreakable' with a reason"
+            self._mistakes.add(("rules", number, "id"), f"{text}; {advice}")
 
     def _case(self, candidate: Candidate) -> Case:
         spec, conditions, baseline = self._spec, self._conditions, candidate.baseline

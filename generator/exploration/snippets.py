@@ -13,7 +13,7 @@ from opcert.programs import (
     array_expression,
     is_exact_as_text,
     layout_expression,
-    program,
+    write_program,
 )
 from opcert.run import SessionStep
 
@@ -65,7 +65,7 @@ def program_text(counterexample: Counterexample, setup: str) -> str:
     is_fatal = fault.kind in _FATAL_KINDS
     calls = [*map(_call_text, before), _call_text(last, fault.kind if is_fatal else None)]
     title = f"{counterexample.operator}, {fault.kind}: {printable_line(fault.text)}"
-    return program(calls, setup, [title])
+    return write_program(calls, setup, [title])
 
 
 def _call_text(step: SessionStep, fatal_kind: str | None = None) -> CallText:

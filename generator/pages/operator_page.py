@@ -167,7 +167,7 @@ def operator_page(
             RuleEntry(
                 full_id,
                 rule,
-                spec.full_ids(*rule.given),
+                spec.full_ids(*rule.prerequisites),
                 cases.get(full_id, RuleCases((), (), ())),
                 _violations(full_id, rule.violations, ids),
                 _errata(spec, rule.id),

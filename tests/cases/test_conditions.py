@@ -22,7 +22,7 @@ ENOUGH = {
     **NOT_NEGATIVE,
     "id": "enough",
     "text": "There are as many rows.",
-    "given": ["not-negative"],
+    "prerequisites": ["not-negative"],
     "holds": "count <= data.shape[0]",
 }
 WITH_MASK = {
@@ -104,7 +104,7 @@ def test_a_rule_is_not_checked_where_a_prerequisite_is_violated() -> None:
 
 
 def test_a_rule_that_is_not_checked_fails_as_a_prerequisite() -> None:
-    last = {**ENOUGH, "id": "last", "given": ["enough"], "holds": "False"}
+    last = {**ENOUGH, "id": "last", "prerequisites": ["enough"], "holds": "False"}
     check = conditions(rules=[NOT_NEGATIVE, ENOUGH, last]).check(call(-1))
     assert check.violated == ("not-negative",)
 
@@ -155,14 +155,14 @@ def test_an_output_description_can_stand_for_several_numbered_outputs() -> None:
 @pytest.mark.parametrize("shape", ["3", "'x'", "['x']", "[1.5]", "None", "data.shape[9]"])
 def test_a_declared_shape_that_is_no_shape_is_a_mistake(shape: str) -> None:
     outputs = [{"name": "o", "type": "T", "text": "", "shape": shape}]
-    with pytest.raises(ExpressionError, match=r"expected a shape|not there"):
+    with pytest.raises(ExpressionError, match=r"expected a shape|out of range"):
         conditions(outputs=outputs).outputs(call())
 
 
 @pytest.mark.parametrize("count", ["-1", "data.shape", "10**9", "'2'", "data.shape[9]"])
 def test_a_declared_count_that_is_no_count_is_a_mistake(count: str) -> None:
     outputs = [{"name": "o", "type": "T", "text": "", "shape": "[1]", "count": count}]
-    with pytest.raises(ExpressionError, match=r"expected a number of outputs|not there"):
+    with pytest.raises(ExpressionError, match=r"expected a number of outputs|out of range"):
         conditions(outputs=outputs).outputs(call())
 
 
@@ -178,7 +178,7 @@ def test_a_behaviour_that_is_not_exhibited_is_not_contradicted() -> None:
 
 @pytest.mark.parametrize("holds", ["count", "data.shape[7] == 1", "data.values[0] == 1"])
 def test_a_condition_that_is_no_bool_is_a_mistake(holds: str) -> None:
-    with pytest.raises(ExpressionError, match=r"expected true or false|not there|cannot be"):
+    with pytest.raises(ExpressionError, match=r"expected true or false|out of range|cannot be"):
         conditions(rules=[{**NOT_NEGATIVE, "holds": holds}]).check(call())
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opcert.arrays import FOUR_BIT_TYPES, Call, Tensor, filled, vector
-from opcert.arrays.calls import scalar
+from opcert.arrays.tensor_functions import scalar
 from opcert.cases import MutationContext, mutations_of
 from tests.shipped import each_spec, spec
 

@@ -12,7 +12,7 @@ from opcert.arrays import (
     vector,
     with_layout,
 )
-from opcert.arrays.calls import scalar
+from opcert.arrays.tensor_functions import scalar
 from opcert.cases.neighbours import variations, with_other_data
 from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite

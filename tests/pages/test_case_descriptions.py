@@ -107,7 +107,7 @@ def test_levels_are_described_in_words() -> None:
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        ("gather-8/required-inputs.axis-", r"axis is left out"),
+        ("gather-8/required-inputs.axis-", r"axis is omitted"),
         ("gather-8/axis-type.axis-as-f16-", r"axis is of f16 instead of [iu]\d+"),
         ("gather-8/axis-range.axis-above-", r"axis is \[?\d\]? instead of \[?-?\d\]?"),
         (

@@ -61,7 +61,7 @@ def test_a_rejection_is_shown_with_its_rule_and_its_baseline() -> None:
 
 def test_omissions_and_ambiguities_are_shown() -> None:
     left_out = next(c.id for _, c in SUITE if c.id.startswith("gather-8/required-inputs.axis-"))
-    assert "\n    axis is left out\n" in shown(left_out)
+    assert "\n    axis is omitted\n" in shown(left_out)
     ambiguous = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
     text = shown(ambiguous)
     assert "\nimplementation-defined, because of gather-8/boolean-index; it decides no" in text

@@ -98,7 +98,7 @@ def derived_rules(path: Path) -> dict[str, Rule]:
 
 def holds(spec: Spec) -> dict[str, tuple[str | None, tuple[str, ...]]]:
     """Return the condition and the prerequisites of each requirement."""
-    return {rule.id: (rule.holds, rule.given) for rule in spec.requirements.values()}
+    return {rule.id: (rule.holds, rule.prerequisites) for rule in spec.requirements.values()}
 
 
 class Backend:

@@ -92,7 +92,7 @@ def test_a_spec_adds_levels_to_its_factors(tmp_path: Path) -> None:
     ("added", "text"),
     [
         ("data_lenght: {prime: 97}", "unknown factor of a role 'data_lenght'"),
-        ("data_length: {six: 97}", "the factor 'data_length' has the level 'six' already"),
+        ("data_length: {six: 97}", "duplicate level 'six' of factor 'data_length'"),
     ],
 )
 def test_a_level_that_cannot_be_added_is_a_mistake(added: str, text: str, tmp_path: Path) -> None:
