@@ -11,11 +11,11 @@ import pytest
 
 from opcert.arrays import ELEMENT_TYPES, Array, type_name
 from opcert.backends import close_backend, parse_backend_options
-from opcert.errors import OpcertError, SuiteError
+from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation import start_backend
-from opcert.scope import read_claim
+from opcert.scope import Waivers, read_claim, read_waivers
 from opcert.suite import IndexedCase, OperatorSuite, Suite
-from opcert.verdicts import Certification, Verdict, Waivers, read_waivers, unverified_reasons
+from opcert.verdicts import WAIVABLE_KINDS, Certification, Verdict, unverified_reasons
 
 # Statuses that do not block, and are shown as skipped.
 SILENT = ("unsupported", "implementation-defined", "out-of-claim", "waived")
@@ -64,17 +64,21 @@ class Run:
 
     def verdict(self, case: str) -> Verdict:
         """Return the verdict of a case, which runs now unless it has."""
-        found = self.certification.verdict(case, hold=False)
-        return found if self.waivers is None else self.waivers.applied(found)
+        verdict = self.certification.verdict(case, retain=False)
+        return verdict if self.waivers is None else self.waivers.apply(verdict)
 
     def verdicts(self) -> list[Verdict]:
         """Return all verdicts, when every case has run.
 
         Raises:
-            SpecError: a waiver speaks of cases that have run, and of no failure among them.
+            SpecError: a waiver applies to no failure.
         """
-        found = self.certification.finish()
-        return found if self.waivers is None else self.waivers.settled(found)
+        verdicts = self.certification.finish()
+        if self.waivers is None:
+            return verdicts
+        if mistakes := self.waivers.unused(verdicts):
+            raise SpecError(mistakes)
+        return [self.waivers.apply(verdict) for verdict in verdicts]
 
 
 class Conforms:
@@ -169,7 +173,9 @@ def _begun(suite: Suite, config: pytest.Config) -> Run:
     claim, waivers = config.getoption("claim"), config.getoption("waivers")
     level = config.getoption("feature_level")
     claimed = None if claim is None else read_claim(claim, suite)
-    known = None if waivers is None else read_waivers(waivers, suite, options.get("device"))
+    known = None
+    if waivers is not None:
+        known = read_waivers(waivers, suite, options.get("device"), kinds=WAIVABLE_KINDS)
     isolated = False if config.getoption("in_process") else None
     level = level if claimed is None else claimed.feature_level(level)
     backend = start_backend(config.getoption("backend"), options, isolated)

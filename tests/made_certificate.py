@@ -32,7 +32,7 @@ def certificate(
             options={},
             support=None,
             reuse=None,
-            delivery="as drawn",
+            delivery="strided",
         ),
         run=Run(isolated=False, timeout=None, memory=None, repeated=(), resumed=()),
         claim=None,

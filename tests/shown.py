@@ -10,8 +10,9 @@ import numpy as np
 from opcert import Certificate, certify
 from opcert.arrays import Array
 from opcert.certificate import WaiversEntry
+from opcert.scope import Waiver
 from opcert.suite import Suite
-from opcert.verdicts import Status, Verdict, Waiver
+from opcert.verdicts import Status, Verdict
 from tests.made_certificate import DIGEST
 from tests.wrong_backends import AcceptsEverything, Right
 
@@ -70,7 +71,7 @@ def faulty() -> Certificate:
     known = Waiver(
         rule="dml-split/*", reason=ODD, owner="a team", link="a/link", expires="2030-01-01"
     )
-    return came.replaced(
+    return came.replace(
         verdicts=tuple(told.get(each.case, each) for each in came.verdicts),
         waivers=WaiversEntry(sha256=DIGEST, content=(known,)),
     )

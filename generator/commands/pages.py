@@ -1,4 +1,4 @@
-"""Commands that show what a backend is held to, and what became of it: docs, explain, report."""
+"""Commands that write pages and explain: `opcert docs`, `opcert explain` and `opcert report`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,24 +10,24 @@ from opcert.commands.options import (
     OperatorOption,
     SpecsOption,
     SuiteOption,
+    echo_line,
+    echo_lines,
     reports_errors,
-    say,
-    say_lines,
 )
 from opcert.errors import OpcertError
 
 
 @reports_errors
 def docs(
-    out: Annotated[Path, typer.Option(help="Folder of the pages, of which it has nothing else.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pages; may hold no other files.")],
     specs: SpecsOption = None,
     operator: OperatorOption = "*",
     suite: SuiteOption = None,
     strength: Annotated[
-        bool, typer.Option("--strength", help="Say which generic faults the suite finds.")
+        bool, typer.Option("--strength", help="Include which generic faults the suite finds.")
     ] = False,
 ) -> None:
-    """Write an HTML page for each operator: its rules, and how many cases stand behind each."""
+    """Write an HTML page for each operator: its rules, and the number of cases for each."""
     from opcert.certificate import refuse_path_in_suite
     from opcert.pages import render_pages, write_pages
     from opcert.panel import measure_strength
@@ -43,47 +43,50 @@ def docs(
     }
     pages = render_pages(spec_files, opened, strengths)
     write_pages(out, pages)
-    say(f"wrote {out / 'index.html'}, and a page for each operator")
+    echo_line(f"wrote {out / 'index.html'}, and a page for each operator")
 
 
 @reports_errors
 def explain(
-    case: Annotated[str, typer.Argument(help="The id of a case, or a glob that one id matches.")],
+    case: Annotated[str, typer.Argument(help="Id of a case, or a glob that matches one id.")],
     suite: SuiteOption = None,
     specs: SpecsOption = None,
     backend: Annotated[
-        str | None, typer.Option(help="Have the program call this backend; as for certify.")
+        str | None, typer.Option(help="Backend that the program calls, as for certify.")
     ] = None,
     backend_option: BackendOptions = None,
 ) -> None:
-    """Show one case: what it calls, why, what is expected, and a program that makes the call."""
+    """Show one case: its call, purpose and expected result, and a program that makes the call."""
     from opcert.backends import parse_backend_options, setup_code
     from opcert.pages import describe_case, explain_case, find_case
     from opcert.programs import case_program
     from opcert.suite import Suite
 
     if backend_option and backend is None:
-        raise OpcertError("--backend-option without --backend; name the backend that it is for")
+        raise OpcertError("--backend-option needs --backend, the backend that it is for")
     options = parse_backend_options(backend_option)
-    opened = Suite(suite, specs)
-    operator, found = find_case(opened, case)
-    account = describe_case(operator, found)
-    made = None if backend is None else setup_code(backend, options)
-    say_lines(explain_case(account, case_program(operator, found, made)))
+    operator, indexed_case = find_case(Suite(suite, specs), case)
+    setup = None if backend is None else setup_code(backend, options)
+    program = case_program(operator, indexed_case, setup)
+    echo_lines(explain_case(describe_case(operator, indexed_case), program))
 
 
 @reports_errors
 def report(
     certificates: Annotated[
-        list[Path], typer.Argument(help="Certificates, or the folders of them; the first leads.")
+        list[Path],
+        typer.Argument(help="Certificates, or their folders. Others are compared with the first."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write HTML to, and JUnit XML of a single one.")
+        Path | None,
+        typer.Option(
+            help="Folder for the HTML page, and for the JUnit XML of a single certificate."
+        ),
     ] = None,
     suite: SuiteOption = None,
     specs: SpecsOption = None,
 ) -> None:
-    """Show a certificate again, or several side by side: what differs, regressed, was mended."""
+    """Show a certificate again, or several side by side: what regressed, was fixed, or differs."""
     from opcert.certificate import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
     from opcert.report import (
         console,
@@ -96,19 +99,19 @@ def report(
     from opcert.suite import Suite
 
     read = [
-        read_certificate(each / CERTIFICATE_FILE if each.is_dir() else each)
-        for each in certificates
+        read_certificate(path / CERTIFICATE_FILE if path.is_dir() else path)
+        for path in certificates
     ]
     if len(read) == 1:
         print_certificate(read[0], console())
     else:
         print_side_by_side(read, console())
-    if out is not None:
-        refuse_path_in_suite(out.resolve(), suite)
-        files = (
-            render_side_by_side(read)
-            if read[1:]
-            else report_files(read[0], Suite(suite, specs), specs)
-        )
-        write_report(out, files)
-        say(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
+    if out is None:
+        return
+    refuse_path_in_suite(out.resolve(), suite)
+    if len(read) == 1:
+        files = report_files(read[0], Suite(suite, specs), specs)
+    else:
+        files = render_side_by_side(read)
+    write_report(out, files)
+    echo_line(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")

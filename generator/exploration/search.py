@@ -215,18 +215,18 @@ class Search:
             fault = self._stage.first_fault(trial_steps)
             return fault is not None and _sort(fault, trial_steps) == counterexample.sort
 
-        reduction = Reduction(self._trials.file, fails)
-        start = Candidate.of(counterexample.valid)
+        reduction = Reduction(self._trials.file, None, [False], fails)
+        start = Candidate.from_step(counterexample.valid)
         # Numbered elements are read more easily than those of a pattern, where they fail too.
-        numbered = start.given(
-            **{name: materialize_numbered(start.call.inputs[name]) for name in start.free}
+        numbered = start.with_inputs(
+            **{name: materialize_numbered(start.call.inputs[name]) for name in start.data_inputs}
         )
-        steps = reduction.steps(numbered, None, [False])
+        steps = reduction.steps(numbered)
         if steps and fails(steps):
             start = numbered
         left = self._begun + self._seconds - time.monotonic()
-        least = reduction.reduced(start, None, [False], left) or start
-        steps = reduction.steps(least, None, [False])
+        least = reduction.reduce(start, left) or start
+        steps = reduction.steps(least)
         found = self._same(counterexample, smaller(steps[0])) if steps else None
         return (
             counterexample

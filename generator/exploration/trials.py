@@ -130,7 +130,7 @@ class Trials:
         Raises:
             ExpressionError: the spec contradicts itself or its reference on it.
         """
-        call = Candidate.of(valid).call
+        call = Candidate.from_step(valid).call
         steps = self._steps(call, valid.inputs, trial.wrong, trial.law)
         return replace(trial, call=call, steps=steps)
 

@@ -49,7 +49,7 @@ class SupervisedBackend(IsolatedBackend):
         except (TypeError, ValueError):
             text = "options that are no plain values need the backend in this process"
             raise BackendError(f"backend '{backend}': {text}: isolated=False") from None
-        self.delivery = "packed" if backend.startswith(DRIVER_PREFIX) else "as drawn"
+        self.delivery = "packed" if backend.startswith(DRIVER_PREFIX) else "strided"
         self._timeout, self._memory = timeout, memory
         self._worker: Worker | Driver | None = None
         self._refused = 0

@@ -143,7 +143,7 @@ def _declared(backend: Backend) -> dict[str, Any] | None:
         return None
     from opcert.scope import declared_support
 
-    return declared_support(SimpleNamespace(support=declared)).described()
+    return declared_support(SimpleNamespace(support=declared)).to_dict()
 
 
 def serve(requests: int, replies: int, area: Area) -> None:

@@ -179,9 +179,9 @@ def _remark(call: ReproducedCall, case: IndexedCase) -> str:
 def _shows(reproduction: Reproduction | None) -> str:
     if reproduction is None:
         return "Not confirmed in a fresh process."
-    if reproduction.shows == "alone":
+    if reproduction.reproduced == "alone":
         return "Confirmed: it fails alone in a fresh process."
-    if reproduction.shows == "not-again":
+    if reproduction.reproduced == "never":
         return "It passes alone in a fresh process, and was not seen again."
     number = len(reproduction.calls) - 1
     calls = f"{number} other call{'s' * (number > 1)}"

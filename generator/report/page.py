@@ -10,8 +10,9 @@ from opcert.arrays import ELEMENT_TYPES
 from opcert.certificate import Certificate
 from opcert.report.cause_section import CauseSection, cause_section
 from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, rejections
+from opcert.scope import Waiver
 from opcert.suite import IndexedCase, Suite
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict, Waiver, causes
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict, group_by_cause
 
 _EXPLAINED: Mapping[Status, str] = {
     "unsupported": "the backend does not have it, and said so",
@@ -215,7 +216,7 @@ class ReportPage:
     @cached_property
     def causes(self) -> list[CauseSection]:
         """The failures, by cause."""
-        found = causes(self._certificate.verdicts)
+        found = group_by_cause(self._certificate.verdicts)
         return [cause_section(each, self._certificate, self._cases) for each in found]
 
     @property

@@ -21,7 +21,7 @@ from opcert.certificate import Certificate, OnVerdict
 from opcert.errors import printable_line
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import rejections
-from opcert.verdicts import STATUSES, Verdict, causes
+from opcert.verdicts import STATUSES, Verdict, group_by_cause
 
 # How many sorts of failures a terminal shows.
 SHOWN = 10
@@ -83,7 +83,7 @@ class _Lines:
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print the first failure of each sort, the table by operator and status, and the answer."""
-    found = causes(certificate.verdicts)
+    found = group_by_cause(certificate.verdicts)
     for cause in found[:SHOWN]:
         confirmed = [v for v in cause.verdicts if v.case in certificate.reproductions]
         verdict, alike = (confirmed or cause.verdicts)[0], len(cause.verdicts) - 1

@@ -49,7 +49,7 @@ class IsolatedBackend(ABC):
     `delivery` says how inputs lie in memory there.
     """
 
-    delivery: Literal["as drawn", "packed"] = "as drawn"
+    delivery: Literal["strided", "packed"] = "strided"
     reuse: str | None = None
 
     @abstractmethod

@@ -26,7 +26,7 @@ def test_docs_writes_an_index_and_a_page_for_each_operator(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--out", "docs", "--operator", "openvino/Slice8"], "did you mean 'openvino/Slice-8'?"),
         (["--out", "docs", "--specs", "nowhere"], "no spec in nowhere"),
@@ -37,15 +37,15 @@ def test_docs_writes_an_index_and_a_page_for_each_operator(tmp_path: Path) -> No
         ([], "Missing option '--out'"),
     ],
 )
-def test_docs_that_cannot_be_exit_2_and_leave_all_as_it_was(
-    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_docs_with_invalid_arguments_exit_2_and_change_nothing(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("thesis").mkdir()
     Path("thesis/chapter.html").write_text("<p>years of work")
     result = opcert("docs", *arguments)
     assert result.exit_code == 2
-    assert told in " ".join(result.stderr.replace("│", "").split())
+    assert message in " ".join(result.stderr.replace("│", "").split())
     assert [path.name for path in tmp_path.iterdir()] == ["thesis"]
     assert Path("thesis/chapter.html").read_text() == "<p>years of work"
     assert not (core_suite_folder() / "docs").exists()
@@ -59,17 +59,17 @@ def test_explain_shows_a_case_and_its_program() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["gather-8/exampel-1"], "did you mean 'gather-8/example-1'?"),
         (["gather-8/*"], f"{GATHERS} cases match 'gather-8/*', expected one: gather-8/example-1, "),
         (["gather-8/example-1", "--backend", "refrence"], "did you mean 'reference'?"),
         (["gather-8/example-1", "--suite", "nowhere"], "nowhere/manifest.json"),
-        (["gather-8/example-1", "--backend-option", "x=1"], "--backend-option without --backend"),
+        (["gather-8/example-1", "--backend-option", "x=1"], "--backend-option needs --backend"),
     ],
 )
-def test_a_case_that_cannot_be_explained_exits_2(arguments: list[str], told: str) -> None:
+def test_a_case_that_cannot_be_explained_exits_2(arguments: list[str], message: str) -> None:
     result = opcert("explain", *arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert message in result.stderr
     assert result.stdout == ""

@@ -108,7 +108,7 @@ def test_one_failure_of_each_sort_is_confirmed_alone() -> None:
     failed = {each.case: each for each in of_rank_3(certificate)}
     ((case, reproduction),) = certificate.reproductions.items()
     assert len(failed) > 1
-    assert (reproduction.shows, reproduction.kind) == ("alone", None)
+    assert (reproduction.reproduced, reproduction.kind) == ("alone", None)
     assert [call.case for call in reproduction.calls] == [case]
     assert "confirmed: it fails alone in a fresh process" in failed[case].detail
 
@@ -118,7 +118,7 @@ def test_what_passes_alone_is_of_the_kind_state() -> None:
     (crashed,) = [each for each in found.verdicts if each.status == "crash"]
     assert crashed.kind == "state"
     assert "crash in the run, but its case passes alone" in crashed.detail
-    assert found.reproductions[crashed.case].shows != "alone"
+    assert found.reproductions[crashed.case].reproduced != "alone"
 
 
 def test_what_a_failing_case_printed_is_kept_with_it() -> None:

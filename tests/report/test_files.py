@@ -36,7 +36,7 @@ def test_without_the_specs_of_the_suite_the_report_stands_alone(tmp_path: Path) 
 
 def test_another_suite_is_refused_with_both_digests() -> None:
     other = shown.right()
-    other = other.replaced(suite=other.suite.model_copy(update={"digest": DIGEST}))
+    other = other.replace(suite=other.suite.model_copy(update={"digest": DIGEST}))
     ours = shown.suite().digest[:12]
     wanted = f"of the suite {DIGEST[:12]}, .* is {ours}; name the folder of the former by --suite"
     with pytest.raises(OpcertError, match=wanted):
@@ -55,7 +55,7 @@ def test_a_verdict_of_what_the_suite_does_not_have_is_refused(
     change: Callable[[Verdict], Verdict],
 ) -> None:
     first, *others = shown.right().verdicts
-    changed = shown.right().replaced(verdicts=(change(first), *others))
+    changed = shown.right().replace(verdicts=(change(first), *others))
     with pytest.raises(OpcertError, match=r"which the suite that it names does not have"):
         report_files(changed, shown.suite())
 

@@ -63,7 +63,7 @@ def test_what_xml_cannot_hold_is_replaced_and_the_rest_is_kept() -> None:
     odd = f"\x00\x01\x0b\x1f\ufffe{shown.ODD}\ttab"
     verdict = Verdict("a/1", OPERATOR, "crash", None, "crash", (), odd)
     made = certificate([verdict, replace(verdict, case="a/2", status="waived")])
-    named = made.replaced(backend=made.backend.model_copy(update={"name": "<b>\x02"}))
+    named = made.replace(backend=made.backend.model_copy(update={"name": "<b>\x02"}))
     root = parsed(named)
     kept = shown.ODD.replace("\x07", "\ufffd").replace("\x1b", "\ufffd")
     assert [each.text for each in root.iter("error")] == ["\ufffd" * 5 + kept + "\ttab"]

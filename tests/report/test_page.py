@@ -14,7 +14,7 @@ import pytest
 from opcert.certificate import Certificate
 from opcert.report import REPORT_FILE, report_files
 from opcert.report.tallies import STATUS_MARKS, count_statuses
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict, causes
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict, group_by_cause
 from tests import shown
 from tests.parsed_pages import Page, parsed
 
@@ -157,11 +157,11 @@ def test_every_rule_with_cases_has_its_row_with_its_counts(of: Made) -> None:
 
 def test_every_cause_is_there_with_its_smallest_case_expected_and_got() -> None:
     certificate, text = shown.faulty(), normal(page(shown.faulty).text)
-    found = causes(certificate.verdicts)
+    found = group_by_cause(certificate.verdicts)
     parts = text.split(" Operator directml/")[1:]
     assert len(parts) == len(found) > 5
     for cause, part in zip(found, parts, strict=True):
-        smallest = cause.smallest(shown.suite().cases)
+        smallest = cause.smallest_failure(shown.suite().cases)
         assert smallest.case in part
         assert normal(smallest.detail.partition("\n")[0]) in part
         assert "Not confirmed in a fresh process." in part

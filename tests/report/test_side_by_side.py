@@ -113,13 +113,13 @@ def test_equal_certificates_differ_in_nothing() -> None:
 def test_different_suites_are_told() -> None:
     other = shown.right()
     suite = other.suite.model_copy(update={"digest": DIGEST})
-    assert "They are of different suites" in html([other, other.replaced(suite=suite)])
+    assert "They are of different suites" in html([other, other.replace(suite=suite)])
     assert "They are of different suites" not in html([other, other])
 
 
 def test_names_are_no_markup() -> None:
     of = certificate(FIRST)
-    odd = of.replaced(backend=of.backend.model_copy(update={"name": shown.ODD}))
+    odd = of.replace(backend=of.backend.model_copy(update={"name": shown.ODD}))
     page = parsed(html([odd, certificate(SECOND)]))
     assert "script" not in [tag for tag, _ in page.tags]
     assert shown.ODD in page.text

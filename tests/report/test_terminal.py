@@ -48,7 +48,7 @@ def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:
 
 
 def test_names_are_no_markup_of_the_terminal(wrong: Certificate) -> None:
-    odd = wrong.replaced(
+    odd = wrong.replace(
         backend=wrong.backend.model_copy(update={"name": "[/b] x"}),
         verdicts=(replace(wrong.verdicts[0], operator="[/i]y"),),
     )
@@ -101,5 +101,5 @@ def test_the_answer_says_of_how_many_operators_and_for_what() -> None:
 def test_a_failure_without_rules_is_shown(wrong: Certificate) -> None:
     bare = Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), "wrong")
     shown = console()
-    print_certificate(wrong.replaced(verdicts=(bare,)), shown)
+    print_certificate(wrong.replace(verdicts=(bare,)), shown)
     assert "fail (value) a/b" in text(shown)

@@ -173,7 +173,7 @@ def test_a_factor_without_seen_counts_as_drawn(suite: Path, specs: Path, tmp_pat
     assert found.told == ("rank", "n", "count")
     assert missing(found)["levels"] == {"type=f32"}
     result = opcert("coverage", "--suite", suite, "--specs", untold)
-    assert "    type (as drawn: the spec does not say how it shows): i8 " in result.stdout
+    assert "    type (as planned: the spec cannot observe it): i8 " in result.stdout
     assert "    rank: one " in result.stdout
 
 
@@ -240,7 +240,7 @@ def test_what_is_nearly_all_is_not_called_100_percent() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "nothing was counted"),
+        ((), "the suite has none of these operators"),
         (("--specs", "no-such-folder"), "no spec in no-such-folder"),
         (("--operator", "example/*"), "example/*"),
     ],
