@@ -40,7 +40,7 @@ def reports() -> Iterator[Row]:
         page.get_by_label("Text", exact=True).focus()
         times = measured(_pressing(page), _pressing(other))
         yield Row(
-            "a key press in it until the list is shown",
+            "a key press in it until the list appears",
             times[0],
             "a key press without its script",
             times[1],

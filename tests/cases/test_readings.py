@@ -53,7 +53,7 @@ def rejects_a_mapping_in_numpy_mode(call: Call) -> list[Array]:
 
 def applies_a_mapping_in_numpy_mode(call: Call) -> list[Array]:
     mapped = "axes_mapping" in call.inputs and numpy_mode(call)
-    return right(BROADCAST, call.told(mode="explicit") if mapped else call)
+    return right(BROADCAST, call.with_attributes(mode="explicit") if mapped else call)
 
 
 def ignores_mode_and_mapping_at_equal_ranks(call: Call) -> list[Array]:
@@ -81,7 +81,9 @@ def maps_data_to_axes_of_size_0(call: Call) -> list[Array]:
 
 def accepts_capital_modes(call: Call) -> list[Array]:
     known = "mode" in call.attributes
-    return right(BROADCAST, call.told(mode=call.attributes["mode"].lower()) if known else call)
+    return right(
+        BROADCAST, call.with_attributes(mode=call.attributes["mode"].lower()) if known else call
+    )
 
 
 def counts_mapped_axes_from_the_end(call: Call) -> list[Array]:
@@ -271,7 +273,7 @@ def never_checks_the_lower_bound_of_batch_dims(call: Call) -> list[Array]:
     batch_dims = call.attributes.get("batch_dims", 0)
     indices = call.inputs.get("indices")
     if indices is not None and -indices.ndim <= batch_dims < 0:
-        return right(GATHER, call.told(batch_dims=batch_dims + indices.ndim))
+        return right(GATHER, call.with_attributes(batch_dims=batch_dims + indices.ndim))
     return right(GATHER, call)
 
 
@@ -294,21 +296,21 @@ def does_not_sort_out_mappings(call: Call) -> list[Array]:
 
 
 def counts_the_descriptors(call: Call) -> list[Array]:
-    return right(DML, call.told(OutputCount=len(call.attributes["OutputTensors"])))
+    return right(DML, call.with_attributes(OutputCount=len(call.attributes["OutputTensors"])))
 
 
 def takes_an_axis_in_32_bits(call: Call) -> list[Array]:
-    return right(DML, call.told(Axis=call.attributes["Axis"] % UINT))
+    return right(DML, call.with_attributes(Axis=call.attributes["Axis"] % UINT))
 
 
 def takes_a_count_in_32_bits(call: Call) -> list[Array]:
-    return right(DML, call.told(OutputCount=call.attributes["OutputCount"] % UINT))
+    return right(DML, call.with_attributes(OutputCount=call.attributes["OutputCount"] % UINT))
 
 
 def takes_sizes_in_32_bits(call: Call) -> list[Array]:
     outputs = call.attributes["OutputTensors"]
     sizes = [{**each, "Sizes": [size % UINT for size in each["Sizes"]]} for each in outputs]
-    return right(DML, call.told(OutputTensors=sizes))
+    return right(DML, call.with_attributes(OutputTensors=sizes))
 
 
 DECIDED: list[tuple[str, Compute, str]] = [

@@ -68,7 +68,7 @@ def _of_explicit(change: Callable[[Call], Call]) -> Callable[[Call, Outputs], Ou
 def _left_aligned(call: Call) -> Call:
     if _explicit(call):
         return call
-    return call.given(axes_mapping=np.arange(call.data.ndim)).told(mode="explicit")
+    return call.given(axes_mapping=np.arange(call.data.ndim)).with_attributes(mode="explicit")
 
 
 def _repeated(call: Call, outputs: Outputs) -> Outputs:
@@ -118,16 +118,16 @@ _OWN = [
     _axes.spoils("two-gaps", "is wrong where mapped axes have gaps twice",
                  lambda call, _: len(_gaps(call)) > 1,
                  broadcast_call(data(2, 2, 2), [2, 1, 2, 1, 2], [0, 2, 4])),
-    _axes.spoils("gap-behind-the-first-axis", "is wrong with a gap where axis 0 is not mapped",
+    _axes.spoils("gap-after-the-first-axis", "is wrong with a gap where axis 0 is not mapped",
                  lambda call, _: _gaps(call) and call.ints("axes_mapping")[0] > 0,
                  broadcast_call(data(2, 2), [1, 2, 1, 2], [1, 3])),
     _default.rejects("mode-required", "rejects calls without a mode",
                      lambda call, _: "mode" not in call.attributes,
                      broadcast_call(data(3), [2, 3])),
-    _default.spoils("mode-told", "is wrong where mode numpy is told, not left out",
+    _default.spoils("mode-passed", "is wrong where mode numpy is passed, not omitted",
                     lambda call, _: call.attributes.get("mode") == "numpy",
                     broadcast_call(data(3), [2, 3], mode="numpy")),
-    _default.returns("mode-explicit-by-default", "aligns at the front where no mode is told",
+    _default.returns("mode-explicit-by-default", "aligns at the front where no mode is passed",
                      _or_right(lambda call: call if "mode" in call.attributes
                                else _left_aligned(call)),
                      broadcast_call(data(3), [3, 3])),

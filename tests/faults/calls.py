@@ -76,11 +76,11 @@ def broadcast_call(
     mode: str | None = None,
     of: str = "i64",
 ) -> Call:
-    """Return a call of Broadcast, explicit where it has an axes_mapping and no mode is told."""
+    """Return a call of Broadcast, explicit where it has an axes_mapping and no mode is passed."""
     call = Call({"data": tensor, "target_shape": ints(target, of)})
     if axes_mapping is not None:
-        call = call.given(axes_mapping=ints(axes_mapping, of)).told(mode="explicit")
-    return call if mode is None else call.told(mode=mode)
+        call = call.given(axes_mapping=ints(axes_mapping, of)).with_attributes(mode="explicit")
+    return call if mode is None else call.with_attributes(mode=mode)
 
 
 def gather_call(
@@ -92,7 +92,7 @@ def gather_call(
 ) -> Call:
     """Return a call of Gather."""
     call = Call({"data": tensor, "indices": ints(indices, of), "axis": ints(axis)})
-    return call if batch_dims is None else call.told(batch_dims=batch_dims)
+    return call if batch_dims is None else call.with_attributes(batch_dims=batch_dims)
 
 
 def whole(operator: str, tensor: Array) -> Call:
@@ -113,7 +113,7 @@ def broken(operator: str) -> Call:
     call = whole(operator, data(4, 3))
     return {
         SPLIT: lambda: call.given(axis=ints(2)),
-        DML: lambda: call.told(Axis=2),
+        DML: lambda: call.with_attributes(Axis=2),
         SLICE: lambda: call.given(axes=ints([2])),
         BROADCAST: lambda: call.given(target_shape=ints([4, 2])),
         GATHER: lambda: call.given(axis=ints(2)),

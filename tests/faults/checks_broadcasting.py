@@ -93,9 +93,9 @@ def _compatible(mode: str) -> list[Fault]:
 
 _UNCHECKED: tuple[Unchecked, ...] = (
     *left_out(_NUMPY, "data", "target_shape"),
-    ("mode-known", "any", "any mode", lambda _: True, _NUMPY.told(mode="pdpd")),
+    ("mode-known", "any", "any mode", lambda _: True, _NUMPY.with_attributes(mode="pdpd")),
     ("mode-known", "empty", "an empty mode", lambda c: c.attributes["mode"] == "",
-     _NUMPY.told(mode="")),
+     _NUMPY.with_attributes(mode="")),
     *of_floats(_EXPLICIT, target_shape="target-type", axes_mapping="axes-mapping-type"),
     ("target-rank", "scalar", "a scalar as target_shape",
      lambda c: c["target_shape"].ndim == 0,
@@ -110,7 +110,7 @@ _UNCHECKED: tuple[Unchecked, ...] = (
      lambda c: len(_target(c)) > 1 and _target(c)[-1] < 0, _with(_NUMPY, target_shape=[4, 3, -1])),
     ("target-not-negative", "explicit", "negative sizes in mode explicit", _explicit,
      _with(_EXPLICIT, target_shape=[3, -1, 2])),
-    ("target-not-negative", "beside-zero", "negative sizes beside a 0",
+    ("target-not-negative", "with-zero", "negative sizes with a 0",
      lambda c: 0 in _target(c), broadcast_call(data(1), [0, -1])),
     ("numpy-rank", "any", "data of more dimensions than the target", lambda _: True,
      broadcast_call(data(3, 2), [2])),

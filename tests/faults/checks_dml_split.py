@@ -21,20 +21,25 @@ _THREE = dml_call(data(6, 2, 2), 0, [3, 2, 1])
 _EVEN = dml_call(data(6, 2, 2), 0, [2, 2, 2])
 
 
-def _told(call: Call) -> list[dict[str, Any]]:
+def _three(**attributes: Any) -> Call:
+    """Return the call of three parts with other attributes."""
+    return _THREE.with_attributes(**attributes)
+
+
+def _described(call: Call) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = call.attributes["OutputTensors"]
     return found
 
 
 def _changed(position: int, call: Call = _THREE, **changes: Any) -> Call:
     """Return the call with another description of one output."""
-    tensors = [dict(each) for each in _told(call)]
+    tensors = [dict(each) for each in _described(call)]
     tensors[position] |= changes
-    return call.told(OutputTensors=tensors)
+    return call.with_attributes(OutputTensors=tensors)
 
 
 def _sum(call: Call) -> int:
-    return sum(each["Sizes"][given_axis(call)] for each in _told(call))
+    return sum(each["Sizes"][given_axis(call)] for each in _described(call))
 
 
 def _over(call: Call) -> int:
@@ -51,11 +56,11 @@ def _off_axis(call: Call, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
 def _placed(rule: str, what: str, broken: Test, changes: Mapping[str, Any]) -> list[Fault]:
     """Write down backends that check a rule for some of the outputs only."""
     places: tuple[tuple[str, str, Where, int], ...] = (
-        ("any", "of any output", lambda c: any(broken(c, each) for each in _told(c)), 0),
+        ("any", "of any output", lambda c: any(broken(c, each) for each in _described(c)), 0),
         ("last", "of a last output",
-         lambda c: len(_told(c)) > 1 and broken(c, _told(c)[-1]), -1),
+         lambda c: len(_described(c)) > 1 and broken(c, _described(c)[-1]), -1),
         ("between", "of outputs between others",
-         lambda c: any(broken(c, each) for each in _told(c)[1:-1]), 1),
+         lambda c: any(broken(c, each) for each in _described(c)[1:-1]), 1),
     )  # fmt: skip
     return [
         _lax.accepts(
@@ -77,57 +82,61 @@ _UNCHECKED: tuple[Unchecked, ...] = (
     ("axis-range", "scalar", "a scalar", lambda c: c.data.ndim == 0,
      _changed(0, dml_call(data(1), 0, [1]), Sizes=[]).given(InputTensor=data())),
     ("output-count-positive", "zero", "an OutputCount of 0",
-     lambda c: c.attributes["OutputCount"] == 0, _THREE.told(OutputCount=0)),
+     lambda c: c.attributes["OutputCount"] == 0, _three(OutputCount=0)),
     ("output-count-positive", "no-tensors", "an OutputCount of 0 where there are no outputs",
-     lambda c: c.attributes["OutputCount"] == 0 and not _told(c),
-     _THREE.told(OutputCount=0, OutputTensors=[])),
+     lambda c: c.attributes["OutputCount"] == 0 and not _described(c),
+     _three(OutputCount=0, OutputTensors=[])),
     ("uint-range", "count-negative", "a negative OutputCount",
-     lambda c: c.attributes["OutputCount"] < 0, _THREE.told(OutputCount=-1)),
+     lambda c: c.attributes["OutputCount"] < 0, _three(OutputCount=-1)),
     ("uint-range", "count-in-32-bits", "an OutputCount past 32 bits",
-     lambda c: c.attributes["OutputCount"] >= 1 << 32, _THREE.told(OutputCount=3 + (1 << 32))),
+     lambda c: c.attributes["OutputCount"] >= 1 << 32, _three(OutputCount=3 + (1 << 32))),
     ("output-count-matches", "above", "more outputs counted than described",
-     lambda c: c.attributes["OutputCount"] > len(_told(c)), _THREE.told(OutputCount=4)),
+     lambda c: c.attributes["OutputCount"] > len(_described(c)), _three(OutputCount=4)),
     ("output-sizes-sum", "count-below", "fewer outputs counted than described",
-     lambda c: c.attributes["OutputCount"] < len(_told(c)), _THREE.told(OutputCount=2)),
+     lambda c: c.attributes["OutputCount"] < len(_described(c)), _three(OutputCount=2)),
     ("axis-range", "of-rank", "an Axis of rank", lambda c: given_axis(c) == c.data.ndim,
-     _THREE.told(Axis=3)),
+     _three(Axis=3)),
     ("uint-range", "axis-minus-one", "an Axis of -1", lambda c: given_axis(c) == -1,
-     _THREE.told(Axis=-1)),
+     _three(Axis=-1)),
     ("uint-range", "axis-below-minus-rank", "an Axis below -rank",
-     lambda c: given_axis(c) < -c.data.ndim, _THREE.told(Axis=-4)),
+     lambda c: given_axis(c) < -c.data.ndim, _three(Axis=-4)),
     ("uint-range", "axis-in-32-bits", "an Axis past 32 bits",
-     lambda c: given_axis(c) >= 1 << 32, _THREE.told(Axis=1 << 32)),
+     lambda c: given_axis(c) >= 1 << 32, _three(Axis=1 << 32)),
     ("output-rank", "more", "outputs of more dimensions",
-     lambda c: any(len(each["Sizes"]) > c.data.ndim for each in _told(c)),
+     lambda c: any(len(each["Sizes"]) > c.data.ndim for each in _described(c)),
      _changed(0, Sizes=[1, 3, 2, 2])),
     ("output-rank", "fewer", "outputs of fewer dimensions",
-     lambda c: any(len(each["Sizes"]) < c.data.ndim for each in _told(c)),
+     lambda c: any(len(each["Sizes"]) < c.data.ndim for each in _described(c)),
      _changed(0, Sizes=[3, 2])),
     ("output-type", "same-width", "outputs of another type as wide",
-     lambda c: all(_width(each["DataType"]) == _width(_type_of(c)) for each in _told(c)),
+     lambda c: all(_width(each["DataType"]) == _width(_type_of(c)) for each in _described(c)),
      _changed(0, DataType="INT32")),
     ("output-type", "sign", "outputs of the other signedness",
-     lambda c: all(each["DataType"].lstrip("U") == _type_of(c).lstrip("U") for each in _told(c)),
+     lambda c: all(each["DataType"].lstrip("U") == _type_of(c).lstrip("U")
+      for each in _described(c)),
      _changed(0, dml_call(data(4, of="i32"), 0, [4]), DataType="UINT32")),
     ("output-type", "unknown", "outputs of type UNKNOWN",
-     lambda c: any(each["DataType"] == "UNKNOWN" for each in _told(c)),
+     lambda c: any(each["DataType"] == "UNKNOWN" for each in _described(c)),
      _changed(0, DataType="UNKNOWN")),
     ("uint-range", "sum-right", "negative sizes where the sum is right",
      lambda c: _over(c) == 0, _changed(0, dml_call(data(2), 0, [-1, 3]))),
     ("output-sizes-off-axis", "before", "other sizes before the axis",
-     lambda c: all(d < given_axis(c) for each in _told(c) for d, *_ in _off_axis(c, each["Sizes"])),
+     lambda c: all(d < given_axis(c)
+      for each in _described(c) for d, *_ in _off_axis(c, each["Sizes"])),
      _changed(0, dml_call(data(2, 4), 1, [1, 3]), Sizes=[3, 1])),
-    ("output-sizes-off-axis", "behind", "other sizes behind the axis",
-     lambda c: all(d > given_axis(c) for each in _told(c) for d, *_ in _off_axis(c, each["Sizes"])),
+    ("output-sizes-off-axis", "after", "other sizes after the axis",
+     lambda c: all(d > given_axis(c)
+      for each in _described(c) for d, *_ in _off_axis(c, each["Sizes"])),
      _changed(0, Sizes=[3, 2, 3])),
     ("output-sizes-off-axis", "smaller", "smaller sizes off the axis",
-     lambda c: all(x < n for each in _told(c) for _, x, n in _off_axis(c, each["Sizes"])),
+     lambda c: all(x < n for each in _described(c) for _, x, n in _off_axis(c, each["Sizes"])),
      _changed(0, Sizes=[3, 2, 1])),
     ("output-sizes-sum", "below", "sizes that sum to less", lambda c: _over(c) < 0,
      dml_call(data(6), 0, [3, 2])),
     ("output-sizes-sum", "above", "sizes that sum to more", lambda c: _over(c) > 0,
      dml_call(data(6), 0, [3, 4])),
-    ("output-sizes-sum", "alone", "a single output of another size", lambda c: len(_told(c)) == 1,
+    ("output-sizes-sum", "alone", "a single output of another size",
+     lambda c: len(_described(c)) == 1,
      dml_call(data(6), 0, [5])),
 )  # fmt: skip
 
@@ -151,10 +160,10 @@ _LAX = [
                     lambda c: _over(c) % (1 << 32) == 0,
                     dml_call(data(6), 0, [3, 3, (1 << 32) - 1, 1])),
     _narrow.accepts("uint-range", "size-in-32-bits", "takes sizes in 32 bits",
-                    lambda c: max(max(each["Sizes"]) for each in _told(c)) >= 1 << 32,
+                    lambda c: max(max(each["Sizes"]) for each in _described(c)) >= 1 << 32,
                     dml_call(data(6), 0, [3, 3 + (1 << 32)])),
     _narrow.accepts("axis-range", "in-8-bits", "takes Axis in 8 bits",
-                    lambda c: 0 <= given_axis(c) % 256 < c.data.ndim, _THREE.told(Axis=256)),
+                    lambda c: 0 <= given_axis(c) % 256 < c.data.ndim, _three(Axis=256)),
 ]  # fmt: skip
 
 _STRICT = [

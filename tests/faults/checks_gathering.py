@@ -82,7 +82,7 @@ _UNCHECKED: tuple[Unchecked, ...] = (
      lambda c: batch_of(c) > 1 and len(set(_pairs(c)[-1])) == 1,
      _BATCHED.given(data=data(3, 3, 4))),
     ("batch-shapes-equal", "negative-batch", "other batches where batch_dims is negative",
-     lambda c: _batch(c) < 0, _BATCHED.given(data=data(2, 2, 4)).told(batch_dims=-1)),
+     lambda c: _batch(c) < 0, _BATCHED.given(data=data(2, 2, 4)).with_attributes(batch_dims=-1)),
 )  # fmt: skip
 
 _STRICT = [

@@ -146,7 +146,7 @@ _LAX = [
                  _TWO.without("axes").given(stop=ints([2]))),
     *(_lax.accepts("step-nonzero", name, f"accepts {text}", where, call)
       for name, text, where, call in _STEPS),
-    _lax.accepts("equal-lengths", "no-slices", "accepts no slices beside axes",
+    _lax.accepts("equal-lengths", "no-slices", "accepts no slices where there are axes",
                  lambda call: not any(call[name].size for name in _LISTS),
                  _ONE.given(**{name: ints([]) for name in _LISTS})),
     _lax.accepts("step-nonzero", "without-axes", "checks steps only where axes are given",

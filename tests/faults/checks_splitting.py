@@ -15,7 +15,7 @@ _TWO = split_call(data(6, 2), 0, [2, 4])
 
 
 def _over(call: Call) -> int:
-    """Return by how much the lengths beside a -1 exceed the axis."""
+    """Return by how much the lengths other than a -1 exceed the axis."""
     return sum(length for length in lengths(call) if length > 0) - extent_of(call)
 
 
@@ -23,7 +23,7 @@ def _first_rest(call: Call) -> int:
     return lengths(call).index(-1)
 
 
-def _told(*values: int) -> Call:
+def _with_lengths(*values: int) -> Call:
     return _TWO.given(split_lengths=ints(values))
 
 
@@ -48,38 +48,40 @@ _UNCHECKED: tuple[Unchecked, ...] = (
      lambda c: c["split_lengths"].ndim == 2 and c["split_lengths"].shape[0] > 1,
      _TWO.given(split_lengths=ints([[2], [4]]))),
     ("lengths-not-below-minus-one", "below-minus-two", "a length below -2",
-     lambda c: min(lengths(c)) < -2, _told(9, -3)),
+     lambda c: min(lengths(c)) < -2, _with_lengths(9, -3)),
     ("lengths-not-below-minus-one", "sum-right", "negative lengths where the sum is right",
-     lambda c: sum(lengths(c)) == extent_of(c), _told(8, -2)),
+     lambda c: sum(lengths(c)) == extent_of(c), _with_lengths(8, -2)),
     ("lengths-not-below-minus-one", "last", "a last length below -1",
-     lambda c: len(lengths(c)) > 1 and lengths(c)[-1] < -1, _told(8, -2)),
-    ("lengths-not-below-minus-one", "beside-rest", "a length below -1 beside a -1",
-     lambda c: -1 in lengths(c), _told(-2, -1, 2)),
+     lambda c: len(lengths(c)) > 1 and lengths(c)[-1] < -1, _with_lengths(8, -2)),
+    ("lengths-not-below-minus-one", "with-rest", "a length below -1 together with a -1",
+     lambda c: -1 in lengths(c), _with_lengths(-2, -1, 2)),
     ("one-minus-one", "three", "three -1 and more", lambda c: lengths(c).count(-1) > 2,
-     _told(-1, -1, -1)),
+     _with_lengths(-1, -1, -1)),
     ("one-minus-one", "neighbours", "two -1 in a row",
-     lambda c: lengths(c)[_first_rest(c) + 1] == -1, _told(-1, -1, 6)),
+     lambda c: lengths(c)[_first_rest(c) + 1] == -1, _with_lengths(-1, -1, 6)),
     ("one-minus-one", "apart", "two -1 with others between",
-     lambda c: lengths(c)[_first_rest(c) + 1] != -1, _told(-1, 6, -1)),
-    ("lengths-sum", "below", "lengths that sum to less", lambda c: _over(c) < 0, _told(2, 3)),
-    ("lengths-sum", "above", "lengths that sum to more", lambda c: _over(c) > 0, _told(2, 5)),
+     lambda c: lengths(c)[_first_rest(c) + 1] != -1, _with_lengths(-1, 6, -1)),
+    ("lengths-sum", "below", "lengths that sum to less", lambda c: _over(c) < 0,
+     _with_lengths(2, 3)),
+    ("lengths-sum", "above", "lengths that sum to more", lambda c: _over(c) > 0,
+     _with_lengths(2, 5)),
     ("lengths-sum", "alone", "a length alone that is not the axis'",
-     lambda c: len(lengths(c)) == 1, _told(5)),
-    ("lengths-sum", "none", "no lengths at all", lambda c: not lengths(c), _told()),
+     lambda c: len(lengths(c)) == 1, _with_lengths(5)),
+    ("lengths-sum", "none", "no lengths at all", lambda c: not lengths(c), _with_lengths()),
     ("lengths-sum", "in-8-bits", "lengths whose sum is right in 8 bits",
-     lambda c: _over(c) % 256 == 0, _told(2, 260)),
+     lambda c: _over(c) % 256 == 0, _with_lengths(2, 260)),
     ("lengths-sum", "in-32-bits", "lengths whose sum is right in 32 bits",
-     lambda c: _over(c) % 2**32 == 0, _told(2, 4 + 2**32)),
+     lambda c: _over(c) % 2**32 == 0, _with_lengths(2, 4 + 2**32)),
     ("lengths-sum", "empty-data", "any lengths where data is empty", lambda c: c.data.size == 0,
      split_call(data(0), 0, [2])),
     ("lengths-sum", "negative-axis", "any lengths where axis is negative",
      lambda c: given_axis(c) < 0, split_call(data(6), -1, [2])),
-    ("lengths-leave-rest", "by-one", "lengths beside -1 that are one too long",
-     lambda c: _over(c) == 1, _told(7, -1)),
+    ("lengths-leave-rest", "by-one", "lengths that are one too long together with -1",
+     lambda c: _over(c) == 1, _with_lengths(7, -1)),
     ("lengths-leave-rest", "first", "too long lengths where -1 is first",
-     lambda c: lengths(c)[0] == -1, _told(-1, 9)),
+     lambda c: lengths(c)[0] == -1, _with_lengths(-1, 9)),
     ("lengths-leave-rest", "last", "too long lengths where -1 is last",
-     lambda c: lengths(c)[-1] == -1, _told(9, -1)),
+     lambda c: lengths(c)[-1] == -1, _with_lengths(9, -1)),
 )  # fmt: skip
 
 _STRICT = [

@@ -1,4 +1,4 @@
-"""Calls that a backend declines to support, without having said so beforehand."""
+"""Calls that a backend declines to support, without having declared it."""
 
 from tests.faults.calls import (
     broadcast_call,

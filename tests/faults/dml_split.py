@@ -67,7 +67,7 @@ FAULTS = [
     _axis.spoils("middle-axis", "is wrong on axes between the first and the last",
                  lambda c, _: 0 < axis_of(c) < c.data.ndim - 1,
                  dml_call(data(2, 4, 2), 1, [1, 3])),
-    _axis.spoils("axis-5", "is wrong on the sixth axis and behind", lambda c, _: axis_of(c) >= 5,
+    _axis.spoils("axis-5", "is wrong on the sixth axis and after", lambda c, _: axis_of(c) >= 5,
                  dml_call(data(1, 1, 1, 1, 1, 2), 5, [1, 1])),
     _on_axis("axis-1-of-8", "on the second axis of eight", 1, 8),
     _on_axis("axis-3-of-5", "on the fourth axis of five", 3, 5),

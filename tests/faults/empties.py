@@ -36,7 +36,7 @@ def _lengths(call: Call) -> list[int]:
 
 
 def _rest(call: Call, outputs: Outputs) -> int | None:
-    """Return the length of the part that -1 stands for."""
+    """Return the length of the part that -1 means."""
     lengths = _lengths(call)
     return outputs[lengths.index(-1)].shape[axis_of(call)] if -1 in lengths else None
 

@@ -58,7 +58,7 @@ class Call:
         """Return the call with other inputs."""
         return replace(self, inputs={**self.inputs, **inputs})
 
-    def told(self, **attributes: Any) -> "Call":
+    def with_attributes(self, **attributes: Any) -> "Call":
         """Return the call with other attributes."""
         return replace(self, attributes={**self.attributes, **attributes})
 
@@ -204,7 +204,7 @@ class Writer:
         return self._raises(ValueError, name, text, where, *witness)
 
     def declines(self, name: str, text: str, where: Change, *witness: Call) -> Fault:
-        """Write down a backend that does not support some calls, and never said so."""
+        """Write down a backend that does not support some calls, and never declares it."""
         return self._raises(NotImplementedError, name, text, where, *witness)
 
     def _raises(

@@ -24,9 +24,9 @@ def found(name: str) -> Verdict | None:
 def first_failure(fault: Fault) -> Verdict | None:
     """Return the first verdict that keeps the fault from being certified.
 
-    Cases run in the suite's order; of a fault that leaves a rule unchecked, those that break this
-    rule come first, and valid calls only as baselines: it does with them what is right. None where it
-    is conformant and bit-exact all the same.
+    Cases run in the suite's order. For a fault that leaves a rule unchecked, the cases that break
+    this rule come first, and valid calls run only as baselines, since the fault computes them
+    correctly. None where the certificate is conformant and bit-exact nevertheless.
     """
     suite = core_suite()
     run = certification.Certification(fault.make(), suite)

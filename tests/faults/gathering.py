@@ -67,8 +67,8 @@ def _filling(name: str, text: str, value: Any, where: Callable[[Call], Any], cal
             return outputs
         batch, axis, data_shape = batch_of(call), axis_of(call), call.data.shape
         middle = (1,) * (axis - batch)
-        behind = (1,) * (call.data.ndim - axis - 1)
-        shape = (*data_shape[:batch], *middle, *strays.shape[batch:], *behind)
+        after = (1,) * (call.data.ndim - axis - 1)
+        shape = (*data_shape[:batch], *middle, *strays.shape[batch:], *after)
         output[np.broadcast_to(strays.reshape(shape), output.shape)] = value
         return outputs
 
@@ -117,7 +117,7 @@ _OF_INDICES = [
               _arithmetic),
     _indexing("negative-is-stray", "gives zeros for negative indices",
               lambda v, _: _FAR if v < 0 else v, -1, _sign),
-    _indexing("negative-off-by-one", "takes -2 and less for the index behind",
+    _indexing("negative-off-by-one", "takes -2 and less for the index after",
               lambda v, n: v + 1 if -n <= v < -1 else v, -3, _sign),
     _indexing("negative-mirrored", "counts negative indices from the front: -1 is 0",
               lambda v, n: -v - 1 if -n <= v < 0 else v, -1, _sign),
@@ -144,7 +144,7 @@ _OF_STRAYS = [
              lambda call: call["indices"].ndim == 0, gather_call(data(3), 9)),
     _filling("inner", "writes the first zero only of a stray's slice", 1,
              lambda call: _inner(call) > 1, gather_call(data(3, 2), [9])),
-    _filling("outer", "leaves strays unwritten behind outer dimensions", 1,
+    _filling("outer", "leaves strays unwritten after outer dimensions", 1,
              lambda call: _outer(call) > 1, gather_call(data(2, 3), [9], 1)),
     _filling("several", "leaves strays unwritten where there are several", 1,
              lambda call: _strays(call).sum() > 1, gather_call(data(3), [9, 9])),
@@ -163,8 +163,8 @@ _OF_STRAYS = [
 _SQUARE = data(3, 3)
 
 
-def _told_batches(call: Call, batch: int) -> Call:
-    return call.told(batch_dims=batch) if "batch_dims" in call.attributes else call
+def _with_batches(call: Call, batch: int) -> Call:
+    return call.with_attributes(batch_dims=batch) if "batch_dims" in call.attributes else call
 
 
 def _first_batch(call: Call, outputs: Outputs) -> Outputs:
@@ -204,7 +204,7 @@ _OF_BATCHES = [
                        lambda call, _: batch_of(call) and _outer(call) > 1,
                        gather_call(data(1, 2, 3), [[0]], 2, 1)),
     _sign.changes("negative-batch-dims-of-data", "adds the rank of data to a negative batch_dims",
-                  lambda call: _told_batches(call, _of_data(call)),
+                  lambda call: _with_batches(call, _of_data(call)),
                   gather_call(data(1, 1, 2), [[0]], 2, -2)),
     _sign.spoils("negative-batch-dims-to-zero", "is wrong where a negative batch_dims comes to 0",
                  lambda call, _: call.attributes.get("batch_dims", 0) == -call["indices"].ndim < 0,
@@ -222,7 +222,7 @@ _OF_BATCHES = [
                      gather_call(data(3), [0])),
     _default.changes("axis-as-batch-dims", "takes batch_dims for the axis where it is left out",
                      lambda call: call if "batch_dims" in call.attributes or not _same(call)
-                     else call.told(batch_dims=axis_of(call)),
+                     else call.with_attributes(batch_dims=axis_of(call)),
                      gather_call(data(2, 2), [[0, 1], [1, 0]], 1)),
     _size.spoils("batches-17", "is wrong with more than 16 batches",
                  lambda call, _: _batches(call) > 16,

@@ -83,7 +83,7 @@ HARNESSES = [
         ("slice-8/accepts-step-nonzero-alone", "gather-8/accepts-axis-range-of-rank",
          "variadic-split-1/accepts-lengths-sum-below", "broadcast-1/accepts-mode-known-any",
          "dml-split/accepts-output-type-last", *_of_split("when-rejecting"),
-         *_of_split("behind-a-rejection")),
+         *_of_split("after-a-rejection")),
     ),
     Harness(
         "same-data-twice", "makes the second call with the data of the first",
@@ -91,7 +91,7 @@ HARNESSES = [
         (*_of_split("identity"), "gather-8/view-of-a-row"),
     ),
     Harness(
-        "never-repeats", "makes no call again, behind other data or behind a rejection",
+        "never-repeats", "makes no call again, after other data or after a rejection",
         patches.both(patches.twice, patches.no_call_behind),
         ("slice-8/ring-8", "dml-split/data-taken-for-uploaded"),
     ),
@@ -122,7 +122,9 @@ HARNESSES = [
     ),
     Harness(
         "declining-is-free", "lets a backend decline what it did not say that it declines",
-        patches.setting(certification.Certification, "_decide_declined", lambda _self, found, _all: found),
+        patches.setting(
+            certification.Certification, "_decide_declined", lambda _self, verdict, _all: verdict
+        ),
         (*_of_split("rank-7-declined"), "broadcast-1/explicit-declined"),
     ),
     Harness(

@@ -74,7 +74,7 @@ def _products_past(operator: str, bits: int, call: Call) -> Fault:
 
 
 def _offsets_past(operator: str, bits: int, call: Call) -> Fault:
-    """Write down a backend that repeats the first element behind an offset on the first axis."""
+    """Write down a backend that repeats the first element after an offset on the first axis."""
 
     def change(call: Call, outputs: Outputs) -> Outputs:
         before = 0

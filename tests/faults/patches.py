@@ -63,7 +63,7 @@ def nearly(golden: Array, output: Array) -> Array:
 
 
 def head(golden: Array, output: Array) -> Array:
-    """Return an output whose elements behind the first 64 are the golden ones."""
+    """Return an output whose elements after the first 64 are the golden ones."""
     if (golden.dtype, golden.shape) != (output.dtype, output.shape):
         return output
     head = golden.copy().reshape(-1)
@@ -103,7 +103,7 @@ def setting(owner: object, name: str, value: object) -> Patch:
 
 
 def calling(name: str, value: object) -> Patch:
-    """Replace a part wherever calls are made and looked at."""
+    """Replace a part wherever calls are made and compared."""
 
     def patched(patch: MonkeyPatch) -> None:
         for module in (records, call_protocol):
@@ -148,7 +148,7 @@ def twice(patch: MonkeyPatch) -> None:
 
 
 def no_call_behind(patch: MonkeyPatch) -> None:
-    """Make no valid call behind a rejected one."""
+    """Make no valid call after a rejected one."""
 
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
         return call_protocol.run_vector(backend, operator, case)
@@ -217,7 +217,9 @@ def without_showing(behaviour: str) -> Patch:
 def with_data(change: Callable[[Array], Array]) -> Patch:
     """Generate other data, and the golden outputs to it."""
 
-    def told(self: OperatorSuite, case: IndexedCase, turn: Callable[[Array], Array]) -> Arrays:
+    def outputs_of(
+        self: OperatorSuite, case: IndexedCase, turn: Callable[[Array], Array]
+    ) -> Arrays:
         found = _INPUTS(self, case)
         first = next(iter(found), None)
         return {
@@ -228,10 +230,10 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
         }
 
     def inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
-        return told(self, case, np.array)
+        return outputs_of(self, case, np.array)
 
     def inverted_data_inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
-        return told(self, case, invert_bits if case.data_inputs else np.array)
+        return outputs_of(self, case, invert_bits if case.data_inputs else np.array)
 
     def outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
         return right(self.index.operator, Call(self.inputs(case), case.attributes))

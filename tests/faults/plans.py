@@ -118,8 +118,8 @@ def _all_but(name: str, call: Call) -> Hashable:
         for each, array in list(call.inputs.items())[1:]
         if each != name
     )
-    told = {each: value for each, value in call.attributes.items() if each != name}
-    return call.data.shape, str(call.data.dtype), given, str(told)
+    attributes = {each: value for each, value in call.attributes.items() if each != name}
+    return call.data.shape, str(call.data.dtype), given, str(attributes)
 
 
 def _but_types(call: Call) -> Hashable:

@@ -71,7 +71,7 @@ FAULTS = [
         slice_call(_SQUARE, [0], [2], [1], [-1]),
     ),
     _axes.changes(
-        "negative-axes-off-by-one", "takes -2 and less for the axis behind",
+        "negative-axes-off-by-one", "takes -2 and less for the axis after",
         lambda call: _with_axes(
             call, lambda axes, _: [a + 1 if a < -1 and len(axes) == 1 else a for a in axes]
         ),
@@ -93,11 +93,11 @@ FAULTS = [
         slice_call(_SQUARE, [0, 1], [4, 4], [1, 1]),
     ),
     _axes.changes(
-        "four-slices-at-most", "ignores slices behind the fourth", _at_most(4),
+        "four-slices-at-most", "ignores slices after the fourth", _at_most(4),
         slice_call(data(2, 2, 2, 2, 2), [0] * 5, [1] * 5, [1] * 5),
     ),
     _axes.changes(
-        "seven-slices-at-most", "ignores slices behind the seventh", _at_most(7),
+        "seven-slices-at-most", "ignores slices after the seventh", _at_most(7),
         slice_call(data(*[2] * 8), [0] * 8, [1] * 8, [1] * 8),
     ),
     _sign.spoils(

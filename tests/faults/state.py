@@ -1,4 +1,4 @@
-"""What one call leaves behind for the next: caches under too small a key, warm-ups, counters."""
+"""What one call leaves to the next: caches under too small a key, warm-ups, counters."""
 
 from collections.abc import Callable, Hashable
 from functools import partial
@@ -58,10 +58,10 @@ def _spoiled_when(operator: str, when: Callable[[int, bool], bool]) -> Compute:
     numbers, rejected = count(1), [False]
 
     def compute(call: Call) -> Outputs:
-        behind, rejected[0] = rejected[0], True
+        after, rejected[0] = rejected[0], True
         outputs = right(operator, call)
         rejected[0] = False
-        return spoiled(outputs) if when(next(numbers), behind) else outputs
+        return spoiled(outputs) if when(next(numbers), after) else outputs
 
     return compute
 
@@ -164,9 +164,9 @@ def _faults(operator: str) -> list[Fault]:
             for n in (3, 7, 50)
         ),
         write.remembers(
-            "behind-a-rejection",
+            "after-a-rejection",
             "is wrong in the call after one that it rejected",
-            partial(_spoiled_when, operator, lambda _, behind: behind),
+            partial(_spoiled_when, operator, lambda _, after: after),
             broken(operator),
             call,
         ),

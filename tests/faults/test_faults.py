@@ -9,7 +9,7 @@ from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.fault import OPERATORS, the_right_one
 from tests.faults.finding import first_failure, found
 from tests.faults.standing import broken_by, conditions, open_in
-from tests.faults.witness import shown
+from tests.faults.witness import deviation
 
 _FIRST = {(fault.mechanism, fault.operator): name for name, fault in reversed(FAULTS.items())}
 _EACH = pytest.mark.parametrize(
@@ -23,7 +23,7 @@ _EACH = pytest.mark.parametrize(
 
 @_EACH
 def test_its_witness_shows_the_fault(name: str) -> None:
-    assert shown(FAULTS[name]) is not None
+    assert deviation(FAULTS[name]) is not None
 
 
 @_EACH

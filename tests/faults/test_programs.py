@@ -71,10 +71,11 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     stated: Certificate = made_certificate([*(verdicts | found.verdicts).values()])
     stated = stated.replace(reproductions=found.reproductions)
     cases = core_suite().cases
-    shown = [
-        representative_verdict(each, found.reproductions, cases) for each in group_by_cause(stated.verdicts)
+    failures = [
+        representative_verdict(cause, found.reproductions, cases)
+        for cause in group_by_cause(stated.verdicts)
     ]
-    verdict = next(each for each in shown if each.case in found.reproductions)
+    verdict = next(each for each in failures if each.case in found.reproductions)
     operator, _ = cases[verdict.case]
     text = failure_program(stated, operator, verdict)
     return text, found.reproductions[verdict.case]

@@ -21,7 +21,7 @@ def lengths(call: Call) -> list[int]:
 
 
 def _rest_last(call: Call, outputs: Outputs) -> Outputs:
-    """Take the rest from the end, wherever the -1 stands."""
+    """Take the rest from the end, wherever the -1 is."""
     if -1 not in lengths(call):
         return outputs
     where, axis = lengths(call).index(-1), axis_of(call)
@@ -52,7 +52,7 @@ FAULTS = [
                         lambda c, out: splitting.equal_parts(c, out) if len(out) > 2
                         and lengths(c)[0] * len(out) == extent_of(c) else out,
                         split_call(data(6), 0, [2, 1, 3])),
-    _arithmetic.returns("rest-last", "takes the rest from the end, wherever -1 stands",
+    _arithmetic.returns("rest-last", "takes the rest from the end, wherever -1 is",
                         _rest_last, split_call(data(6), 0, [1, -1, 2])),
     _arithmetic.returns("in-memory-order", "cuts the buffer, not the axis",
                         splitting.in_memory_order, _LAST),
@@ -69,7 +69,7 @@ FAULTS = [
     _arithmetic.spoils("rest-first-on-the-last-axis", "is wrong where -1 is first, last axis",
                        lambda c, out: out and _at(c, 0) and axis_of(c) == c.data.ndim - 1,
                        split_call(data(2, 6), 1, [-1, 2])),
-    _arithmetic.spoils("zero-beside-rest", "is wrong where lengths are 0 and -1",
+    _arithmetic.spoils("zero-with-rest", "is wrong where lengths are 0 and -1",
                        lambda c, _: {0, -1} <= set(lengths(c)), split_call(data(6), 0, [0, 2, -1])),
     _arithmetic.spoils("two-zeros", "is wrong where two lengths are 0",
                        lambda c, _: lengths(c).count(0) > 1, split_call(data(6), 0, [0, 0, 6])),

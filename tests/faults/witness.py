@@ -12,7 +12,7 @@ from tests.faults.fault import Call, Fault, right
 
 
 def laid_out(array: Array, layout: str) -> Array:
-    """Return a fresh array with the elements of `array`, laid out in memory as told."""
+    """Return a fresh array with the elements of `array`, in the requested layout."""
     if layout == "C" or array.ndim == 0:
         return np.array(array, order="C")
     if layout == "Fortran":
@@ -27,7 +27,7 @@ def laid_out(array: Array, layout: str) -> Array:
     raise ValueError(layout)
 
 
-def shown(fault: Fault) -> str | None:
+def deviation(fault: Fault) -> str | None:
     """Return how a fresh backend behaves unlike the reference in the witness, or None."""
     watch = _Watch(fault)
     return next((text for text in map(watch.call, fault.witness) if text is not None), None)

@@ -32,7 +32,7 @@ class Score:
     undone: list[Mutant] = field(default_factory=list)
 
     def survivors(self) -> list[Mutant]:
-        """Return those that no case tells from the reference."""
+        """Return those that no case distinguishes from the reference."""
         return [mutant for mutant, fate in self.fates.items() if fate == "survived"]
 
     def counts(self, module: str) -> Counter[Fate]:
@@ -70,7 +70,7 @@ def _outcome(future: "Future[Fate]") -> Fate:
 
 def table(score: Score, listed: Sequence[Equivalent], modules: Sequence[str]) -> Iterator[str]:
     """Yield the rows of the score by module."""
-    fates: tuple[Fate, ...] = ("killed", "timed out", "crashed", "told apart", "survived")
+    fates: tuple[Fate, ...] = ("killed", "timed out", "crashed", "distinguished", "survived")
     titles = ("module", "mutants", *fates, "of them equivalent", "not importable", "score")
     yield f"| {' | '.join(titles)} |"
     yield "| --- |" + " ---: |" * (len(titles) - 1)

@@ -53,7 +53,7 @@ def mutants_of(module: str) -> Iterator[Mutant]:
 def mutations() -> list[str]:
     """Return cosmic-ray's mutations that need no arguments and mean the same in every Python.
 
-    Whether `is` tells equal numbers and texts apart is an interpreter's choice.
+    Whether `is` distinguishes equal numbers and strings is an interpreter's choice.
     """
     identity = ("_Eq_Is", "_NotEq_Is", "_Lt_Is", "_LtE_Is", "_Gt_Is", "_GtE_Is")
     return [

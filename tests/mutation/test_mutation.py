@@ -24,7 +24,7 @@ def changed(module: str, line: str, becomes: str) -> Mutant:
     ("module", "line", "becomes", "fate"),
     [
         ("slicing", "data.ndim >= 1", "data.ndim >= 2", "killed"),
-        ("gathering", "and axis.size == 1", "and axis.size >= 1", "told apart"),
+        ("gathering", "and axis.size == 1", "and axis.size >= 1", "distinguished"),
         ("slicing", "data[tuple(region)].copy()", "data[tuple(region)]", "killed"),
         ("slicing", "data.ndim >= 1", "1 <= data.ndim", "survived"),
         ("slicing", "axes: Array | None", "axes: Array + None", "not importable"),

@@ -13,10 +13,10 @@ from opcert.suite import IndexedCase, Suite
 from opcert.verdicts import Certification, Verdict
 from tests.mutation.mutants import MODULES, Mutant, source_of
 
-# A module that cannot be imported is no mutant that a case could kill. What is told apart gives
-# another rule than the broken one, or another outcome where the document leaves it open: the suite
-# records both, and `opcert generate --check` fails on them, but no certificate rests on them.
-Fate = Literal["not importable", "killed", "told apart", "timed out", "crashed", "survived"]
+# No case can kill a module that cannot be imported. A distinguished mutant names another rule than
+# the broken one, or decides an ambiguity differently: the suite records both, and `opcert generate
+# --check` fails on them, but no certificate rests on them.
+Fate = Literal["not importable", "killed", "distinguished", "timed out", "crashed", "survived"]
 PACKAGE = "opcert.reference."
 
 
@@ -75,20 +75,20 @@ def fate_of(mutant: Mutant) -> Fate:
             fates.add(_fate(backend, operator))
             if "killed" in fates:
                 return "killed"
-    return "told apart" if "told apart" in fates else "survived"
+    return "distinguished" if "distinguished" in fates else "survived"
 
 
 def _fate(backend: MutatedReference, operator: str) -> Fate:
     certification = Certification(backend, _suite())
-    told_apart = False
+    distinguished = False
     for name, case in _suite().operators[operator].cases.items():
         verdict = certification.verdict(name)
         if verdict.status == "fail":
             return "killed"
-        told_apart = told_apart or not _as_recorded(case, verdict)
+        distinguished = distinguished or not _as_recorded(case, verdict)
     if any(verdict.status == "fail" for verdict in certification.finish()):
         return "killed"
-    return "told apart" if told_apart else "survived"
+    return "distinguished" if distinguished else "survived"
 
 
 def _as_recorded(case: IndexedCase, verdict: Verdict) -> bool:

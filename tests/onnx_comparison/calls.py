@@ -120,7 +120,7 @@ def onnx_failure(backend: Backend, operator: str) -> str:
     """Run the cases of an operator on a backend, each once, up to the first that fails.
 
     The backend gets ONNX's own arrays, of which the expected outputs may be views and which cases
-    share; they are restored behind it.
+    share; they are restored after it.
     """
     cases = [case for case in onnx_cases() if case.operator == operator]
     with _restored([array for case in cases for array in case.inputs.values()]):

@@ -107,7 +107,7 @@ def mapping_of_wrong_size(draw: st.DrawFn) -> Call:
 
 @st.composite
 def mapping_outside(draw: st.DrawFn) -> Call:
-    """The first axis mapped to lies before the target's, or the last behind them."""
+    """The first axis mapped to lies before the target's, or the last after them."""
     call = draw(MAPPED)
     mapping, rank = mapping_of(call), call["target_shape"].size
     wrong = draw(st.sampled_from([rank, rank + 256, 2**64 - 1, -1, -rank, mapping[0] - rank]))

@@ -77,7 +77,7 @@ def simplest_first(values: Iterable[int], dtype: DType) -> st.SearchStrategy[int
 
 def positions(extent: int, dtype: DType) -> st.SearchStrategy[int]:
     """A place on a dimension, counted from either end: on it, just off it, or far out."""
-    near = {edge + beside for edge in (-extent, 0, extent) for beside in (-3, -1, 0, 1, 3)}
+    near = {edge + offset for edge in (-extent, 0, extent) for offset in (-3, -1, 0, 1, 3)}
     # The powers are what a cast to a narrower or a signed type turns into a place on the dimension.
     far = {np.iinfo(dtype).min, np.iinfo(dtype).max, 2**8, 2**16, 2**32, -(2**32), 2**63, 2**64 - 1}
     inside = range(-extent, extent) if extent else (0,)

@@ -21,17 +21,17 @@ def indices_into(draw: st.DrawFn, extent: int, shape: Index, dtype: DType) -> Ar
 
 
 def shapes_picked(rank: int) -> st.SearchStrategy[Index]:
-    """What the indices' shape has behind the batch dimensions; few elements, as they multiply."""
+    """What the indices' shape has after the batch dimensions; few elements, as they multiply."""
     return drawing.shapes(rank, longest=0, room=8)
 
 
 def spellings(batch: int, data_rank: int, indices_rank: int) -> st.SearchStrategy[dict[str, int]]:
     """The attribute that says how many dimensions are batches: not negative, negative, absent."""
     negative = batch - indices_rank
-    said = [{"batch_dims": batch}]
+    attributes = [{"batch_dims": batch}]
     if -min(data_rank, indices_rank) <= negative < 0:
-        said.append({"batch_dims": negative})
-    return st.sampled_from(said if batch else [{}, *said])
+        attributes.append({"batch_dims": negative})
+    return st.sampled_from(attributes if batch else [{}, *attributes])
 
 
 @st.composite
@@ -100,8 +100,8 @@ def batch_dims_beyond_axis(draw: st.DrawFn) -> Call:
 def unequal_batches(draw: st.DrawFn) -> Call:
     """The indices differ from data in one of the batch dimensions, perhaps by a 1."""
     call = draw(calls(ranks=st.integers(2, 6), least=1))
-    shape, said = list(call["indices"].shape), call["batch_dims"]
-    batch = said + len(shape) if said < 0 else said
+    shape, batch_dims = list(call["indices"].shape), call["batch_dims"]
+    batch = batch_dims + len(shape) if batch_dims < 0 else batch_dims
     axis = draw(st.integers(0, batch - 1))
     shape[axis] = draw(st.sampled_from(sorted({0, 1, shape[axis] + 1} - {shape[axis]})))
     return call | {"indices": np.zeros(shape, call["indices"].dtype)}

@@ -18,7 +18,7 @@ Index: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Tensor:
-    """What can be said of an array: its type, its shape, its elements' bits in C order."""
+    """What describes an array: its type, its shape, its elements' bits in C order."""
 
     dtype: str
     shape: Index
@@ -92,9 +92,9 @@ def gather_8(data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> l
     shape = data.shape[:where] + indices.shape[batch:] + data.shape[where + 1 :]
 
     def source(index: Index) -> Index | None:
-        before, chosen, behind = _cut(index, where, picked)
+        before, chosen, after = _cut(index, where, picked)
         at: int = indices.item(*before[:batch], *chosen)
-        return (*before, _normalized(at, extent), *behind) if -extent <= at < extent else None
+        return (*before, _normalized(at, extent), *after) if -extent <= at < extent else None
 
     return [_moved(data, shape, source)]
 

@@ -110,7 +110,7 @@ def changed_attribute(draw: st.DrawFn, value: Any) -> Any:
 
 
 def may_be_left_out(judge: Judges, name: str) -> bool:
-    """Whether a rule speaks of calls without an argument: the members of a struct are all there."""
+    """Whether a rule is about omitting an argument; a struct always has all its members."""
     spec = judge.spec_file.spec
     required = {each.name for each in spec.arguments if each.required}
     return name not in required or "required-inputs" in spec.requirements

@@ -71,7 +71,7 @@ def test_slice_gives_the_documents_matrix() -> None:
 
 
 @pytest.mark.parametrize("axes", [[0, 1], None], ids=["axes", "default axes"])
-def test_slice_keeps_axes_that_it_is_not_told_of(axes: list[int] | None) -> None:
+def test_slice_keeps_axes_that_are_not_listed(axes: list[int] | None) -> None:
     call = inputs(start=[0, 0], stop=[4, 10], step=[1, 1], **({"axes": axes} if axes else {}))
     assert oracles.slice_8(np.zeros((20, 10, 5)), **call)[0].shape == (4, 10, 5)
 

@@ -23,7 +23,9 @@ def test_every_output_is_what_its_description_says(call: Call) -> None:
         (list(output.shape), dml_split.NAMES[output.dtype])
         for output in dml_split.SUBJECT.reference(**call)
     ]
-    assert outputs == [(said["Sizes"], said["DataType"]) for said in call["OutputTensors"]]
+    assert outputs == [
+        (descriptor["Sizes"], descriptor["DataType"]) for descriptor in call["OutputTensors"]
+    ]
 
 
 @drawing.MANY

@@ -17,7 +17,7 @@ def calls(
     ranks: Ranks = drawing.ANY_RANK,
     rests: st.SearchStrategy[bool] = drawing.EITHER,
 ) -> Call:
-    """Valid calls; where `rests` says so and the type allows, -1 stands for one of the lengths."""
+    """Valid calls; where `rests` is true and the type allows it, -1 replaces one of the lengths."""
     axis_type, length_type, rank = draw(index_types), draw(index_types), draw(ranks)
     shape = draw(drawing.shapes(rank))
     where = draw(st.integers(0, rank - 1))
@@ -61,7 +61,7 @@ def below_minus_one(draw: st.DrawFn) -> Call:
 
 @st.composite
 def several_rests(draw: st.DrawFn) -> Call:
-    """-1 stands twice or three times among lengths that would do without it."""
+    """-1 occurs twice or three times among lengths that would do without it."""
     call = draw(WITHOUT_REST)
     rests = [-1] * draw(st.integers(2, 3))
     lengths = draw(st.permutations([*call["split_lengths"].tolist(), *rests]))
@@ -83,7 +83,7 @@ def wrong_sum(draw: st.DrawFn) -> Call:
 
 @st.composite
 def nothing_left(draw: st.DrawFn) -> Call:
-    """-1 stands beside lengths that exceed the dimension already."""
+    """-1 occurs with lengths that already exceed the dimension."""
     call = draw(WITHOUT_REST)
     beyond = draw(st.sampled_from([[1], [2], [64, 64, 64, 64]]))
     lengths = draw(st.permutations([*call["split_lengths"].tolist(), *beyond, -1]))
