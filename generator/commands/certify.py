@@ -199,9 +199,9 @@ class _Request:
                 codes[name] = ExitCode.INTERRUPTED
             if codes[name] == ExitCode.INTERRUPTED:
                 break
+        names = [configuration.name for configuration in selected]
         results = [
-            f"{each.name} {_RESULTS[codes[each.name]] if each.name in codes else 'not started'}"
-            for each in selected
+            f"{name} {_RESULTS[codes[name]] if name in codes else 'not started'}" for name in names
         ]
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         return max(codes.values())

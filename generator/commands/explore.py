@@ -43,7 +43,7 @@ def explore(
     from opcert.exploration import result_text
 
     options = parse_backend_options(backend_option)
-    found = False
+    failures = 0
     for result in run(
         backend,
         options=options,
@@ -55,5 +55,5 @@ def explore(
         timeout=timeout,
     ):
         echo_lines(result_text(result, partial(setup_code, backend, options)))
-        found = found or result.counterexample is not None
-    raise typer.Exit(ExitCode.FAILURE if found else ExitCode.SUCCESS)
+        failures += result.counterexample is not None
+    raise typer.Exit(ExitCode.FAILURE if failures else ExitCode.SUCCESS)

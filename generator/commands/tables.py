@@ -18,9 +18,11 @@ def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:
     table = Table("rule", "kind", "positive", "negative")
     for column in table.columns[2:]:
         column.justify = "right"
-    for each in counts:
-        negative = str(each.negative) if each.kind == "requirement" else ""
-        table.add_row(table_cell(each.rule), each.kind, str(each.positive), negative)
+    for rule_counts in counts:
+        negative = str(rule_counts.negative) if rule_counts.kind == "requirement" else ""
+        table.add_row(
+            table_cell(rule_counts.rule), rule_counts.kind, str(rule_counts.positive), negative
+        )
     console.print(table)
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
 
@@ -29,9 +31,9 @@ def print_strength(strength: Strength, console: Console) -> None:
     """Print how many generic faults the cases of an operator find, and list the others."""
     found = f"{strength.detected} of {strength.applicable}"
     print_line(console, f"{strength.operator}: generic faults found: {found}")
-    for each in strength.missed:
-        print_line(console, f"  not found: {each.text} ({each.name})")
-        print_line(console, f"    it differs in {each.witness:.300}")
+    for fault in strength.missed:
+        print_line(console, f"  not found: {fault.text} ({fault.name})")
+        print_line(console, f"    it differs in {fault.witness:.300}")
 
 
 def print_backends(
@@ -42,12 +44,12 @@ def print_backends(
     table = Table("backend", "packages", box=box.SIMPLE_HEAD)
     for operator in operators:
         table.add_column(table_cell(operator).replace("/", "/\n"))
-    for each in backends:
+    for backend in backends:
         packages = table_cell(
-            each.packages if each.installed else f"not installed: {each.packages}"
+            backend.packages if backend.installed else f"not installed: {backend.packages}"
         )
-        how = (each.how.get(operator, "undeclared") for operator in operators)
-        table.add_row(table_cell(each.name), packages, *map(table_cell, how))
+        how = (backend.how.get(operator, "undeclared") for operator in operators)
+        table.add_row(table_cell(backend.name), packages, *map(table_cell, how))
     console.print(table)
     text = "undeclared: the backend declares no support, so every call counts as supported"
     print_line(console, text)
@@ -57,21 +59,21 @@ def print_coverage(coverage: Coverage, console: Console) -> None:
     """Print what a suite covers of one operator, and list what it misses."""
     line = partial(print_line, console)
     line(f"{coverage.operator}: {_percent(coverage.share)}")
-    for each in coverage.covered:
-        whole = each.present + len(each.missing)
-        line(f"  {_percent(each.share):>7}  {each.dimension}: {each.present} of {whole}")
-        for name in each.missing:
+    for part in coverage.covered:
+        whole = part.present + len(part.missing)
+        line(f"  {_percent(part.share):>7}  {part.dimension}: {part.present} of {whole}")
+        for name in part.missing:
             line(f"           missing: {name}")
     line("  rules, with the calls that exercise them / that violate them")
-    for rule, (kept, broken) in coverage.rules.items():
-        line(f"    {rule}: {kept} / {broken}")
+    for rule, (exercised, violated) in coverage.rules.items():
+        line(f"    {rule}: {exercised} / {violated}")
     line("  levels, with the number of times they were observed")
     for factor, counts in coverage.levels.items():
         planned = "" if factor in coverage.told else " (as planned: the spec cannot observe it)"
         line(f"    {factor}{planned}: {', '.join(f'{level} {n}' for level, n in counts.items())}")
     ranks = sorted({rank for _, rank in coverage.types})
     table = Table("valid calls", *(f"rank {rank}" for rank in ranks))
-    for element_type in dict.fromkeys(each for each, _ in coverage.types):
+    for element_type in dict.fromkeys(name for name, _ in coverage.types):
         table.add_row(element_type, *(str(coverage.types[element_type, rank]) for rank in ranks))
     console.print(table)
     if coverage.feature_levels:

@@ -58,10 +58,12 @@ class OperatorScope(BaseModel):
             if name in case.input_types and case.input_types[name] not in types:
                 return f"{name} of type {case.input_types[name]}"
         for group in self.same_types:
-            found = {name: case.input_types[name] for name in group if name in case.input_types}
-            if len(set(found.values())) > 1:
-                types_text = ", ".join(f"{name} {of}" for name, of in found.items())
-                return f"different types of {types_text}"
+            types_by_input = {
+                name: case.input_types[name] for name in group if name in case.input_types
+            }
+            if len(set(types_by_input.values())) > 1:
+                inputs = ", ".join(f"{name} {of_type}" for name, of_type in types_by_input.items())
+                return f"different types of {inputs}"
         if self.ranks is not None and case.rank not in self.ranks:
             return f"rank {case.rank}"
         return min(rules_and_levels(case).intersection(self.excluded), default=None)
@@ -116,7 +118,7 @@ class Support:
         """Return the declaration as plain data, as a certificate stores it."""
         if self.declared is None:
             return None
-        return {name: each.model_dump(exclude_unset=True) for name, each in self.declared.items()}
+        return {name: of.model_dump(exclude_unset=True) for name, of in self.declared.items()}
 
     def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
         """Return why the declaration excludes `case`, or None if it does not."""

@@ -105,7 +105,7 @@ class VerdictChecks:
 
     def __init__(self, certificate: Certificate, verdicts: Sequence[CaseVerdict]) -> None:
         """Prepare to check `verdicts`, those of the certificate's cases that the suite has."""
-        self._verdicts = {each.case.id: each for each in verdicts}
+        self._verdicts = {entry.case.id: entry for entry in verdicts}
         claim, selection = certificate.claim, certificate.selection
         self._scope = Scope(
             selection.feature_level,
@@ -117,39 +117,39 @@ class VerdictChecks:
         # and on the calls of an interrupted run. A certificate does not show either.
         self._shows_all_calls = selection.case == "*" and not certificate.run.resumed
         calls = [
-            (each.verdict.operator, each.case.type, each.declined)
-            for each in verdicts
-            if each.ran and each.original.status != "implementation-defined"
+            (entry.verdict.operator, entry.case.type, entry.declined)
+            for entry in verdicts
+            if entry.ran and entry.original.status != "implementation-defined"
         ]
         self._unsupported = unsupported_types(calls)
         self._called = {(operator, element_type) for operator, element_type, _ in calls}
 
     def findings(self) -> Iterator[Finding]:
         """Yield the contradictions of each verdict."""
-        for case, verdict in self._verdicts.items():
-            for text in self._contradictions(verdict):
+        for case, entry in self._verdicts.items():
+            for text in self._contradictions(entry):
                 yield Finding(f"verdicts, {case}", text)
 
-    def _contradictions(self, found: CaseVerdict) -> Iterator[str]:
-        verdict, case = found.verdict, found.case
-        operator = found.operator.index.operator
+    def _contradictions(self, entry: CaseVerdict) -> Iterator[str]:
+        verdict, case = entry.verdict, entry.case
+        operator = entry.operator.index.operator
         if verdict.operator != operator:
             yield f"operator: found {verdict.operator}; expected {operator}"
         if verdict.rules != case.rules:
             rules, expected_rules = (", ".join(r) or "none" for r in (verdict.rules, case.rules))
             yield f"rules: found {rules}; expected {expected_rules}"
         if verdict.status == "not-run":
-            if found.ran:
+            if entry.ran:
                 yield f"found not-run, but '{verdict.observed}' was observed; expected 'not-run'"
             if verdict.kind is not None:
                 yield f"found not-run of kind '{verdict.kind}'; expected no kind"
             return
-        judgement = judgement_text(found.judgement)
-        scope_contradiction = self._scope_contradiction(found)
-        expected = self._possible_judgements(found) if scope_contradiction is None else ()
+        judgement = judgement_text(entry.judgement)
+        scope_contradiction = self._scope_contradiction(entry)
+        expected = self._possible_judgements(entry) if scope_contradiction is None else ()
         if scope_contradiction is not None:
             yield f"found {judgement}, but {scope_contradiction}"
-        elif found.judgement not in expected:
+        elif entry.judgement not in expected:
             expects = "is ambiguous" if case.ambiguity else f"expects {case.expects}"
             names = ", ".join(dict.fromkeys(map(judgement_text, expected)))
             yield (
@@ -157,27 +157,27 @@ class VerdictChecks:
                 f"{expects}; expected {names}"
             )
         else:
-            yield from self._baseline_contradictions(found)
-            yield from self._declining_contradictions(found)
-        yield from _field_contradictions(found)
+            yield from self._baseline_contradictions(entry)
+            yield from self._declining_contradictions(entry)
+        yield from _field_contradictions(entry)
 
-    def _scope_contradiction(self, found: CaseVerdict) -> str | None:
+    def _scope_contradiction(self, entry: CaseVerdict) -> str | None:
         """Return why the outcome cannot have been observed, or None if it can."""
-        observed = found.verdict.observed
-        exclusion = self._scope.exclusion(found.operator, found.case)
-        if exclusion is not None and found.ran:
+        observed = entry.verdict.observed
+        exclusion = self._scope.exclusion(entry.operator, entry.case)
+        if exclusion is not None and entry.ran:
             status, reason = exclusion
             return f"'{observed}' was observed of a case that is {status}: {reason}"
-        if exclusion is None and not found.ran:
+        if exclusion is None and not entry.ran:
             return "the case is in scope and was not run; expected not-run or an outcome"
         if observed in FATAL_OUTCOMES and not self._isolated:
             return f"'{observed}' would have ended a run that was not isolated"
         return None
 
-    def _possible_judgements(self, found: CaseVerdict) -> tuple[Judgement, ...]:
+    def _possible_judgements(self, entry: CaseVerdict) -> tuple[Judgement, ...]:
         """Return the judgements of a case that are possible with what was observed."""
-        case, verdict = found.case, found.verdict
-        exclusion = self._scope.exclusion(found.operator, case)
+        case, verdict = entry.case, entry.verdict
+        exclusion = self._scope.exclusion(entry.operator, case)
         if exclusion is not None:
             status, _ = exclusion
             # Declaring less than is claimed is a failure.
@@ -189,10 +189,10 @@ class VerdictChecks:
             return (("implementation-defined", None), *_failures(*sorted(DECISIVE_BREACHES)))
         return _POSSIBLE[case.expects, verdict.observed]
 
-    def _baseline_contradictions(self, found: CaseVerdict) -> Iterator[str]:
+    def _baseline_contradictions(self, entry: CaseVerdict) -> Iterator[str]:
         """Yield how a rejection contradicts the verdict of its baseline."""
-        baseline = None if found.case.baseline is None else self._verdicts.get(found.case.baseline)
-        if baseline is None or found.verdict.observed != "rejected":
+        baseline = None if entry.case.baseline is None else self._verdicts.get(entry.case.baseline)
+        if baseline is None or entry.verdict.observed != "rejected":
             return
         status, kind = baseline.judgement
         consistent = {
@@ -200,20 +200,20 @@ class VerdictChecks:
             ("fail", "uncredited"): status != "pass" and kind != "bits" and not baseline.declined,
             **dict.fromkeys(_DECLINED, baseline.declined),
         }
-        if not consistent.get(found.judgement, True):
+        if not consistent.get(entry.judgement, True):
             of_baseline = judgement_text(baseline.judgement)
             yield (
-                f"found {judgement_text(found.judgement)}, but the baseline {baseline.case.id} "
+                f"found {judgement_text(entry.judgement)}, but the baseline {baseline.case.id} "
                 f"has {of_baseline}; expected what follows from that"
             )
 
-    def _declining_contradictions(self, found: CaseVerdict) -> Iterator[str]:
+    def _declining_contradictions(self, entry: CaseVerdict) -> Iterator[str]:
         """Yield where a declined call should count as a failure, or should not."""
-        if not found.declined:
+        if not entry.declined:
             return
-        verdict, case = found.verdict, found.case
-        fails = found.judgement[0] == "fail"
-        judgement = judgement_text(found.judgement)
+        verdict, case = entry.verdict, entry.case
+        fails = entry.judgement[0] == "fail"
+        judgement = judgement_text(entry.judgement)
         if self._scope.claim is not None:
             if fails != self._scope.is_claimed(verdict.operator, case):
                 yield f"found {judgement}, but the claim {'excludes' if fails else 'includes'} it"
@@ -227,26 +227,26 @@ class VerdictChecks:
             yield f"found {judgement}, but {calls} of {of_type} was declined"
 
 
-def _field_contradictions(found: CaseVerdict) -> Iterator[str]:
+def _field_contradictions(entry: CaseVerdict) -> Iterator[str]:
     """Yield where the other fields of a verdict contradict its status and kind."""
-    verdict, case = found.verdict, found.case
-    judgement = judgement_text(found.judgement)
-    rejected = verdict.observed == "rejected" and found.original.kind != "protocol"
+    verdict, case = entry.verdict, entry.case
+    judgement = judgement_text(entry.judgement)
+    rejected = verdict.observed == "rejected" and entry.original.kind != "protocol"
     if rejected != (verdict.rejected_by is not None):
         who = verdict.rejected_by or "none"
         yield f"rejected_by: found {who}, but '{verdict.observed}' was observed"
-    baseline = case.baseline if found.original.kind == "uncredited" else None
+    baseline = case.baseline if entry.original.kind == "uncredited" else None
     if verdict.attributed_to != baseline:
         yield f"attributed_to: found {verdict.attributed_to}; expected {baseline}"
     # What a detail says is not checked, only whether there has to be one.
-    if found.judgement[0] == "fail" and not verdict.detail:
+    if entry.judgement[0] == "fail" and not verdict.detail:
         yield f"found {judgement} without a detail; expected the reason"
-    if found.judgement == _PASS and verdict.observed == "outputs" and verdict.detail:
+    if entry.judgement == _PASS and verdict.observed == "outputs" and verdict.detail:
         yield f"found pass with the detail '{verdict.detail[:60]}'; expected none"
     # A failure of kind bits does not block, so any other failure could be disguised as one.
-    called = found.operator.cases[case.baseline] if not case.outputs and case.baseline else case
+    called = entry.operator.cases[case.baseline] if not case.outputs and case.baseline else case
     floats = any(output.type in FLOATS for output in called.outputs)
-    if found.judgement == ("fail", "bits") and not floats:
+    if entry.judgement == ("fail", "bits") and not floats:
         yield "found fail (bits), but equal values of these output types have equal bits"
 
 
@@ -256,7 +256,7 @@ def waiver_findings(
     """Yield what is wrong with the waivers, and with the verdicts that they waive or do not."""
     waivers = () if certificate.waivers is None else certificate.waivers.content
     applicable = dict(waivers_on(waivers, certificate.backend.options.get("device")))
-    originals = [each.original for each in verdicts]
+    originals = [entry.original for entry in verdicts]
     for number, waiver in enumerate(waivers):
         place = f"waivers.content.{number}"
         for text in _waiver_contradictions(certificate, suite, waiver, today):
@@ -264,11 +264,11 @@ def waiver_findings(
         unused = waiver.unused_message(originals) if number in applicable else None
         if unused is not None:
             yield Finding(place, unused)
-    for each in verdicts:
-        waived_by = next((i for i, w in applicable.items() if w.waives(each.original)), None)
-        misapplied = _misapplied_waiver(each.verdict, waived_by)
+    for entry in verdicts:
+        waived_by = next((i for i, w in applicable.items() if w.waives(entry.original)), None)
+        misapplied = _misapplied_waiver(entry.verdict, waived_by)
         if misapplied is not None:
-            yield Finding(f"verdicts, {each.case.id}", misapplied)
+            yield Finding(f"verdicts, {entry.case.id}", misapplied)
 
 
 def _waiver_contradictions(
