@@ -40,7 +40,7 @@ class Waivable(Protocol):
         """Return the verdict after a waiver was applied to it."""
 
 
-Verdict = TypeVar("Verdict", bound=Waivable)
+AnyVerdict = TypeVar("AnyVerdict", bound=Waivable)
 
 
 def _iso_date(text: str) -> str:
@@ -119,7 +119,7 @@ class Waivers:
     source: YamlSource
     device: object = None
 
-    def apply(self, verdict: Verdict) -> Verdict:
+    def apply(self, verdict: AnyVerdict) -> AnyVerdict:
         """Return `verdict` as the first waiver that applies to it leaves it."""
         for _, waiver in waivers_on(self.content, self.device):
             if waiver.waives(verdict):
