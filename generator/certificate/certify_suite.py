@@ -2,8 +2,6 @@
 
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +117,8 @@ def certify(
         made = start_backend(backend, arguments, isolated, timeout=timeout, memory=memory)
     else:
         made = in_process_backend(backend, isolated)
-    with ExitStack() as stack:
-        stack.callback(close_backend, made)
+    try:
         name = backend if isinstance(backend, str) else None
-        unrun = [opened.cases[case_id] for case_id in opened.select(operator, case)]
         certificate = Certificate(
             suite=SuiteEntry(**opened.identity),
             selection=selection_entry(operator, case, level),
@@ -134,21 +130,29 @@ def certify(
             files={},
             excerpts={},
             reproductions={},
-            verdicts=tuple(
-                Verdict(each.id, of.index.operator, "not-run", None, "not-run", each.rules, "")
-                for of, each in unrun
-            ),
+            verdicts=tuple(_not_run(opened, case_id) for case_id in opened.select(operator, case)),
         )
         if resume is not None:
             certificate = _resumed(resume, certificate)
             if not resume.counts["not-run"]:
                 return resume
-        start = partial(Certification, made, opened, level, claimed)
-        return _complete(start, certificate, known, progress, stop_at_failure)
+        former = [v.without_waiver() for v in certificate.verdicts if v.status != "not-run"]
+        repeated = certificate.run.repeated
+        certification = Certification(
+            made, opened, level, claimed, former=former, repeated=repeated
+        )
+        return _complete(certification, certificate, known, progress, stop_at_failure)
+    finally:
+        close_backend(made)
+
+
+def _not_run(suite: Suite, case_id: str) -> Verdict:
+    operator, case = suite.cases[case_id]
+    return Verdict(case_id, operator.index.operator, "not-run", None, "not-run", case.rules, "")
 
 
 def _complete(
-    start: Callable[..., Certification],
+    certification: Certification,
     certificate: Certificate,
     waivers: Waivers | None,
     progress: OnVerdict,
@@ -163,8 +167,6 @@ def _complete(
     # Verdicts are worked on as they were before waivers, which are applied anew at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
     remaining = [case for case, verdict in verdicts.items() if verdict.status == "not-run"]
-    former = [verdict for verdict in verdicts.values() if verdict.status != "not-run"]
-    certification = start(former=former, repeated=certificate.run.repeated)
     interrupted = False
     try:
         for number, case in enumerate(remaining, 1):
