@@ -281,6 +281,6 @@ def test_a_wrong_value_is_reported_with_its_place(tmp_path: Path, written: bytes
     data["backend"]["name"] = "\x1b[2J"
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(data))
-    wanted = ' backend.name: found "\\u001b[2J"; expected printable text; the file was changed'
-    assert refusal(path).startswith(wanted)
+    expected = ' backend.name: found "\\u001b[2J"; expected printable text; the file was changed'
+    assert refusal(path).startswith(expected)
     assert "certify again" not in refusal(path)

@@ -72,7 +72,7 @@ def test_a_signed_certificate_is_sound(folder: Path, keys: Path) -> None:
         result = opcert("verify", path, "--key", keys / "key.pub.pem")
         assert result.exit_code == 0
         assert result.stdout.startswith("sound: CONFORMANT")
-        # Named alone, it stands for itself and not for the report beside it.
+        # A certificate that is named alone is checked without its report.
         assert "the signature" not in result.stdout
         assert ("not checked" in result.stdout) is (path != folder)
     assert "not checked: the signature (no --key)" in opcert("verify", folder).stdout
@@ -120,8 +120,8 @@ def test_a_signature_finds_what_no_recomputation_finds(folder: Path, keys: Path)
 def test_a_replaced_or_removed_signature_is_found(
     folder: Path, keys: Path, text: str | None, message: str
 ) -> None:
-    beside = folder / "certificate.json.sig"
-    beside.unlink() if text is None else beside.write_text(text)
+    signature = folder / "certificate.json.sig"
+    signature.unlink() if text is None else signature.write_text(text)
     result = opcert("verify", folder, "--key", keys / "key.pub.pem")
     assert result.exit_code == 1
     assert any(each in result.stdout for each in message.split("|"))
@@ -134,9 +134,9 @@ def test_another_key_is_found(folder: Path, keys: Path) -> None:
 
 
 def test_a_signature_that_is_a_link_is_refused(folder: Path, keys: Path) -> None:
-    beside = folder / "certificate.json.sig"
-    beside.rename(folder.parent / "elsewhere.sig")
-    beside.symlink_to(folder.parent / "elsewhere.sig")
+    signature = folder / "certificate.json.sig"
+    signature.rename(folder.parent / "elsewhere.sig")
+    signature.symlink_to(folder.parent / "elsewhere.sig")
     result = opcert("verify", folder, "--key", keys / "key.pub.pem")
     assert result.exit_code == 2
     assert "a link, which is not followed" in result.stderr

@@ -95,7 +95,7 @@ def test_a_claim_rules_out_declining_a_whole_data_type(claim: Path) -> None:
 def test_claimed_calls_that_support_excludes_fail_without_running(claim: Path) -> None:
     certificate = claiming(claim, ALL, DeclaresLowRanks())
     failed = [v for v in certificate.verdicts if v.status == "fail"]
-    # A change may lead beyond what is supported; such a call runs beside its baseline.
+    # A negative case runs with its baseline, even if its own call is not supported.
     changed = {v for v in failed if v.observed == "unsupported"}
     assert {(v.kind, v.observed) for v in failed if v not in changed} == {("undeclared", "not-run")}
     assert {v.kind for v in changed} <= {"undeclared"}
