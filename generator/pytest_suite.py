@@ -1,4 +1,4 @@
-"""What an emitted suite needs of pytest: options, the fixture that runs a case, the last word."""
+"""The pytest plugin of a generated suite: its options, the fixture that runs cases, the result."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,64 +14,64 @@ from opcert.backends import close_backend, parse_backend_options
 from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation import start_backend
 from opcert.scope import Waivers, read_claim, read_waivers
-from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.suite import Suite, SuiteCase
 from opcert.verdicts import WAIVABLE_KINDS, Certification, Verdict, unverified_reasons
 
-# Statuses that do not block, and are shown as skipped.
-SILENT = ("unsupported", "implementation-defined", "out-of-claim", "waived")
+# Statuses that do not block conformance; pytest reports them as skipped.
+SKIPPED_STATUSES = ("unsupported", "implementation-defined", "out-of-claim", "waived")
 
 
 @dataclass(frozen=True)
-class Packed:
-    """An array of a documented example that the document gives only by type and shape."""
+class PackedArray:
+    """An array of a documented example whose elements are only in the pack."""
 
     type: str
     shape: tuple[int, ...]
 
 
-Literal: TypeAlias = Array | Packed
+Literal: TypeAlias = Array | PackedArray
 
 
 def tensor(element_type: str, elements: Any) -> Array:
-    """Return the array that a documented example spells out."""
+    """Return an array with the elements that the document states, nested by dimension."""
     return np.array(elements, ELEMENT_TYPES[element_type])
 
 
-def packed(element_type: str, shape: Sequence[int]) -> Packed:
-    """Return what stands for an array whose elements are in the pack alone."""
-    return Packed(element_type, tuple(shape))
+def packed(element_type: str, shape: Sequence[int]) -> PackedArray:
+    """Return a placeholder for an array of which the document states only type and shape."""
+    return PackedArray(element_type, tuple(shape))
 
 
 @cache
-def open_suite(folder: Path) -> Suite:
-    """Return the suite in `folder`, read once."""
+def read_suite(folder: Path) -> Suite:
+    """Return the suite in `folder`, read once in a session."""
     return Suite(folder)
 
 
 def case_ids(test_file: Path, operator: str) -> list[str]:
-    """Return the ids of an operator's cases but the examples, which are tests of their own."""
-    suite = open_suite(test_file.resolve().parent.parent)
+    """Return the ids of an operator's cases without the examples, which have tests of their own."""
+    suite = read_suite(test_file.resolve().parent.parent)
     return [case.id for case in suite.operators[operator].index.cases if not case.example]
 
 
 @dataclass(frozen=True)
-class Run:
-    """A certification as pytest carries it out, case by case, and the failures that are known."""
+class SuiteRun:
+    """The certification of one suite, case by case, with its waivers and the claimed operators."""
 
     certification: Certification
     waivers: Waivers | None = None
     claimed: Collection[str] = ()
 
     def verdict(self, case: str) -> Verdict:
-        """Return the verdict of a case, which runs now unless it has."""
+        """Run a case, unless it has run, and return its verdict."""
         verdict = self.certification.verdict(case, retain=False)
         return verdict if self.waivers is None else self.waivers.apply(verdict)
 
     def verdicts(self) -> list[Verdict]:
-        """Return all verdicts, when every case has run.
+        """Return all verdicts, after the last case has run.
 
         Raises:
-            SpecError: a waiver applies to no failure.
+            SpecError: a waiver is unused: it matches cases that ran, none of which fails.
         """
         verdicts = self.certification.finish()
         if self.waivers is None:
@@ -82,9 +82,9 @@ class Run:
 
 
 class Conforms:
-    """Runs a case of the suite on the backend under test, and fails unless it passes."""
+    """Runs a case of the suite on the backend, and fails the test unless the case passes."""
 
-    def __init__(self, suite: Suite, run: Run) -> None:
+    def __init__(self, suite: Suite, run: SuiteRun) -> None:
         self._suite = suite
         self._run = run
 
@@ -96,116 +96,136 @@ class Conforms:
         attributes: Mapping[str, Any] | None = None,
         outputs: Sequence[Literal] = (),
     ) -> None:
-        """Run `case`; what a documented example spells out has to be what the pack holds."""
+        """Run `case`.
+
+        A test of a documented example states the arguments and outputs as well, which must be
+        those of the case.
+
+        Raises:
+            SuiteError: they are not.
+        """
         if inputs is not None:
-            _same_as_packed(*self._suite.cases[case], inputs, attributes or {}, outputs)
+            _check_example(self._suite.cases[case], inputs, attributes or {}, outputs)
         verdict = self._run.verdict(case)
         text = f"{verdict.status} ({verdict.kind or verdict.observed}): {verdict.detail}"
-        if verdict.status in SILENT:
+        if verdict.status in SKIPPED_STATUSES:
             pytest.skip(text)
         if verdict.status != "pass":
             pytest.fail(f"{case}: {text}", pytrace=False)
 
 
-def _same_as_packed(
-    operator: OperatorSuite,
-    case: IndexedCase,
+def _check_example(
+    case: SuiteCase,
     inputs: Mapping[str, Literal],
     attributes: Mapping[str, Any],
     outputs: Sequence[Literal],
 ) -> None:
-    held = [*operator.inputs(case).values(), *operator.outputs(case)]
-    spelled = [*inputs.values(), *outputs]
-    same = len(held) == len(spelled) and all(map(_same, spelled, held))
-    if list(inputs) != list(case.inputs) or attributes != case.attributes or not same:
-        raise SuiteError(f"{case.id}: the test file is not of this pack; generate the suite again")
+    stated = [*inputs.values(), *outputs]
+    golden = [*case.inputs.values(), *case.outputs]
+    if (
+        [*inputs] != [*case.inputs]
+        or attributes != case.attributes
+        or len(stated) != len(golden)
+        or not all(map(_is_same, stated, golden))
+    ):
+        raise SuiteError(
+            f"the test of {case.id} states another call or other outputs than the pack; generate "
+            "the suite again"
+        )
 
 
-def _same(spelled: Literal, held: Array) -> bool:
-    if isinstance(spelled, Packed):
-        return (spelled.type, spelled.shape) == (type_name(held.dtype), held.shape)
-    return spelled.dtype == held.dtype and spelled.tobytes() == held.tobytes()
+def _is_same(stated: Literal, array: Array) -> bool:
+    if isinstance(stated, PackedArray):
+        return (stated.type, stated.shape) == (type_name(array.dtype), array.shape)
+    return (stated.dtype, stated.shape) == (array.dtype, array.shape) and (
+        stated.tobytes() == array.tobytes()
+    )
 
 
-_RUNS = pytest.StashKey[dict[Path, Run]]()
+_RUNS = pytest.StashKey[dict[Path, SuiteRun]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that say what is certified."""
+    """Add the options of `opcert certify` that apply."""
     group = parser.getgroup("opcert")
-    alike = "as for opcert certify"
-    group.addoption("--backend", default="reference", help=alike)
-    group.addoption("--backend-option", action="append", default=[], metavar="KEY=VALUE")
-    group.addoption("--in-process", action="store_true", help=alike)
-    group.addoption("--feature-level", default=None, help=alike)
-    group.addoption("--claim", default=None, type=Path, help=alike)
-    group.addoption("--waivers", default=None, type=Path, help=alike)
+    text = "as for opcert certify"
+    group.addoption("--backend", default="reference", help=text)
+    group.addoption("--backend-option", action="append", default=[], metavar="KEY=VALUE", help=text)
+    group.addoption("--in-process", action="store_true", help=text)
+    group.addoption("--feature-level", default=None, help=text)
+    group.addoption("--claim", default=None, type=Path, help=text)
+    group.addoption("--waivers", default=None, type=Path, help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin with no case run.
+    """Prepare a session.
 
     Raises:
-        UsageError: the cases are to be spread over processes, none of which would see them all.
+        UsageError: pytest-xdist would spread the cases over processes, none of which sees them all.
     """
     if config.getoption("dist", "no") != "no":
-        raise pytest.UsageError("opcert judges a run as a whole, in one process; leave out -n")
+        raise pytest.UsageError("opcert judges a run as a whole, in one process; omit -n")
     config.stash[_RUNS] = {}
 
 
 @pytest.fixture(scope="module")
 def conforms(request: pytest.FixtureRequest) -> Conforms:
-    """Return what runs a case of the suite that the test file is in."""
+    """Return the function that runs a case of the test file's suite."""
     folder = request.path.resolve().parent.parent
     runs = request.config.stash[_RUNS]
-    suite = open_suite(folder)
+    suite = read_suite(folder)
     if folder not in runs:
         try:
-            runs[folder] = _begun(suite, request.config)
+            runs[folder] = _start_run(suite, request.config)
         except OpcertError as error:
             pytest.exit(f"opcert: {error}", returncode=2)
     return Conforms(suite, runs[folder])
 
 
-def _begun(suite: Suite, config: pytest.Config) -> Run:
-    """Begin a run as the options say; files are read before a backend may change the folder."""
+def _start_run(suite: Suite, config: pytest.Config) -> SuiteRun:
     options = parse_backend_options(config.getoption("backend_option"))
-    claim, waivers = config.getoption("claim"), config.getoption("waivers")
+    claim_file, waivers_file = config.getoption("claim"), config.getoption("waivers")
     level = config.getoption("feature_level")
-    claimed = None if claim is None else read_claim(claim, suite)
-    known = None
-    if waivers is not None:
-        known = read_waivers(waivers, suite, options.get("device"), kinds=WAIVABLE_KINDS)
+    # All files are read before the backend starts, which may change the working directory.
+    claim = None if claim_file is None else read_claim(claim_file, suite)
+    waivers = None
+    if waivers_file is not None:
+        device = options.get("device")
+        waivers = read_waivers(waivers_file, suite, device, kinds=WAIVABLE_KINDS)
+    if claim is not None:
+        level = claim.feature_level(level)
     isolated = False if config.getoption("in_process") else None
-    level = level if claimed is None else claimed.feature_level(level)
     backend = start_backend(config.getoption("backend"), options, isolated)
-    operators = () if claimed is None else claimed.content.operators
-    return Run(Certification(backend, suite, level, claimed), known, operators)
+    claimed = () if claim is None else claim.content.operators
+    return SuiteRun(Certification(backend, suite, level, claim), waivers, claimed)
 
 
-def last_word(config: pytest.Config) -> tuple[int, list[str]]:
-    """Return what shows only when all cases have run: the exit code, and the reasons for it."""
-    lines: list[str] = []
+def session_result(config: pytest.Config) -> tuple[int, list[str]]:
+    """Return an exit code and its reasons, as far as they follow from all cases together."""
+    reasons: list[str] = []
     try:
         for run in config.stash[_RUNS].values():
             verdicts = run.verdicts()
-            lines += unverified_reasons(verdicts, run.claimed) if verdicts else []
-            undeclared = [v for v in verdicts if v.status == "fail" and v.kind == "undeclared"]
-            lines += [f"FAILED (undeclared) {v.case}: {v.detail}" for v in undeclared]
+            reasons += unverified_reasons(verdicts, run.claimed) if verdicts else []
+            reasons += [
+                f"FAILED (undeclared) {verdict.case}: {verdict.detail}"
+                for verdict in verdicts
+                if verdict.status == "fail" and verdict.kind == "undeclared"
+            ]
     except OpcertError as error:
         return pytest.ExitCode.INTERRUPTED, [f"opcert: {error}"]
-    return pytest.ExitCode.TESTS_FAILED if lines else pytest.ExitCode.OK, lines
+    return pytest.ExitCode.TESTS_FAILED if reasons else pytest.ExitCode.OK, reasons
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a session that verified nothing, declined undeclared, or waived what does not fail."""
-    code, _ = last_word(session.config)
+    """Fail a session that verified nothing, declined calls undeclared, or has an unused waiver."""
+    code, _ = session_result(session.config)
     session.exitstatus = max(int(session.exitstatus), code)
     for run in session.config.stash[_RUNS].values():
         close_backend(run.certification.backend)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say why a session fails whose tests did not."""
-    for line in last_word(config)[1]:
-        terminalreporter.write_line(line)
+    """Print why a session fails although no test did."""
+    for reason in session_result(config)[1]:
+        terminalreporter.write_line(reason)

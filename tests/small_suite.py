@@ -1,4 +1,4 @@
-"""A suite of one operator, generated once for all the tests that write, damage or read it."""
+"""A suite of one operator, generated once for all tests that write, damage or read it."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def files() -> FileContents:
 
 @cache
 def other_files() -> FileContents:
-    """Those of another seed."""
+    """The files of the suite with another seed."""
     return generate_suite_files(read_specs_in(None, GLOB), seed=1)
 
 
@@ -51,20 +51,20 @@ def write(folder: Path) -> Path:
 
 
 def edit(folder: Path, name: str, change: Edit) -> None:
-    """Change the JSON in a file."""
+    """Change a JSON file."""
     data = json.loads((folder / name).read_bytes())
     change(data)
     (folder / name).write_text(json.dumps(data), encoding="utf-8")
 
 
 def reseal(folder: Path, *names: str) -> None:
-    """Give the manifest the digests of files that were changed."""
+    """Update the digests in the manifest after files were changed."""
 
-    def sealed(manifest: Any) -> None:
+    def update_digests(manifest: Any) -> None:
         for name in names:
             manifest["files"][name] = sha256((folder / name).read_bytes()).hexdigest()
 
-    edit(folder, MANIFEST, sealed)
+    edit(folder, MANIFEST, update_digests)
 
 
 def edit_index(folder: Path, change: Edit) -> None:
@@ -74,14 +74,14 @@ def edit_index(folder: Path, change: Edit) -> None:
 
 
 def opened(folder: Path) -> Suite:
-    """The suite, read as far as a run reads it before its first case."""
+    """Return the suite, read as a run reads it before its first case."""
     suite = Suite(folder)
     assert suite.operators
     return suite
 
 
 def refusal(folder: Path, name: str) -> str:
-    """What opening says of file `name`; it also has to say what to do."""
+    """Return the error of reading the suite, which must name a file and say what to do."""
     with pytest.raises(SuiteError) as caught:
         opened(folder)
     text = str(caught.value)

@@ -1,4 +1,4 @@
-"""A small suite with a case for every choice of levels, and ways to take cases out of it."""
+"""A small suite with a case for every combination of levels, and ways to remove cases."""
 
 import shutil
 from collections.abc import Callable
@@ -30,7 +30,7 @@ TABLE = """\
     count: count
   draw:
 """
-# Every choice of levels, each of which is a case of the small suite.
+# Every combination of these levels is a case of the small suite.
 LEVELS = {
     "type": ("i8", "f32"),
     "rank": ("one", "two"),
@@ -39,11 +39,11 @@ LEVELS = {
 }
 
 Case = dict[str, Any]
-Chosen = Callable[[Case], bool]
+CasePredicate = Callable[[Case], bool]
 
 
 def write_specs(folder: Path) -> None:
-    """Write a small spec whose factors show, and its reference."""
+    """Write a small spec whose factors are observed, and its reference."""
     text = (FOLDER / "take.yaml").read_text()
     assert text.count("  draw:\n") == text.count("examples:\n") == 1
     text = text.replace("  draw:\n", TABLE).replace("examples:\n", BEHAVIOUR)
@@ -52,60 +52,60 @@ def write_specs(folder: Path) -> None:
 
 
 def edit_cases(suite: Path, change: Callable[[list[Case]], list[Case]]) -> None:
-    """Change the cases of the small suite, and what its manifest says of them."""
-    left: list[Case] = []
+    """Change the cases of the small suite, and its manifest accordingly."""
+    remaining: list[Case] = []
 
     def cases(index: Any) -> None:
-        left.extend(change(index["cases"]))
-        index["cases"] = left
+        remaining.extend(change(index["cases"]))
+        index["cases"] = remaining
 
     def counts(manifest: Any) -> None:
         entry = manifest["operators"][OPERATOR]
-        entry["cases"] = len(left)
-        entry["rejections"] = sum(case["expects"] == "rejection" for case in left)
+        entry["cases"] = len(remaining)
+        entry["rejections"] = sum(case["expects"] == "rejection" for case in remaining)
 
     edit(suite, INDEX, cases)
     edit(suite, MANIFEST, counts)
     reseal(suite, INDEX)
 
 
-def take_out(suite: Path, chosen: Chosen) -> None:
-    """Take cases out of the small suite, and those that are one change away from them."""
+def remove_cases(suite: Path, predicate: CasePredicate) -> None:
+    """Remove cases from the small suite, with the cases whose baseline they are."""
 
     def change(cases: list[Case]) -> list[Case]:
-        gone = {case["id"] for case in cases if chosen(case)}
-        assert gone
-        while more := {c["id"] for c in cases if c.get("baseline") in gone} - gone:
-            gone |= more
-        return [case for case in cases if case["id"] not in gone]
+        removed = {case["id"] for case in cases if predicate(case)}
+        assert removed
+        while dependent := {c["id"] for c in cases if c.get("baseline") in removed} - removed:
+            removed |= dependent
+        return [case for case in cases if case["id"] not in removed]
 
     edit_cases(suite, change)
 
 
-def valid(**levels: object) -> Chosen:
-    """Choose the valid calls that have what is said of `type`, `rank`, `n` and `count`."""
+def valid(**levels: object) -> CasePredicate:
+    """Return a predicate of valid calls with the given `type`, `rank`, `n` and `count`."""
 
-    def chosen(case: Case) -> bool:
+    def predicate(case: Case) -> bool:
         data = case["inputs"]["data"]
-        found = {
+        actual = {
             "type": data["type"],
             "rank": len(data["shape"]),
             "n": data["shape"][0],
             "count": case["attributes"]["count"],
         }
-        return case["expects"] == "outputs" and all(found[k] == v for k, v in levels.items())
+        return case["expects"] == "outputs" and all(actual[k] == v for k, v in levels.items())
 
-    return chosen
+    return predicate
 
 
-def tells(case: Case) -> bool:
-    """Whether a case has elements in every output, and more than one to tell apart in its data."""
-    shapes = [each["shape"] for each in case["outputs"]]
+def is_discriminating(case: Case) -> bool:
+    """Whether every output of a case has elements, and its data has more than one."""
+    shapes = [output["shape"] for output in case["outputs"]]
     return all(map(all, shapes)) and prod(case["inputs"]["data"]["shape"]) > 1
 
 
 def combinations_of(*factors: str, **fixed: str) -> set[str]:
-    """Name each combination of the levels of `factors`, with those of others that are given."""
+    """Return the names of all combinations of levels of `factors` with the `fixed` levels."""
     names = [factor for factor in LEVELS if factor in (*factors, *fixed)]
     rows = product(*(LEVELS[f] if f in factors else [fixed[f]] for f in names))
     return {" ".join(f"{f}={v}" for f, v in zip(names, row, strict=True)) for row in rows}

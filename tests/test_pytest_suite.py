@@ -1,4 +1,4 @@
-"""`pytest <suite> --backend B`: the same cases to the same verdicts as `opcert certify`."""
+"""`pytest <suite> --backend B`: the same verdicts of the same cases as `opcert certify`."""
 
 import os
 import re
@@ -20,32 +20,32 @@ from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, file
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The suite of one operator, with the cases of a few types."""
+    """The suite of one operator with the cases of a few types."""
     folder = tmp_path_factory.mktemp("suites") / "small"
     write_suite(folder, files())
     kept: list[Any] = []
 
-    def cut(index: Any) -> None:
+    def keep_few_types(index: Any) -> None:
         few = {case["id"]: case for case in index["cases"] if case["type"] in ("f16", "f32", "u8")}
-        # A change may be one of the type: its baseline is then of another.
+        # A case may differ from its baseline in the type, and lose it here.
         kept.extend(case for case in few.values() if case.get("baseline") in {None, *few})
         index["cases"] = kept
 
-    def counts(manifest: Any) -> None:
+    def update_counts(manifest: Any) -> None:
         manifest["operators"][OPERATOR].update(
             cases=len(kept),
             rejections=sum(case["expects"] == "rejection" for case in kept),
             implementation_defined=sum("ambiguity" in case for case in kept),
         )
 
-    edit(folder, INDEX, cut)
-    edit(folder, MANIFEST, counts)
+    edit(folder, INDEX, keep_few_types)
+    edit(folder, MANIFEST, update_counts)
     reseal(folder, INDEX)
     return folder
 
 
 def pytest_on(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest on a suite as a user would, whatever options this run of pytest has."""
+    """Run pytest on a suite as a user would, without the options of this run of pytest."""
     command = [sys.executable, "-m", "pytest", str(suite), "-p", "no:cacheprovider", *arguments]
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_ADDOPTS"}
     return subprocess.run(
@@ -55,15 +55,17 @@ def pytest_on(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def failures(report: Path) -> set[tuple[str, str]]:
     """Return each failed case with its kind, from the first line of pytest's own message."""
-    messages = [str(each.get("message")) for each in ElementTree.parse(report).iter("failure")]
-    found = [re.match(r"(?:Failed: )?(\S+): fail \((\S+)\)", message) for message in messages]
-    return {(match[1], match[2]) for match in found if match}
+    messages = [
+        str(failure.get("message")) for failure in ElementTree.parse(report).iter("failure")
+    ]
+    matches = [re.match(r"(?:Failed: )?(\S+): fail \((\S+)\)", message) for message in messages]
+    return {(match[1], match[2]) for match in matches if match}
 
 
 @pytest.mark.parametrize(
     "name", ["ThroughFloat16", "AcceptsEverything", "WritesToItsInput", "LosesNaNPayloads"]
 )
-def test_a_faulty_backend_fails_the_same_cases_both_ways(
+def test_a_faulty_backend_fails_no_other_cases_than_with_certify(
     suite: Path, name: str, tmp_path: Path
 ) -> None:
     verdicts = certify(getattr(wrong_backends, name)(), suite).verdicts
@@ -75,7 +77,7 @@ def test_a_faulty_backend_fails_the_same_cases_both_ways(
     assert {case for case, _ in failures(report)} <= {case for case, _ in failed}
 
 
-def test_the_reference_passes_every_case_that_decides(suite: Path) -> None:
+def test_the_reference_passes_every_decisive_case(suite: Path) -> None:
     done = pytest_on(suite, "-q", "-rs")
     entry = Suite(suite).manifest.operators[OPERATOR]
     assert entry.cases > 4 * entry.implementation_defined > 0
@@ -85,13 +87,13 @@ def test_the_reference_passes_every_case_that_decides(suite: Path) -> None:
     assert "implementation-defined" in done.stdout
 
 
-def test_cases_declined_without_a_word_fail_the_session(suite: Path) -> None:
+def test_undeclared_unsupported_cases_fail_the_session(suite: Path) -> None:
     done = pytest_on(suite, "--backend", f"{WRONG}:DeclinesHighRanks", "-q")
     assert done.returncode == 1
     assert "FAILED (undeclared) dml-split/" in done.stdout
 
 
-def test_a_damaged_suite_is_no_failure_of_the_backend(tmp_path: Path) -> None:
+def test_a_damaged_suite_is_not_a_failure_of_the_backend(tmp_path: Path) -> None:
     copy = tmp_path / "damaged"
     write_suite(copy, files())
     pack = copy / PACK
@@ -101,20 +103,20 @@ def test_a_damaged_suite_is_no_failure_of_the_backend(tmp_path: Path) -> None:
     assert "generate the suite again" in done.stdout
 
 
-def test_a_feature_level_skips_what_is_out_of_it(suite: Path) -> None:
+def test_a_feature_level_skips_other_cases(suite: Path) -> None:
     done = pytest_on(suite, "--feature-level", "1_0", "-q", "-rs")
     assert done.returncode == 0
     assert "not in feature level 1_0" in done.stdout
 
 
-def test_the_documented_examples_are_spelled_out(suite: Path) -> None:
+def test_documented_examples_are_written_out(suite: Path) -> None:
     text = (suite / TESTS).read_text()
     assert text.startswith("# Generated by opcert from directml/DML_OPERATOR_SPLIT.yaml")
     assert "def test_example_1(" in text
     assert 'tensor("f32", [[[[1.0, 2.0], [3.0, 4.0]]]])' in text
 
 
-def test_an_example_that_is_not_the_packs_is_told(tmp_path: Path) -> None:
+def test_an_example_that_contradicts_the_pack_is_an_error(tmp_path: Path) -> None:
     copy = tmp_path / "edited"
     write_suite(copy, files())
     test_file = copy / TESTS
@@ -124,18 +126,18 @@ def test_an_example_that_is_not_the_packs_is_told(tmp_path: Path) -> None:
     assert "generate the suite again" in done.stdout
 
 
-def test_a_run_is_not_spread_over_processes(suite: Path) -> None:
+def test_a_run_over_several_processes_is_refused(suite: Path) -> None:
     done = pytest_on(suite, "-q", "-n", "2")
     assert done.returncode == 4
-    assert "opcert judges a run as a whole, in one process; leave out -n" in done.stderr
+    assert "opcert judges a run as a whole, in one process; omit -n" in done.stderr
 
 
-Inside = Callable[..., int]
+RunInProcess = Callable[..., int]
 
 
 @pytest.fixture
-def inside(suite: Path, monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Run pytest within this process, where what it covers is counted, with its own options."""
+def run_pytest(suite: Path, monkeypatch: pytest.MonkeyPatch) -> RunInProcess:
+    """Run pytest within this process, so that coverage is measured, without the outer options."""
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
     def run(*arguments: str) -> int:
@@ -146,25 +148,25 @@ def inside(suite: Path, monkeypatch: pytest.MonkeyPatch) -> Inside:
 
 
 def test_an_unknown_backend_ends_the_session_with_2(
-    inside: Inside, capsys: pytest.CaptureFixture[str]
+    run_pytest: RunInProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert inside("--backend", "refrence") == 2
+    assert run_pytest("--backend", "refrence") == 2
     assert "did you mean 'reference'?" in "".join(capsys.readouterr())
 
 
-def test_within_one_process_the_reference_passes(inside: Inside) -> None:
-    assert inside("--backend", "reference") == 0
+def test_in_this_process_the_reference_passes(run_pytest: RunInProcess) -> None:
+    assert run_pytest("--backend", "reference") == 0
 
 
-def test_within_one_process_wrong_backends_fail(inside: Inside) -> None:
-    assert inside("--backend", f"{WRONG}:ThroughFloat16") == 1
-    assert inside("--backend", f"{WRONG}:DeclinesHighRanks") == 1
+def test_in_this_process_wrong_backends_fail(run_pytest: RunInProcess) -> None:
+    assert run_pytest("--backend", f"{WRONG}:ThroughFloat16") == 1
+    assert run_pytest("--backend", f"{WRONG}:DeclinesHighRanks") == 1
 
 
 def test_a_backend_that_declines_everything_fails_the_session(
-    inside: Inside, capsys: pytest.CaptureFixture[str]
+    run_pytest: RunInProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert inside("--backend", f"{WRONG}:SupportsNothing") == 1
+    assert run_pytest("--backend", f"{WRONG}:SupportsNothing") == 1
     assert "nothing was verified" in capsys.readouterr().out
 
 
@@ -180,31 +182,31 @@ WAIVER = """\
 
 @pytest.mark.parametrize(("claimed", "code"), [("f16", 0), ("f32", 1)])
 def test_a_claim_decides_what_counts(
-    inside: Inside, tmp_path: Path, claimed: str, code: int
+    run_pytest: RunInProcess, tmp_path: Path, claimed: str, code: int
 ) -> None:
     claim = tmp_path / "claim.yaml"
     claim.write_text(CLAIM.format(type=claimed))
     arguments = ["--backend", f"{WRONG}:ThroughFloat16", "--claim", str(claim)]
-    assert inside(*arguments, "-k", "valid") == code
+    assert run_pytest(*arguments, "-k", "valid") == code
 
 
 def test_a_waived_failure_does_not_fail_the_session(
-    inside: Inside, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run_pytest: RunInProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waivers = tmp_path / "waivers.yaml"
     waivers.write_text(WAIVER.format(type="f32"))
     arguments = ["--backend", f"{WRONG}:ThroughFloat16", "--waivers", str(waivers)]
-    assert inside(*arguments, "-k", "valid-f32 or valid-f16", "-rs") == 0
+    assert run_pytest(*arguments, "-k", "valid-f32 or valid-f16", "-rs") == 0
     assert "waived (" in capsys.readouterr().out
-    assert inside(*arguments, "-k", "valid-f32") == 1
+    assert run_pytest(*arguments, "-k", "valid-f32") == 1
 
 
-def test_a_waiver_of_what_does_not_fail_ends_the_session_with_2(
-    inside: Inside, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_unused_waiver_ends_the_session_with_2(
+    run_pytest: RunInProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waivers = tmp_path / "waivers.yaml"
     waivers.write_text(WAIVER.format(type="f16"))
-    assert inside("--waivers", str(waivers), "-k", "valid-f16") == 2
+    assert run_pytest("--waivers", str(waivers), "-k", "valid-f16") == 2
     assert "unused waiver" in capsys.readouterr().out
 
 
@@ -217,5 +219,7 @@ def test_a_waiver_of_what_does_not_fail_ends_the_session_with_2(
         ["--waivers", "nowhere.yaml"],
     ],
 )
-def test_a_wrong_option_ends_the_session_with_2(inside: Inside, arguments: list[str]) -> None:
-    assert inside(*arguments) == 2
+def test_a_wrong_option_ends_the_session_with_2(
+    run_pytest: RunInProcess, arguments: list[str]
+) -> None:
+    assert run_pytest(*arguments) == 2

@@ -48,13 +48,13 @@ def role_factors(spec: Spec, profile: str) -> Iterator[Factor]:
 
 def _levels_of_role(factor: Factor) -> tuple[Level, ...]:
     def computed(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
-        return lambda known: function(*[known[name] for name in factor.of])
+        return lambda known: function(*[known[name] for name in factor.depends_on])
 
     def constant(value: Any) -> Callable[[Mapping[str, Any]], Any]:
         return lambda _: value
 
     return tuple(
-        Level(name, factor.of, computed(value))
+        Level(name, factor.depends_on, computed(value))
         if callable(value)
         else Level(name, (), constant(value))
         for name, value in factor.levels.items()

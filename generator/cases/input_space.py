@@ -51,7 +51,7 @@ class InputSpace:
         for admitted in masks:
             # Whatever else it admits, the rows that tell have already.
             others = [mask for mask in masks if mask is not admitted]
-            alone = choices.restricted_to(others, breaking=admitted)
+            alone = choices.restricted_to(others, violating=admitted)
             rows = covering_array(alone, t, rows, together)
         return covering_array(choices, t, rows, together)
 
@@ -68,7 +68,7 @@ class InputSpace:
         """
         table, factors, roles = self._spec.cases, self._factors, self._spec.bound_roles
         forbidden = (each for role in roles for each in role.constraints())
-        derived = (each for role in roles for each in role.derived())
+        derived = (each for role in roles for each in role.derived_factors())
         possible = [
             *(forbidding_of_role(factors, each) for each in forbidden),
             *(following_of_role(factors, each) for each in derived),
@@ -76,7 +76,7 @@ class InputSpace:
             *(following(factors, *each) for each in table.derived.items()),
         ]
         try:
-            choices = solve_constraints(self._factors.sizes, possible, ties=self._masks)
+            choices = solve_constraints(self._factors.sizes, possible, restrictions=self._masks)
         except ValueError as error:
             raise ExpressionError(str(error), ("cases", "constraints")) from None
         return choices, choices.restricted_to(self._masks)

@@ -81,7 +81,7 @@ def forbidding_of_role(factors: Factors, forbidden: Constraint) -> LevelConstrai
         )
     columns = dict(zip(asked.factors, np.ix_(*map(np.arange, sizes)), strict=True))
     mask = LevelMask(asked.factors, asked.answers(columns, np.ones(sizes, bool)) == 0)
-    return LevelConstraint(asked.factors, mask.over, (mask,))
+    return LevelConstraint(asked.factors, mask.evaluate, (mask,))
 
 
 def following_of_role(factors: Factors, derived: DerivedFactor) -> LevelConstraint:

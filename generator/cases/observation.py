@@ -63,7 +63,7 @@ class Observer:
         data = next((role for role in self.spec.bound_roles if isinstance(role, DataRole)), None)
         if data is not None and "axis" not in observation_points[0]:
             observation_points = [
-                {**focus, **axis} for focus in observation_points for axis in data.axes(call)
+                {**focus, **axis} for focus in observation_points for axis in data.axis_points(call)
             ]
         return observation_points
 

@@ -1,4 +1,4 @@
-"""Combinations of levels: constraints, choices and covering arrays. It knows no spec."""
+"""Combinations of levels: constraints, feasible rows and covering arrays. It knows no spec."""
 
 from opcert.combinatorics.covering_arrays import alternative_rows, covering_array
 from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints

@@ -1,8 +1,10 @@
-"""Covering arrays: rows of levels in which every possible t-tuple of levels stands somewhere.
+"""Covering arrays: rows in which every feasible t-tuple of levels occurs.
 
-Greedy, a row at a time, as AETG does (Cohen et al., "The AETG system", 1997), but deterministic:
-each row has the first tuple that is missing, and is completed table by table with the possible
-choice that adds most tuples.
+Greedy, a row at a time, like AETG (Cohen, Dalal, Fredman and Patton, "The AETG system", 1997), but
+without randomness: each row starts from the first uncovered tuple, and is completed table by table
+with the feasible assignment that covers most. Constraints restrict the tuples and the rows, as in
+Cohen, Dwyer and Shi, "Interaction testing of highly-configurable systems in the presence of
+constraints" (2007); here the tables of `FeasibleRows` decide what is feasible, not a SAT solver.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,211 +18,223 @@ import numpy.typing as npt
 from opcert.combinatorics.feasible_rows import FeasibleRows
 from opcert.combinatorics.tables import BoolArray, IntArray, LevelTable, Row, level_codes
 
-# How many rows are tried with a tuple until one counts.
+# How many rows with a tuple are tried until one counts.
 ATTEMPTS = 5
-# How many choices of a table are weighed for a row.
-_WEIGHED = 512
-# How many rows are looked up at a time.
+# How many assignments of a table are compared for a row.
+_MAX_CANDIDATES = 512
+# How many given rows are looked up at a time.
 _BATCH = 1024
-# A product of matrices of more steps is one that OpenBLAS gives to threads, which then spin.
-_SINGLE = 1 << 18
+# OpenBLAS gives a larger product of matrices to threads, which then spin.
+_MAX_PRODUCT = 1 << 18
 
 
 def covering_array(
-    choices: FeasibleRows,
-    t: int,
+    feasible: FeasibleRows,
+    strength: int,
     rows: Sequence[Row] = (),
-    together: Sequence[tuple[int, ...]] = (),
+    full_combinations: Sequence[tuple[int, ...]] = (),
     counts: Callable[[Row], bool] = lambda _: True,
 ) -> list[Row]:
-    """Extend `rows` until each t-tuple of levels that `choices` have stands in one.
+    """Extend `rows` until they cover each tuple of `strength` levels that is feasible.
 
-    So does every combination of the factors in each group of `together`, ascending. A row that
-    does not count covers nothing; a tuple is given up where none of a few rows with it counts.
-    Deterministic: no randomness, ties go to the levels used least so far.
+    They also cover every combination of the factors in each of `full_combinations`, ascending. A
+    row of which `counts` is false covers nothing; a tuple is given up if none of a few rows with it
+    counts. The same arguments always give the same rows.
     """
-    array = _Array(choices, t, together)
-    grown = list(rows)
-    for begin in range(0, len(rows), _BATCH):
-        array.add(np.array(rows[begin : begin + _BATCH]))
-    while (cell := array.first_missing()) is not None:
+    tuples = _UncoveredTuples(feasible, strength, full_combinations)
+    array = list(rows)
+    for start in range(0, len(rows), _BATCH):
+        tuples.cover(np.array(rows[start : start + _BATCH]))
+    while (cell := tuples.first()) is not None:
         for attempt in range(ATTEMPTS):
-            added = array.row_with(cell, attempt)
-            if added is None:
-                array.drop(cell)
+            levels = tuples.row_with(cell, attempt)
+            if levels is None:
+                tuples.give_up(cell)
                 break
-            row = tuple(added.tolist())
+            row = tuple(levels.tolist())
             if counts(row):
-                array.add(added[None, :])
-                grown.append(row)
+                tuples.cover(levels[None, :])
+                array.append(row)
                 break
         else:
-            array.drop(cell)
-    return grown
+            tuples.give_up(cell)
+    return array
 
 
-def alternative_rows(choices: FeasibleRows, wanted: Mapping[int, int]) -> Iterator[Row]:
-    """Yield the rows with some levels, by factor, that `covering_array` tries besides the best."""
-    group = tuple(sorted(wanted))
-    array = _Array(choices, len(group), [group], only=True)
-    cell = int(np.ravel_multi_index([wanted[f] for f in group], [choices.levels[f] for f in group]))
+def alternative_rows(feasible: FeasibleRows, assignment: Mapping[int, int]) -> Iterator[Row]:
+    """Yield the rows with an assignment that `covering_array` tries where the best does not count.
+
+    `assignment` maps factors to levels.
+    """
+    group = tuple(sorted(assignment))
+    # Strength 0 adds no other group, so that the group's cells are all there are.
+    tuples = _UncoveredTuples(feasible, 0, [group])
+    shape = [feasible.levels[factor] for factor in group]
+    cell = int(np.ravel_multi_index([assignment[factor] for factor in group], shape))
     for attempt in range(1, ATTEMPTS):
-        row = array.row_with(cell, attempt)
+        row = tuples.row_with(cell, attempt)
         if row is not None:
             yield tuple(row.tolist())
 
 
-class _Array:
-    """The tuples that are still missing: a part for each group of t factors, all in one line."""
+class _UncoveredTuples:
+    """The tuples of levels that no row covers yet.
+
+    Each group of factors to cover has a grid with a cell for each tuple. All grids are flattened
+    and concatenated.
+    """
 
     def __init__(
         self,
-        choices: FeasibleRows,
-        t: int,
-        together: Sequence[tuple[int, ...]],
-        *,
-        only: bool = False,
+        feasible: FeasibleRows,
+        strength: int,
+        full_combinations: Sequence[tuple[int, ...]],
     ) -> None:
-        self.choices = choices
-        self.levels = choices.levels
-        every = combinations(range(len(self.levels)), min(t, len(self.levels)))
-        groups = {*(() if only else every), *together}
-        # The largest parts first: they decide how many rows there are, the others ride along.
-        self.groups = sorted(groups, key=lambda group: (-self._size(group), group))
-        ends = np.cumsum([0, *map(self._size, self.groups)])
-        self.begins = ends[:-1]
-        # A row's cell in the part of each group is its product with these, past its beginning:
-        # in floats, exact here, since NumPy multiplies matrices of integers slowly.
+        self.feasible = feasible
+        self.levels = feasible.levels
+        factors = range(len(self.levels))
+        groups = {*combinations(factors, min(strength, len(factors))), *full_combinations} - {()}
+        # The largest grids first: they decide how many rows there are, and the rows for them cover
+        # the others on the way.
+        self.groups = sorted(groups, key=lambda group: (-prod(self._shape(group)), group))
+        ends = np.cumsum([0, *(prod(self._shape(group)) for group in self.groups)])
+        self.offsets = ends[:-1]
+        # The cells of a row are its product with these, plus the offsets. Floats are exact here,
+        # and NumPy multiplies matrices of integers slowly.
         self.strides = np.zeros((len(self.levels), len(self.groups)))
         for g, group in enumerate(self.groups):
             stride = 1
             for factor in reversed(group):
                 self.strides[factor, g] = stride
                 stride *= self.levels[factor]
-        possible = [self._possible(group).ravel() for group in self.groups]
-        self.missing = np.concatenate(possible)
-        # How much of each part is missing: most are complete long before the last row.
-        self.left = np.array([np.count_nonzero(each) for each in possible])
-        self.used = [np.zeros(size, np.int64) for size in self.levels]
-        self.next = 0
-        self.completed = self._completed()
-
-    def _size(self, group: Sequence[int]) -> int:
-        return prod(self.levels[factor] for factor in group)
-
-    def _possible(self, group: Sequence[int]) -> BoolArray:
-        """Return which choices of levels may stand in a row, as far as tables and pairs tell."""
-        if len(group) == 2:
-            return self.choices.pairs[group[0], group[1]]
-        sizes = [self.levels[factor] for factor in group]
-        possible = np.ones(sizes, bool)
-        for table in self.choices.tables:
-            if set(group) <= set(table.factors):
-                possible = np.zeros(sizes, bool)
-                columns = [table.columns[factor] for factor in group]
-                possible.ravel()[level_codes(columns, sizes)] = True
-                return possible
-        for i, j in combinations(range(len(group)), 2):
-            shape = [self.levels[f] if k in (i, j) else 1 for k, f in enumerate(group)]
-            possible &= self.choices.pairs[group[i], group[j]].reshape(shape)
-        return possible
-
-    def _completed(self) -> list[IntArray]:
-        """Return the groups that are complete with each table, taken in the order of the tree."""
-        seen: set[int] = set()
+        feasible_cells = [self._feasible_cells(group).ravel() for group in self.groups]
+        self.uncovered = np.concatenate(feasible_cells)
+        # By group, how many cells are uncovered: most grids are complete long before the last row.
+        self.remaining = np.array([np.count_nonzero(cells) for cells in feasible_cells])
+        self.usage = [np.zeros(size, np.int64) for size in self.levels]
+        self._next = 0
+        # By table, the groups whose factors all have a level once this table's line is chosen.
+        self.completed: list[IntArray] = []
+        assigned: set[int] = set()
         before = np.zeros(len(self.groups), bool)
-        completed: list[IntArray] = []
-        for table in self.choices.tables:
-            seen |= set(table.factors)
-            now = np.array([seen.issuperset(group) for group in self.groups], bool)
-            completed.append(np.flatnonzero(now & ~before))
-            before = now
-        return completed
+        for table in feasible.tables:
+            assigned |= set(table.factors)
+            complete = np.array([assigned.issuperset(group) for group in self.groups], bool)
+            self.completed.append(np.flatnonzero(complete & ~before))
+            before = complete
 
-    def first_missing(self) -> int | None:
-        if self.next < len(self.missing):
-            self.next += int(np.argmax(self.missing[self.next :]))
-            if self.missing[self.next]:
-                return self.next
+    def _shape(self, group: Sequence[int]) -> list[int]:
+        return [self.levels[factor] for factor in group]
+
+    def _feasible_cells(self, group: Sequence[int]) -> BoolArray:
+        """Return which tuples are feasible, as far as one table or all pairs show it."""
+        if len(group) == 2:
+            return self.feasible.pairs[group[0], group[1]]
+        shape = self._shape(group)
+        for table in self.feasible.tables:
+            if set(group) <= set(table.factors):
+                cells = np.zeros(shape, bool)
+                columns = [table.columns[factor] for factor in group]
+                cells.ravel()[level_codes(columns, shape)] = True
+                return cells
+        cells = np.ones(shape, bool)
+        for i, j in combinations(range(len(group)), 2):
+            pair_shape = [size if k in (i, j) else 1 for k, size in enumerate(shape)]
+            cells &= self.feasible.pairs[group[i], group[j]].reshape(pair_shape)
+        return cells
+
+    def first(self) -> int | None:
+        """Return the first uncovered cell."""
+        if self._next < len(self.uncovered):
+            self._next += int(np.argmax(self.uncovered[self._next :]))
+            if self.uncovered[self._next]:
+                return self._next
         return None
 
-    def drop(self, cell: int) -> None:
-        """Take a tuple that no row has off what is missing."""
-        self.missing[cell] = False
-        self.left[self._group_of(cell)] -= 1
+    def give_up(self, cell: int) -> None:
+        """Take a tuple out that no row has."""
+        self.uncovered[cell] = False
+        self.remaining[self._group_of(cell)] -= 1
 
     def _group_of(self, cell: int) -> int:
-        return int(np.searchsorted(self.begins, cell, "right")) - 1
+        return int(np.searchsorted(self.offsets, cell, "right")) - 1
 
-    def add(self, rows: IntArray) -> None:
-        """Take what stands in `rows` off what is missing."""
-        cells = _product(rows, self.strides) + self.begins
-        # The rows may share tuples.
-        covered = np.unique(cells[self.missing[cells]])
-        self.missing[covered] = False
-        self.left -= np.bincount(
-            np.searchsorted(self.begins, covered, "right") - 1, minlength=len(self.left)
-        )
+    def cover(self, rows: IntArray) -> None:
+        """Take the tuples of `rows` out."""
+        cells = _products(rows, self.strides) + self.offsets
+        # Rows may have tuples in common.
+        covered = np.unique(cells[self.uncovered[cells]])
+        self.uncovered[covered] = False
+        groups = np.searchsorted(self.offsets, covered, "right") - 1
+        self.remaining -= np.bincount(groups, minlength=len(self.remaining))
         for factor, levels in enumerate(rows.T):
-            self.used[factor] += np.bincount(levels, minlength=self.levels[factor])
+            self.usage[factor] += np.bincount(levels, minlength=self.levels[factor])
 
     def row_with(self, cell: int, attempt: int = 0) -> IntArray | None:
-        """Return a row with the tuple of `cell`, if there is one: in each table what adds most.
+        """Return a row with the tuple of `cell`, or None if there is no such row.
 
-        After the first attempt, each table has any of its choices, the same in each run.
+        In the first attempt each table adds the line that covers most. In later ones it adds any
+        line, the same in every run.
         """
         g = self._group_of(cell)
         group = self.groups[g]
-        shape = [self.levels[factor] for factor in group]
-        levels = map(int, np.unravel_index(cell - self.begins[g], shape))
-        wanted = dict(zip(group, levels, strict=True))
-        narrowed = self.choices.narrowed(wanted)
-        if narrowed is None:
+        levels = map(int, np.unravel_index(cell - self.offsets[g], self._shape(group)))
+        assignment = dict(zip(group, levels, strict=True))
+        extensible = self.feasible.extensible_lines(assignment)
+        if extensible is None:
             return None
         row = np.zeros(len(self.levels), np.int64)
         chosen: list[int] = []
-        for t, (table, lines) in enumerate(zip(self.choices.tables, narrowed, strict=True)):
-            there, here = self.choices.codes[t]
+        for t, (table, lines) in enumerate(zip(self.feasible.tables, extensible, strict=True)):
+            of_parent, own = self.feasible.codes[t]
             if t == 0:
-                kept = np.arange(len(here)) if lines is None else lines
+                candidates = np.arange(len(own)) if lines is None else lines
             else:
-                code = int(there[chosen[self.choices.joints[t][0]]])
-                kept = self.choices.below(t, code) if lines is None else lines[here[lines] == code]
+                code = int(of_parent[chosen[self.feasible.parents[t]]])
+                if lines is None:
+                    candidates = self.feasible.lines_with_code(t, code)
+                else:
+                    candidates = lines[own[lines] == code]
             if attempt:
-                place = crc32(f"{group} {wanted} {t} {attempt}".encode()) % len(kept)
-                chosen.append(int(kept[place]))
+                arbitrary = crc32(f"{group} {assignment} {t} {attempt}".encode())
+                chosen.append(int(candidates[arbitrary % len(candidates)]))
             else:
-                chosen.append(self._best(table, kept, row, self.completed[t]))
-            row[list(table.factors)] = table.choices[chosen[t]]
+                chosen.append(self._best_line(table, candidates, row, self.completed[t]))
+            row[list(table.factors)] = table.assignments[chosen[t]]
         return row
 
-    def _best(self, table: LevelTable, lines: IntArray, row: IntArray, groups: IntArray) -> int:
-        """Return the first of the lines that adds most tuples, of levels used least so far."""
-        if len(lines) > _WEIGHED:
-            # Others in each turn.
-            turn = int(self.used[0].sum())
-            even = np.arange(_WEIGHED) * len(lines) // _WEIGHED
+    def _best_line(
+        self, table: LevelTable, lines: IntArray, row: IntArray, groups: IntArray
+    ) -> int:
+        """Return the line that covers most tuples, of several one with the least used levels.
+
+        `row` has the levels of the tables before, and `groups` are those that a line completes.
+        """
+        if len(lines) > _MAX_CANDIDATES:
+            # An even selection, another one for each row.
+            turn = int(self.usage[0].sum())
+            even = np.arange(_MAX_CANDIDATES) * len(lines) // _MAX_CANDIDATES
             lines = lines[(even + turn) % len(lines)]
-        groups = groups[self.left[groups] > 0]
+        groups = groups[self.remaining[groups] > 0]
         if len(lines) > 1 and len(groups):
             columns, strides = list(table.factors), self.strides[:, groups]
-            # What the row has of these factors already, it has from them.
-            before = row.copy()
-            before[columns] = 0
-            begins = _product(before[None, :], strides) + self.begins[groups]
-            cells = _product(table.choices[lines], strides[columns]) + begins
-            gain = np.count_nonzero(self.missing[cells], axis=1)
+            # The line itself has the levels that the table shares with those before.
+            others = row.copy()
+            others[columns] = 0
+            offsets = _products(others[None, :], strides) + self.offsets[groups]
+            cells = _products(table.assignments[lines], strides[columns]) + offsets
+            gain = np.count_nonzero(self.uncovered[cells], axis=1)
             lines = lines[gain == gain.max()]
         if len(lines) > 1:
             used = np.zeros(len(lines), np.int64)
             for factor, column in table.columns.items():
-                used += self.used[factor][column[lines]] * self.levels[factor]
+                used += self.usage[factor][column[lines]] * self.levels[factor]
             lines = lines[used.argmin() :]
         return int(lines[0])
 
 
-def _product(levels: IntArray, strides: npt.NDArray[np.float64]) -> IntArray:
-    """Return the cells, past the beginnings of their parts, of some lines of levels."""
-    step = max(1, _SINGLE // max(strides.size, 1))
+def _products(levels: IntArray, strides: npt.NDArray[np.float64]) -> IntArray:
+    """Return the product of lines of levels with strides: the positions in each group's grid."""
+    step = max(1, _MAX_PRODUCT // max(strides.size, 1))
     products = [levels[i : i + step] @ strides for i in range(0, len(levels), step)]
     return np.concatenate(products).astype(np.int64)

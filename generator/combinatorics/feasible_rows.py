@@ -1,8 +1,8 @@
-"""Which rows of levels are possible: tables of choices over few factors, joined to a tree.
+"""The rows that constraints allow: tables over a few factors, joined to a tree.
 
-Constraints are a network whose cliques, found by eliminating factors, form a junction tree
-(Dechter, "Constraint Processing", chapter 9): what holds in each table and between neighbours holds
-for whole rows, of which there are far too many to list.
+There are far too many rows to list them. The constraints are a network whose cliques, found by
+eliminating factors, form a junction tree (Dechter, "Constraint Processing", 2003, chapter 9): what
+is consistent in each table and between neighbours is consistent in whole rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,264 +24,268 @@ from opcert.combinatorics.tables import (
     unique_codes,
 )
 
-Words = npt.NDArray[np.uint64]
+BitWords = npt.NDArray[np.uint64]
 
 
 class FeasibleRows:
-    """Every row that constraints allow, as a tree of tables.
+    """All rows that constraints allow, as a junction tree of tables.
 
-    Tables that share factors are joined in a tree such that a factor's tables hang together: a
-    line that agrees with one of each neighbour, and these with theirs, is part of a possible row,
-    and a row can be read off table by table.
+    The tables with any one factor are connected in the tree. A line (an assignment of a table) that
+    matches a line of each neighbour is part of a row, so that rows can be read off table by table
+    without backtracking.
     """
 
     def __init__(
-        self, levels: Sequence[int], tables: Sequence[LevelTable], open_: Sequence[BoolArray] = ()
+        self, levels: Sequence[int], tables: Sequence[LevelTable], kept: Sequence[BoolArray] = ()
     ) -> None:
-        """Join `tables`; they hold every factor, of which `levels` counts the levels.
+        """Join `tables`, which contain every factor; `levels` counts the levels of each.
 
-        Where `open_` says which lines of each table rows may have, they have no others.
+        `kept`, if given, marks the lines of each table that rows may have.
         """
         self.levels = levels
-        order = [max(range(len(tables)), key=lambda t: len(tables[t].choices))]
-        left = [t for t in range(len(tables)) if t not in order]
-        # For each table behind the first: its neighbour before it, and the factors they share.
-        self.joints: list[tuple[int, tuple[int, ...]]] = [(0, ())]
-        while left:
-            # A tree that shares as many factors as can be keeps each factor's tables together.
-            _, t, j = max(
-                (len(_shared(tables[table], tables[other])), -t, -j)
-                for t, table in enumerate(left)
-                for j, other in enumerate(order)
+        # A maximum spanning tree over the numbers of shared factors is a junction tree (Jensen and
+        # Jensen, "Optimal junction trees", 1994). It starts at the largest table.
+        order = [max(range(len(tables)), key=lambda t: len(tables[t].assignments))]
+        remaining = [t for t in range(len(tables)) if t not in order]
+        # The position in the tree of each table's parent; the root is its own.
+        self.parents = [0]
+        while remaining:
+            _, t, parent = max(
+                (len(_shared(tables[table], tables[joined])), -t, -position)
+                for t, table in enumerate(remaining)
+                for position, joined in enumerate(order)
             )
-            joined = left.pop(-t)
-            self.joints.append((-j, _shared(tables[joined], tables[order[-j]])))
-            order.append(joined)
-        # Every choice, also those that no row has.
-        self._whole = [tables[t] for t in order]
-        self._flags: dict[tuple[int, LevelConstraint], BoolArray] = {}
-        self.tables = [tables[t].only(open_[t]) if open_ else tables[t] for t in order]
-        # By table: which choice of the factors that it shares with its neighbour each line of
-        # both has.
-        self.codes = [self._codes(t) for t in range(len(self.tables))]
-        self._make_agree()
-        self._by_level: dict[tuple[int, int], list[IntArray]] = {}
+            order.append(remaining.pop(-t))
+            self.parents.append(-parent)
+        self._unrestricted = [tables[t] for t in order]
+        self._evaluated: dict[tuple[int, LevelConstraint], BoolArray] = {}
+        self.tables = [tables[t].select(kept[t]) if kept else tables[t] for t in order]
+        # For each table the codes of what it shares with its parent: of each line of the parent,
+        # and of each line of its own.
+        self.codes = [self._separator_codes(t) for t in range(len(self.tables))]
+        self._drop_dead_lines()
+        self._lines_by_level: dict[tuple[int, int], list[IntArray]] = {}
 
-    def _codes(self, t: int) -> tuple[IntArray, IntArray]:
-        of, shared = self.joints[t]
-        there, here = self.tables[of], self.tables[t]
+    def _separator_codes(self, t: int) -> tuple[IntArray, IntArray]:
+        table, parent = self.tables[t], self.tables[self.parents[t]]
+        shared = _shared(table, parent) if t else ()
         sizes = [self.levels[factor] for factor in shared]
-        both = [
+        sparse = [
             np.broadcast_to(
-                level_codes([each.columns[f] for f in shared], sizes), len(each.choices)
+                level_codes([side.columns[factor] for factor in shared], sizes),
+                len(side.assignments),
             )
-            for each in (there, here)
+            for side in (parent, table)
         ]
-        places, which = unique_codes(np.concatenate(both), prod(sizes))
-        codes: IntArray = which.astype(np.int32)
-        if len(places) <= 1 << 16:
+        positions, inverse = unique_codes(np.concatenate(sparse), prod(sizes))
+        codes: IntArray = inverse.astype(np.int32)
+        if len(positions) <= 1 << 16:
             # Half the memory, and NumPy sorts integers of 16 bits in linear time.
             codes = codes.astype(np.uint16)
-        return codes[: len(there.choices)], codes[len(there.choices) :]
+        return codes[: len(parent.assignments)], codes[len(parent.assignments) :]
 
-    def _make_agree(self) -> None:
-        """Drop the lines that agree with none of a neighbour, and so are part of no row.
+    def _drop_dead_lines(self) -> None:
+        """Drop the lines that match no line of a neighbour, and so are part of no row.
 
-        Once up the tree and once down it is enough (Yannakakis, 1981).
+        Semijoins once up the tree and once down are enough (Yannakakis, "Algorithms for acyclic
+        database schemes", 1981).
         """
-        kept = [np.ones(len(table.choices), bool) for table in self.tables]
+        kept = [np.ones(len(table.assignments), bool) for table in self.tables]
         for t in reversed(range(1, len(kept))):
-            of, _ = self.joints[t]
-            there, here = self.codes[t]
-            kept[of] &= _marked(here[kept[t]], there)
+            of_parent, own = self.codes[t]
+            kept[self.parents[t]] &= _is_among(of_parent, own[kept[t]])
         for t in range(1, len(kept)):
-            of, _ = self.joints[t]
-            there, here = self.codes[t]
-            kept[t] &= _marked(there[kept[of]], here)
-        for t, (there, here) in enumerate(self.codes):
-            self.codes[t] = there[kept[self.joints[t][0]]], here[kept[t]]
-        self.tables = [table.only(flags) for table, flags in zip(self.tables, kept, strict=True)]
+            of_parent, own = self.codes[t]
+            kept[t] &= _is_among(own, of_parent[kept[self.parents[t]]])
+        for t, (of_parent, own) in enumerate(self.codes):
+            self.codes[t] = of_parent[kept[self.parents[t]]], own[kept[t]]
+        self.tables = [table.select(flags) for table, flags in zip(self.tables, kept, strict=True)]
 
     def restricted_to(
-        self, constraints: Sequence[LevelConstraint], breaking: LevelConstraint | None = None
+        self, constraints: Sequence[LevelConstraint], violating: LevelConstraint | None = None
     ) -> "FeasibleRows":
-        """Keep what `constraints` allow, each of which speaks of the factors of one table.
+        """Return the rows that `constraints` allow too; one table contains the factors of each.
 
-        With `breaking`, only rows that it does not allow are possible.
+        With `violating`, return only those of them that this constraint forbids.
         """
-        tables, open_ = [], []
-        for t, table in enumerate(self._whole):
-            kept = np.ones(len(table.choices), bool)
-            for each in constraints:
-                if set(each.factors) <= set(table.factors):
-                    kept &= self._allowed(t, each)
-            tables.append(table.only(kept))
-            if breaking is not None:
-                inside = set(breaking.factors) <= set(table.factors)
-                flags = ~self._allowed(t, breaking) if inside else np.ones_like(kept)
-                open_.append(flags[kept])
-        return FeasibleRows(self.levels, tables, open_)
+        tables, kept = [], []
+        for t, table in enumerate(self._unrestricted):
+            allowed = np.ones(len(table.assignments), bool)
+            for constraint in constraints:
+                if set(constraint.factors) <= set(table.factors):
+                    allowed &= self._evaluate(t, constraint)
+            tables.append(table.select(allowed))
+            if violating is not None:
+                inside = set(violating.factors) <= set(table.factors)
+                forbidden = ~self._evaluate(t, violating) if inside else np.ones_like(allowed)
+                kept.append(forbidden[allowed])
+        return FeasibleRows(self.levels, tables, kept)
 
-    def _allowed(self, t: int, constraint: LevelConstraint) -> BoolArray:
+    def _evaluate(self, t: int, constraint: LevelConstraint) -> BoolArray:
+        """Return which lines of an unrestricted table a constraint allows, evaluated once."""
         key = t, constraint
-        if key not in self._flags:
-            table = self._whole[t]
-            reached = np.ones(len(table.choices), bool)
-            self._flags[key] = constraint.over(table.columns, reached)
-        return self._flags[key]
+        if key not in self._evaluated:
+            table = self._unrestricted[t]
+            reachable = np.ones(len(table.assignments), bool)
+            self._evaluated[key] = constraint.evaluate(table.columns, reachable)
+        return self._evaluated[key]
 
-    def narrowed(self, wanted: Mapping[int, int]) -> list[IntArray | None] | None:
-        """Return the lines of each table that agree with `wanted` levels there and further down.
+    def extensible_lines(self, assignment: Mapping[int, int]) -> list[IntArray | None] | None:
+        """Return the lines of each table that have `assignment` there and further down the tree.
 
-        `wanted` maps factors to levels. Of a table that it leaves whole there is None, and None
-        is the answer where no row has them.
+        `assignment` maps factors to levels. For a table that it does not restrict there is None;
+        the whole result is None if no row has the assignment.
         """
-        lines = [self._with(t, wanted) for t in range(len(self.tables))]
+        lines = [self._lines_with(t, assignment) for t in range(len(self.tables))]
         for t in reversed(range(1, len(self.tables))):
-            below = lines[t]
-            if below is not None:
-                of, _ = self.joints[t]
-                there, here = self.codes[t]
-                above = lines[of]
-                if above is None:
-                    lines[of] = np.flatnonzero(_marked(here[below], there))
-                else:
-                    lines[of] = above[_marked(here[below], there[above])]
-        first = lines[0]
-        return lines if len(self.tables[0].choices if first is None else first) else None
+            own_lines = lines[t]
+            if own_lines is None:
+                continue
+            parent, (of_parent, own) = self.parents[t], self.codes[t]
+            parent_lines = lines[parent]
+            if parent_lines is None:
+                lines[parent] = np.flatnonzero(_is_among(of_parent, own[own_lines]))
+            else:
+                lines[parent] = parent_lines[_is_among(of_parent[parent_lines], own[own_lines])]
+        root = lines[0]
+        return lines if len(self.tables[0].assignments if root is None else root) else None
 
-    def consistent_with(self, wanted: Mapping[int, int]) -> list[IntArray] | None:
-        """Return the lines of each table that are part of a row with the `wanted` levels.
+    def consistent_with(self, assignment: Mapping[int, int]) -> list[IntArray] | None:
+        """Return the lines of each table that are part of a row with `assignment`.
 
-        `wanted` maps factors to levels; without such a row, the answer is None.
+        `assignment` maps factors to levels. The result is None if no row has it.
         """
-        narrowed = self.narrowed(wanted)
-        if narrowed is None:
+        extensible = self.extensible_lines(assignment)
+        if extensible is None:
             return None
         lines = [
-            np.arange(len(table.choices)) if own is None else own
-            for table, own in zip(self.tables, narrowed, strict=True)
+            np.arange(len(table.assignments)) if own is None else own
+            for table, own in zip(self.tables, extensible, strict=True)
         ]
         for t in range(1, len(self.tables)):
-            there, here = self.codes[t]
-            lines[t] = lines[t][_marked(there[lines[self.joints[t][0]]], here[lines[t]])]
+            of_parent, own = self.codes[t]
+            reached = of_parent[lines[self.parents[t]]]
+            lines[t] = lines[t][_is_among(own[lines[t]], reached)]
         return lines
 
-    def _with(self, t: int, wanted: Mapping[int, int]) -> IntArray | None:
-        """Return the lines of a table with the wanted levels."""
+    def _lines_with(self, t: int, assignment: Mapping[int, int]) -> IntArray | None:
+        """Return the lines of a table with the levels of `assignment`, None if all have them."""
         columns = self.tables[t].columns
-        own = [(self._at(t, f)[level], f, level) for f, level in wanted.items() if f in columns]
-        if not own:
+        candidates = [
+            (self._lines_of_levels(t, factor)[level], factor, level)
+            for factor, level in assignment.items()
+            if factor in columns
+        ]
+        if not candidates:
             return None
-        lines, first, _ = min(own, key=lambda each: len(each[0]))
-        for _, factor, level in own:
-            if factor != first:
+        # The rarest level leaves the fewest lines to compare.
+        lines, rarest, _ = min(candidates, key=lambda candidate: len(candidate[0]))
+        for _, factor, level in candidates:
+            if factor != rarest:
                 lines = lines[columns[factor][lines] == level]
         return lines
 
-    def _at(self, t: int, factor: int) -> list[IntArray]:
+    def _lines_of_levels(self, t: int, factor: int) -> list[IntArray]:
         """Return the lines of a table by the level of `factor`."""
-        if (t, factor) not in self._by_level:
+        if (t, factor) not in self._lines_by_level:
             column = self.tables[t].columns[factor]
             order = np.argsort(column, kind="stable").astype(np.int32)
             ends = np.cumsum(np.bincount(column, minlength=self.levels[factor]))
-            self._by_level[t, factor] = np.split(order, ends[:-1])
-        return self._by_level[t, factor]
+            self._lines_by_level[t, factor] = np.split(order, ends[:-1])
+        return self._lines_by_level[t, factor]
 
-    def below(self, t: int, code: int) -> IntArray:
-        """Return the lines of a table that share the choice `code` with its neighbour."""
-        codes, lines = self._by_code[t]
+    def lines_with_code(self, t: int, code: int) -> IntArray:
+        """Return the lines of a table that match the parent's lines with the separator `code`."""
+        codes, lines = self._lines_by_code[t]
         return lines[codes.searchsorted(code) : codes.searchsorted(code, "right")]
 
     @cached_property
-    def _by_code(self) -> list[tuple[IntArray, IntArray]]:
-        """For each table, its lines and what they share with its neighbour, in that order."""
-        found: list[tuple[IntArray, IntArray]] = []
-        for _, here in self.codes:
-            order = np.argsort(here, kind="stable")
-            found.append((here[order], order))
-        return found
+    def _lines_by_code(self) -> list[tuple[IntArray, IntArray]]:
+        """The separator codes of each table in ascending order, and their lines."""
+        orders = [np.argsort(own, kind="stable") for _, own in self.codes]
+        return [(own[order], order) for (_, own), order in zip(self.codes, orders, strict=True)]
 
     @cached_property
     def pairs(self) -> dict[tuple[int, int], BoolArray]:
-        """For each two factors, ascending, which of their levels stand in a row together."""
+        """For each two factors, ascending, which of their levels occur together in a row."""
         bits = _LevelBits(self.levels)
-        beside = self._beside(bits)
-        found = {}
+        cooccurring = self._cooccurring_levels(bits)
+        pairs = {}
         for f, size in enumerate(self.levels):
-            homes = [t for t, table in enumerate(self.tables) if f in table.columns]
-            home = min(homes, key=lambda t: len(beside[t]))
-            rows = bits.flags(_unions(beside[home], self.tables[home].columns[f], size))
+            tables = [t for t, table in enumerate(self.tables) if f in table.columns]
+            smallest = min(tables, key=lambda t: len(cooccurring[t]))
+            column = self.tables[smallest].columns[f]
+            flags = bits.unpack(_union_by_code(cooccurring[smallest], column, size))
             for g in range(f + 1, len(self.levels)):
-                found[f, g] = rows[:, bits.columns[g]]
-        return found
+                pairs[f, g] = flags[:, bits.columns[g]]
+        return pairs
 
-    def _beside(self, bits: "_LevelBits") -> list[Words]:
-        """Return for each line of each table all levels that stand in a row with it.
+    def _cooccurring_levels(self, bits: "_LevelBits") -> list[BitWords]:
+        """Return for each line of each table all levels that occur in a row with it.
 
-        Messages go up the tree and down again, as those of a junction tree do that carry
-        probabilities (Lauritzen and Spiegelhalter, 1988); here they are sets, and sums unions.
+        Messages go up the tree and down again, as probabilities do in a junction tree (Lauritzen
+        and Spiegelhalter, 1988). Here they are sets of levels, and sums are unions.
         """
-        beside = [bits.of_lines(table.columns, len(table.choices)) for table in self.tables]
-        # What a table's factors and those further down are.
-        within = [bits.of_factors(table.factors) for table in self.tables]
+        levels = [bits.of_lines(table.columns, len(table.assignments)) for table in self.tables]
+        # The levels of the factors of each table and of those below it.
+        subtree = [bits.of_factors(table.factors) for table in self.tables]
         counts = [
-            int(max(there.max(initial=0), here.max(initial=0))) + 1 for there, here in self.codes
+            1 + int(max(of_parent.max(initial=0), own.max(initial=0)))
+            for of_parent, own in self.codes
         ]
         for t in reversed(range(1, len(self.tables))):
-            of, _ = self.joints[t]
-            there, here = self.codes[t]
-            beside[of] |= _unions(beside[t], here, counts[t])[there]
-            within[of] |= within[t]
+            parent, (of_parent, own) = self.parents[t], self.codes[t]
+            levels[parent] |= _union_by_code(levels[t], own, counts[t])[of_parent]
+            subtree[parent] |= subtree[t]
         for t in range(1, len(self.tables)):
-            of, _ = self.joints[t]
-            there, here = self.codes[t]
-            # Of its own factors and those further down, a line knows more than its neighbours.
-            beside[t] |= (_unions(beside[of], there, counts[t]) & ~within[t])[here]
-        return beside
+            of_parent, own = self.codes[t]
+            message = _union_by_code(levels[self.parents[t]], of_parent, counts[t])
+            # About its own subtree a line knows more than the parent's lines with the same code.
+            levels[t] |= (message & ~subtree[t])[own]
+        return levels
 
 
 class _LevelBits:
-    """A bit for each level of each factor, in words of 64."""
+    """Sets of levels as words of 64 bits: a bit for each level of each factor."""
 
     def __init__(self, levels: Sequence[int]) -> None:
         ends = np.cumsum([0, *levels]).tolist()
         self.columns = [slice(*ends[i : i + 2]) for i in range(len(levels))]
         self.width = -(-ends[-1] // 64)
-        one = np.zeros((ends[-1], self.width), np.uint64)
-        places = np.arange(ends[-1])
-        one[places, places // 64] = np.uint64(1) << (places % 64).astype(np.uint64)
-        # By factor, the words that have the bit of each of its levels.
-        self.of = [one[each] for each in self.columns]
+        words = np.zeros((ends[-1], self.width), np.uint64)
+        bits = np.arange(ends[-1])
+        words[bits, bits // 64] = np.uint64(1) << (bits % 64).astype(np.uint64)
+        # By factor, the words with the bit of each of its levels.
+        self.by_factor = [words[columns] for columns in self.columns]
 
-    def of_factors(self, factors: Iterable[int]) -> Words:
+    def of_factors(self, factors: Iterable[int]) -> BitWords:
         """Return the bits of all levels of `factors`."""
-        bits = [np.bitwise_or.reduce(self.of[factor]) for factor in factors]
+        bits = [np.bitwise_or.reduce(self.by_factor[factor]) for factor in factors]
         return np.asarray(np.bitwise_or.reduce(bits))
 
-    def of_lines(self, columns: LevelColumns, count: int) -> Words:
-        """Return for each of `count` lines the bits of the levels that it has."""
+    def of_lines(self, columns: LevelColumns, count: int) -> BitWords:
+        """Return the bits of the levels of each of `count` lines."""
         words = np.zeros((self.width, count), np.uint64)
         for factor, column in columns.items():
-            for i, levels in enumerate(self.of[factor].T):
+            for i, levels in enumerate(self.by_factor[factor].T):
                 if levels.any():
                     words[i] |= levels[column]
         return words.T
 
-    def flags(self, words: Words) -> BoolArray:
-        """Return the bits of each line of `words` one by one, a column for each level."""
+    def unpack(self, words: BitWords) -> BoolArray:
+        """Return the bits of each line of `words`, a column for each level."""
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
         return np.asarray(bits.astype(bool))
 
 
-def _unions(words: Words, codes: IntArray, count: int) -> Words:
-    """Return the union of all lines of `words` that have one code, for each code below `count`."""
+def _union_by_code(words: BitWords, codes: IntArray, count: int) -> BitWords:
+    """Return for each code below `count` the union of the lines of `words` with that code."""
     order = np.argsort(codes, kind="stable")
     ordered = codes[order].astype(np.int64)
-    begins = np.flatnonzero(np.diff(ordered, prepend=-1))
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     unions = np.zeros((count, words.shape[1]), np.uint64)
-    if len(begins):
-        unions[ordered[begins]] = np.bitwise_or.reduceat(words[order], begins)
+    if len(starts):
+        unions[ordered[starts]] = np.bitwise_or.reduceat(words[order], starts)
     return unions
 
 
@@ -289,29 +293,27 @@ def _shared(table: LevelTable, other: LevelTable) -> tuple[int, ...]:
     return tuple(sorted(set(table.factors) & set(other.factors)))
 
 
-def _marked(codes: IntArray, asked: IntArray) -> BoolArray:
-    """Whether each of the codes `asked` about is among `codes`."""
-    marks = np.zeros(max(codes.max(initial=0), asked.max(initial=0)) + 1, bool)
-    marks[codes] = True
-    flags: BoolArray = marks[asked]
+def _is_among(codes: IntArray, members: IntArray) -> BoolArray:
+    """Whether each of `codes` is among `members`: np.isin for small codes."""
+    lookup = np.zeros(max(codes.max(initial=0), members.max(initial=0)) + 1, bool)
+    lookup[members] = True
+    flags: BoolArray = lookup[codes]
     return flags
 
 
 def solve_constraints(
     levels: Sequence[int],
     constraints: Sequence[LevelConstraint],
-    ties: Sequence[LevelConstraint] = (),
+    restrictions: Sequence[LevelConstraint] = (),
 ) -> FeasibleRows:
-    """Return every row that `constraints` allow.
+    """Return all rows that `constraints` allow, given the number of levels of each factor.
 
-    `levels` counts each factor's levels; `ties` forbid nothing, and see to it that a table has
-    their factors.
+    `restrictions` forbid nothing yet: a table contains the factors of each of them, so that
+    `FeasibleRows.restricted_to` can apply them later.
 
     Raises:
-        ValueError: a table has more than `MOST_CHOICES` choices.
+        ValueError: a table has more than `MAX_TABLE_ROWS` lines.
     """
-    groups = [each.factors for each in (*constraints, *ties)]
-    tables = [
-        build_table(factors, levels, constraints) for factors in elimination_cliques(levels, groups)
-    ]
-    return FeasibleRows(levels, tables)
+    scopes = [constraint.factors for constraint in (*constraints, *restrictions)]
+    cliques = elimination_cliques(levels, scopes)
+    return FeasibleRows(levels, [build_table(clique, levels, constraints) for clique in cliques])

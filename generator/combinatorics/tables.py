@@ -1,4 +1,8 @@
-"""Tables of choices: the levels that a few factors may have together, under constraints."""
+"""Levels, constraints over them, and tables of the assignments that constraints allow.
+
+Factors are numbered by position, the levels of each from 0. A row has a level for every factor,
+an assignment has one for each of a few.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +15,10 @@ import numpy.typing as npt
 Row = tuple[int, ...]
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]
-# Levels by factor, as arrays that broadcast: one element for each choice.
+# Levels by factor, as arrays that broadcast against each other: an element for each assignment.
 LevelColumns = Mapping[int, IntArray]
 
-# The most choices that a table may have: what they take is memory and time.
+# A larger table would take gigabytes and minutes.
 MAX_TABLE_ROWS = 1 << 22
 
 
@@ -25,8 +29,8 @@ class LevelMask:
     factors: tuple[int, ...]
     grid: BoolArray
 
-    def over(self, columns: LevelColumns, _: BoolArray) -> BoolArray:
-        """Return which choices of levels are allowed."""
+    def evaluate(self, columns: LevelColumns, _: BoolArray) -> BoolArray:
+        """Return which assignments are allowed."""
         codes = level_codes([columns[factor] for factor in self.factors], self.grid.shape)
         allowed: BoolArray = self.grid.ravel()[codes]
         return allowed
@@ -34,27 +38,27 @@ class LevelMask:
 
 @dataclass(frozen=True, eq=False)
 class LevelConstraint:
-    """What must hold between a few factors, by position.
+    """A constraint between a few factors, by position.
 
-    `allows` says which choices of levels are allowed, of those that are reached. Its `parts`, where
-    it has some, allow the same together, each of them over fewer factors: a table that grows
-    factor by factor can drop choices as early as possible.
+    `allows` maps assignments, and which of them are reachable, to those that are allowed. `masks`,
+    where there are any, allow the same together, each over fewer factors: a table that grows factor
+    by factor can apply them earlier.
     """
 
     factors: tuple[int, ...]
     allows: Callable[[LevelColumns, BoolArray], BoolArray]
-    parts: tuple[LevelMask, ...] = ()
+    masks: tuple[LevelMask, ...] = ()
 
-    def over(self, columns: LevelColumns, reached: BoolArray) -> BoolArray:
-        """Return which choices of levels are allowed; those not `reached` are not asked for."""
-        if self.parts:
-            parts = [part.over(columns, reached) for part in self.parts]
-            return np.asarray(np.logical_and.reduce(parts))
-        return self.allows(columns, reached)
+    def evaluate(self, columns: LevelColumns, reachable: BoolArray) -> BoolArray:
+        """Return which assignments are allowed; the answer for unreachable ones is arbitrary."""
+        if self.masks:
+            masks = [mask.evaluate(columns, reachable) for mask in self.masks]
+            return np.asarray(np.logical_and.reduce(masks))
+        return self.allows(columns, reachable)
 
 
 def level_codes(columns: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
-    """Return the position of each choice of levels in the grid of all of them."""
+    """Return the position of each assignment in the grid of all of them, in C order."""
     codes: IntArray = np.zeros((), np.int64)
     for column, size in zip(columns, sizes, strict=True):
         codes = codes * size + column
@@ -62,106 +66,112 @@ def level_codes(columns: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
 
 
 def unique_codes(codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """Return a place of each of the distinct `codes`, all below `size`, and where each one is."""
+    """Return where each distinct code occurs, and for each code its number among the distinct.
+
+    All `codes` are below `size`.
+    """
     if size > 16 * len(codes):
-        _, places, inverse = np.unique(codes, return_index=True, return_inverse=True)
-        return places, inverse
-    # Sorting would take longer.
-    place = np.full(size, -1)
-    place[codes] = np.arange(len(codes))
-    present = np.flatnonzero(place >= 0)
-    places = place[present]
-    place[present] = np.arange(len(present))
-    return places, place[codes]
+        _, positions, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        return positions, inverse
+    # A lookup table is faster than sorting as long as it is not much larger than `codes`.
+    lookup = np.full(size, -1)
+    lookup[codes] = np.arange(len(codes))
+    present = np.flatnonzero(lookup >= 0)
+    positions = lookup[present]
+    lookup[present] = np.arange(len(present))
+    return positions, lookup[codes]
 
 
 @dataclass(frozen=True, eq=False)
 class LevelTable:
-    """A few factors, ascending, and each choice of their levels that is possible, one a line."""
+    """The possible assignments to a few factors, ascending: a line for each."""
 
     factors: tuple[int, ...]
-    choices: IntArray
-
-    def column(self, factor: int) -> IntArray:
-        """Return the level of `factor` in each choice."""
-        column: IntArray = self.choices[:, self.factors.index(factor)]
-        return column
+    assignments: IntArray
 
     @cached_property
     def columns(self) -> LevelColumns:
-        """The column of each factor."""
-        return {factor: self.column(factor) for factor in self.factors}
+        """The levels of each factor."""
+        return {factor: self.assignments[:, i] for i, factor in enumerate(self.factors)}
 
-    def only(self, kept: BoolArray) -> "LevelTable":
-        """Return the table with the lines that are `kept`."""
-        return self if kept.all() else LevelTable(self.factors, self.choices.T[:, kept].T)
+    def select(self, kept: BoolArray) -> "LevelTable":
+        """Return the table with only the lines where `kept` is true."""
+        return self if kept.all() else LevelTable(self.factors, self.assignments.T[:, kept].T)
 
 
 def elimination_cliques(
-    levels: Sequence[int], groups: Iterable[Sequence[int]]
+    levels: Sequence[int], scopes: Iterable[Sequence[int]]
 ) -> list[tuple[int, ...]]:
-    """Return sets of factors, a group within one of them, that can be joined to a tree.
+    """Return sets of factors that form a junction tree and of which one contains each scope.
 
-    Factors are taken out one by one, that with the fewest choices beside its neighbours first;
-    the neighbours then become neighbours of each other.
+    Factors are eliminated one by one, and the neighbours of an eliminated factor become neighbours
+    of each other. The next one is that with the fewest assignments to it and its neighbours, the
+    minimum-weight heuristic (Kjærulff, "Triangulation of graphs", 1990).
     """
-    near: dict[int, set[int]] = {factor: set() for factor in range(len(levels))}
-    for group in groups:
-        for factor in group:
-            near[factor] |= set(group) - {factor}
-    elimination_cliques: list[set[int]] = []
-    while near:
-        factor = min(near, key=lambda f: (prod(levels[g] for g in {f, *near[f]}), f))
-        others = near.pop(factor)
-        for other in others:
-            near[other] = (near[other] | others) - {factor, other}
-        if not any({factor, *others} <= clique for clique in elimination_cliques):
-            elimination_cliques.append({factor, *others})
-    return [tuple(sorted(clique)) for clique in elimination_cliques]
+    neighbours: dict[int, set[int]] = {factor: set() for factor in range(len(levels))}
+    for scope in scopes:
+        for factor in scope:
+            neighbours[factor] |= set(scope) - {factor}
+    cliques: list[set[int]] = []
+    while neighbours:
+        factor = min(neighbours, key=lambda f: (prod(levels[g] for g in {f, *neighbours[f]}), f))
+        adjacent = neighbours.pop(factor)
+        for other in adjacent:
+            neighbours[other] = (neighbours[other] | adjacent) - {factor, other}
+        if not any({factor, *adjacent} <= clique for clique in cliques):
+            cliques.append({factor, *adjacent})
+    return [tuple(sorted(clique)) for clique in cliques]
 
 
 def build_table(
     factors: tuple[int, ...], levels: Sequence[int], constraints: Sequence[LevelConstraint]
 ) -> LevelTable:
-    """Return the choices over `factors` that those of `constraints` over them alone allow.
+    """Return the assignments to `factors` that the constraints over only these factors allow.
 
-    It grows by one factor at a time, by one that decides something if there is such a factor.
+    The table grows by one factor at a time. Each constraint is applied as soon as all its factors
+    are there, and the next factor is one that completes a constraint, if there is one.
+
+    Raises:
+        ValueError: there are more than `MAX_TABLE_ROWS` assignments on the way.
     """
-    inside = [each for each in constraints if set(each.factors) <= set(factors)]
-    # Masks come first: they cannot fail, and what they drop others are not asked of.
-    waiting: list[LevelMask | LevelConstraint] = [part for each in inside for part in each.parts]
-    waiting += [each for each in inside if not each.parts]
-    # A level of 8 bits is what makes the difference between megabytes and gigabytes.
+    inside = [constraint for constraint in constraints if set(constraint.factors) <= set(factors)]
+    # Masks cannot fail. They go first, since conditions are not evaluated on what they rule out.
+    pending: list[LevelMask | LevelConstraint] = [
+        mask for constraint in inside for mask in constraint.masks
+    ]
+    pending += [constraint for constraint in inside if not constraint.masks]
+
+    def missing_factors(factor: int) -> int:
+        """Return how many factors the most complete constraint still lacks with `factor`."""
+        lacking = [
+            len(set(constraint.factors) - {*columns, factor})
+            for constraint in pending
+            if factor in constraint.factors
+        ]
+        return min(lacking, default=0)
+
+    # Levels of 8 bits keep the largest tables at megabytes.
     dtype = np.uint8 if max(levels, default=0) <= 256 else np.uint16
     columns: dict[int, IntArray] = {}
     count = 1
     while len(columns) < len(factors):
-        left = [each for each in factors if each not in columns]
-        factor = min(left, key=lambda each: _still_open(each, [*columns], waiting))
+        factor = min(set(factors) - columns.keys(), key=lambda f: (missing_factors(f), f))
         if count * levels[factor] > MAX_TABLE_ROWS:
-            text = f"more than {MAX_TABLE_ROWS} choices of levels hang together by conditions"
-            raise ValueError(f"{text}; expected conditions that tie fewer factors")
+            raise ValueError(
+                f"conditions connect factors with more than {MAX_TABLE_ROWS} combinations of "
+                "levels; expected conditions that connect fewer factors"
+            )
         added: IntArray = np.arange(levels[factor]).astype(dtype)
-        crossed = {each: column[:, None] for each, column in columns.items()}
-        crossed[factor] = added[None, :]
+        grid = {known: column[:, None] for known, column in columns.items()}
+        grid[factor] = added[None, :]
         allowed = np.ones((count, len(added)), bool)
-        ready = [each for each in waiting if set(each.factors) <= crossed.keys()]
-        waiting = [each for each in waiting if each not in ready]
-        for each in ready:
-            allowed &= each.over(crossed, allowed)
+        ready = [each for each in pending if set(each.factors) <= grid.keys()]
+        pending = [each for each in pending if each not in ready]
+        for constraint in ready:
+            allowed &= constraint.evaluate(grid, allowed)
         lines, chosen = np.nonzero(allowed)
-        columns = {each: column[lines] for each, column in columns.items()}
+        columns = {known: column[lines] for known, column in columns.items()}
         columns[factor] = added[chosen]
         count = len(lines)
     order = np.lexsort([columns[factor] for factor in reversed(factors)])
     return LevelTable(factors, np.stack([columns[factor][order] for factor in factors]).T)
-
-
-def _still_open(
-    factor: int, chosen: Sequence[int], constraints: Sequence[LevelMask | LevelConstraint]
-) -> tuple[int, int]:
-    """Rank the next factor: how many are missing then for a constraint to be asked."""
-    open_ones = [
-        len(set(each.factors) - {*chosen, factor}) for each in constraints if factor in each.factors
-    ]
-    return min(open_ones, default=0), factor

@@ -65,9 +65,9 @@ def generate(
     ] = False,
 ) -> None:
     """Generate a suite from specs."""
-    from opcert.suite import generate as write
+    from opcert.suite import generate as generate_suite
 
-    differences = write(
+    differences = generate_suite(
         out,
         specs,
         profile=profile.value,
@@ -75,7 +75,7 @@ def generate(
         seed=seed,
         jobs=jobs,
         check=check,
-        done=lambda name: echo_line(name, err=True),
+        on_operator=lambda name: echo_line(name, err=True),
     )
     for difference in differences:
         echo_line(difference)
@@ -94,19 +94,35 @@ def coverage(
 ) -> None:
     """Measure what a suite covers, from its own data.
 
+    With --specs alone, the core suite of these specs is generated for it and not kept.
+
     Exit codes: 0 complete; 1 something is missing; 2 invalid input.
     """
+    from tempfile import TemporaryDirectory
+
     from opcert.commands.tables import print_coverage
     from opcert.report import console
     from opcert.specification import read_specs_in
     from opcert.suite import Suite, measure_coverage
+    from opcert.suite import generate as generate_suite
 
-    spec_files = {each.spec.operator: each for each in read_specs_in(specs, operator)}
-    coverages = list(measure_coverage(Suite(suite, specs), spec_files))
+    spec_files = {
+        spec_file.spec.operator: spec_file for spec_file in read_specs_in(specs, operator)
+    }
+    with TemporaryDirectory() as folder:
+        if suite is None and specs is not None:
+            suite = Path(folder) / "suite"
+            echo_line(f"generating the core suite of {specs}", err=True)
+            generate_suite(suite, specs, operator=operator)
+        opened = Suite(suite, specs)
+        coverages = list(measure_coverage(opened, spec_files))
     for each in coverages:
         print_coverage(each, console())
     if not coverages:
-        raise OpcertError("the suite has none of these operators; expected one of them at least")
+        raise OpcertError(
+            f"no spec of {', '.join(opened.operators)} in {specs or 'the specs of opcert'}, so "
+            "nothing was measured; name the folder of these specs by --specs"
+        )
     if any(each.share < 1 for each in coverages):
         raise typer.Exit(ExitCode.FAILURE)
 

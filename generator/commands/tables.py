@@ -59,7 +59,7 @@ def print_coverage(coverage: Coverage, console: Console) -> None:
     """Print what a suite covers of one operator, and list what it misses."""
     line = partial(print_line, console)
     line(f"{coverage.operator}: {_percent(coverage.share)}")
-    for part in coverage.covered:
+    for part in coverage.dimensions:
         whole = part.present + len(part.missing)
         line(f"  {_percent(part.share):>7}  {part.dimension}: {part.present} of {whole}")
         for name in part.missing:
@@ -69,7 +69,8 @@ def print_coverage(coverage: Coverage, console: Console) -> None:
         line(f"    {rule}: {exercised} / {violated}")
     line("  levels, with the number of times they were observed")
     for factor, counts in coverage.levels.items():
-        planned = "" if factor in coverage.told else " (as planned: the spec cannot observe it)"
+        observed = factor in coverage.observed_factors
+        planned = "" if observed else " (as planned: the spec cannot observe it)"
         line(f"    {factor}{planned}: {', '.join(f'{level} {n}' for level, n in counts.items())}")
     ranks = sorted({rank for _, rank in coverage.types})
     table = Table("valid calls", *(f"rank {rank}" for rank in ranks))

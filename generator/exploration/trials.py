@@ -107,7 +107,7 @@ class Trials:
         Raises:
             SpecError: the spec contradicts itself or its reference on what is drawn.
         """
-        row, pattern = self._rows.read(below), below(_PATTERNS)
+        row, pattern = self._rows.sample(below), below(_PATTERNS)
         wrong = below(len(self._mutations) + len(self._violations) + 1)
         law = below(len(self.spec.laws) + 1)
         try:

@@ -75,7 +75,6 @@ class CaseDescription:
 def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription:
     """Return the account of a case, from nothing but its suite."""
     rejected = case.expects == "rejection"
-    ambiguity = operator.ambiguity_of(case)
     return CaseDescription(
         id=case.id,
         operator=operator.index.operator,
@@ -91,8 +90,10 @@ def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription
         feature_levels=case.feature_levels,
         baseline=case.baseline,
         changes=changes_from_baseline(operator, case),
-        ambiguity=ambiguity,
-        open_point=operator.index.ambiguities[ambiguity] if ambiguity is not None else None,
+        ambiguity=case.ambiguity,
+        open_point=operator.index.ambiguities[case.ambiguity]
+        if case.ambiguity is not None
+        else None,
         errata={name: operator.index.errata[name] for name in operator.errata_of(case)},
     )
 

@@ -210,8 +210,8 @@ def _ambiguities(
         AmbiguityEntry(
             spec.full_id(each.id),
             each,
-            touched[each.id, "outputs"],
-            touched[each.id, "rejection"],
+            touched[spec.full_id(each.id), "outputs"],
+            touched[spec.full_id(each.id), "rejection"],
             _violations(spec.full_id(each.id), each.violations, ids),
             _errata(spec, each.id),
         )

@@ -31,8 +31,8 @@ def case_reason(operator: OperatorSuite, case: IndexedCase) -> str:
         return (
             f"one change to its baseline: {changes_in_words(changes_from_baseline(operator, case))}"
         )
-    if case.why or not case.levels:
-        return case.why
+    if case.example or not case.levels:
+        return case.example
     words = operator.index.factors
     named = (words.get(f, {}).get(level, f"{f} {level}") for f, level in case.levels.items())
     return ", ".join(filter(None, named))

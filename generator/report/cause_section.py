@@ -1,6 +1,6 @@
-"""A cause of failures -> its part of a report: the smallest case, how it shows, those alike."""
+"""One cause of failures in a report: its smallest case, how it was confirmed, a program."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from opcert.backends import load_code
@@ -16,7 +16,7 @@ from opcert.programs import (
     program,
 )
 from opcert.run import FATAL_OUTCOMES, ExcerptRow, excerpt_rows
-from opcert.suite import CasesById, ErratumText, IndexedCase, OperatorSuite
+from opcert.suite import CasesById, ErratumText, IndexedCase, OperatorSuite, RuleText
 from opcert.verdicts import (
     BACKEND_CONTRACT,
     Cause,
@@ -29,167 +29,169 @@ from opcert.verdicts import (
     representative_verdict,
 )
 
-# How many cases that are alike are named.
-_NAMED = 8
-# For a backend that was given as an object, which a report cannot name.
-_OBJECT = "from my_backend import backend  # the object that was certified"
-
-
-@dataclass(frozen=True)
-class RuleText:
-    """A rule that a failing case exercises."""
-
-    id: str
-    text: str
-    clause: str
+# How many similar cases a section names.
+_NAMED_CASES = 8
+# For a backend that was passed as an object: no program can load it.
+_OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"
+_PRINTED = "    printed: "
 
 
 @dataclass(frozen=True)
 class CauseSection:
-    """Failures that are alike, with the smallest of them.
+    """The failures of one cause.
 
-    `shows` says how the failure shows in a fresh process, above the `program` that shows it.
-    `attributed` is how many rejections do not count because of these failures.
+    Attributes:
+        count: How many cases fail, as "3 cases".
+        case: The smallest failing case, which `call`, `expected`, `detail` and `program` are of.
+        rules: The rules that it violates or exhibits, unless it breaches opcert's `contract`.
+        detail: What was observed, without what the backend printed, which is `log`.
+        excerpt: The first elements that differ, of which `excerpt_summary` says where they are.
+        confirmation: Whether the failure occurs again in a fresh process.
+        program: A program that fails in the same way, or "" where it would need the pack.
+        similar: Other failing cases; `more_similar` is how many there are beyond these.
+        uncredited: How many rejections do not count because these valid calls fail.
     """
 
     operator: str
     status: Status
     title: str
-    number: str
+    count: str
     case: str
     call: str
     expected: str
-    rules: Sequence[RuleText]
+    rules: Mapping[str, RuleText]
     errata: Sequence[ErratumText]
     contract: str
     detail: str
     log: str
     excerpt: Sequence[ExcerptRow]
-    excerpt_of: str
-    shows: str
+    excerpt_summary: str
+    confirmation: str
     program: str
-    alike: Sequence[str]
-    more: int
-    attributed: int
+    similar: Sequence[str]
+    more_similar: int
+    uncredited: int
 
 
 def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> CauseSection:
-    """Return what is shown of a cause; `cases` are those of the suite."""
+    """Return the section of a cause; `cases` are those of the suite."""
     verdict = representative_verdict(cause, certificate.reproductions, cases)
-    of, case = cases[verdict.case]
-    others = [each.case for each in cause.verdicts if each is not verdict]
-    excerpt = certificate.excerpts.get(case.id)
+    operator, case = cases[verdict.case]
+    call = operator.describe_call(case)
+    contract = BACKEND_CONTRACT.get(cause.kind, "") if cause.kind else ""
+    rules = [case.violated_rule] if case.violated_rule else [cause.rule]
+    shown_rules = {
+        rule: operator.index.rules[rule] for rule in rules if rule in case.rules and not contract
+    }
     lines = verdict.detail.splitlines()
-    printed = [line.strip() for line in lines if line.startswith("    printed: ")]
-    called = f"    in {of.call(case)}"
-    said = [line for line in lines if line != called and not line.startswith("    printed: ")]
-    contract = "" if cause.kind is None else BACKEND_CONTRACT.get(cause.kind, "")
-    rules = (
-        [case.violated_rule] if case.violated_rule else [r for r in case.rules if r == cause.rule]
-    )
-    reproduction = certificate.reproductions.get(case.id)
+    printed = [line.removeprefix(_PRINTED) for line in lines if line.startswith(_PRINTED)]
+    # The section has the call and the printed text in places of their own.
+    detail = [line for line in lines if line != f"    in {call}" and not line.startswith(_PRINTED)]
+    excerpt = certificate.excerpts.get(case.id)
+    similar = [other.case for other in cause.verdicts if other is not verdict]
     return CauseSection(
         operator=cause.operator,
         status=verdict.status,
         title=f"{cause.rule or cause.operator}: {cause.kind or cause.status}",
-        number=f"{len(cause.verdicts)} case{'s' * (len(cause.verdicts) > 1)}",
+        count=f"{len(cause.verdicts)} case{'s' * (len(cause.verdicts) > 1)}",
         case=case.id,
-        call=of.call(case),
-        expected=_expected(of, case),
-        rules=[]
-        if contract
-        else [RuleText(r, (t := of.index.rules[r]).text, t.clause) for r in rules],
+        call=call,
+        expected=_describe_expected(operator, case),
+        rules=shown_rules,
         errata=[
             erratum
-            for erratum in of.index.errata.values()
-            if not contract and {case.id, *rules} & set(erratum.affects)
+            for erratum in operator.index.errata.values()
+            if not contract and {case.id, *shown_rules} & set(erratum.affects)
         ],
         contract=contract,
-        detail="\n".join(said),
-        log="\n".join(line.removeprefix("printed: ") for line in printed),
+        detail="\n".join(detail),
+        log="\n".join(line.strip() for line in printed),
         excerpt=[] if excerpt is None else list(excerpt_rows(excerpt)),
-        excerpt_of="" if excerpt is None else excerpt.summary,
-        shows=_shows(reproduction),
-        program=failure_program(certificate, of, verdict),
-        alike=others[:_NAMED],
-        more=max(len(others) - _NAMED, 0),
-        attributed=len(cause.attributed),
+        excerpt_summary="" if excerpt is None else excerpt.summary,
+        confirmation=_describe_reproduction(certificate.reproductions.get(case.id)),
+        program=failure_program(certificate, operator, verdict),
+        similar=similar[:_NAMED_CASES],
+        more_similar=max(len(similar) - _NAMED_CASES, 0),
+        uncredited=len(cause.attributed),
     )
 
 
 def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: Verdict) -> str:
-    """Return a program that fails as a case did, or nothing where it would need the suite's pack.
+    """Return a program that fails as a case did, or "" where it would need the suite's pack.
 
-    It makes the calls by which the failure was confirmed; without those, the case's own calls.
+    It makes the calls that confirmed the failure, reduced if possible; where the failure was not
+    confirmed, the case's own calls.
     """
     case = operator.cases[verdict.case]
     source, options = certificate.backend.source, certificate.backend.options
-    backend = _OBJECT if source is None else load_code(source, options)
-    first, _, _ = verdict.detail.partition("\n")
-    remarks = [f"{case.id}: {verdict.kind or verdict.status}", " ".join(first.split())[:200]]
+    backend = _OBJECT_BACKEND if source is None else load_code(source, options)
+    first_line, _, _ = verdict.detail.partition("\n")
+    remarks = [f"{case.id}: {verdict.kind or verdict.status}", " ".join(first_line.split())[:200]]
+    # A call that ends the process cannot be checked: the program announces its end instead.
     ending = verdict.status if verdict.status in FATAL_OUTCOMES else verdict.kind
     ending = ending if ending in (*FATAL_OUTCOMES, "protocol") else None
     reproduction = certificate.reproductions.get(case.id)
     if reproduction is not None and reproduction.reduced:
-        steps = [written_step(operator.index.operator, each) for each in reproduction.reduced]
-        steps[-1] = replace(steps[-1], ending=ending)
-        return program(steps, backend, [*remarks, "A smaller call that fails in the same way:"])
-    calls = [] if reproduction is None else list(reproduction.calls)
-    if not calls:
-        baseline = (
-            [ReproducedCall(case=case.baseline)] if case.violated_rule and case.baseline else []
-        )
-        calls = [*(baseline if verdict.kind == "state" else []), *calls_of_case(case)]
-    if not is_self_contained([operator.cases[call.case] for call in calls]):
-        return ""
-    texts = [
-        case_call_text(operator, operator.cases[call.case], _remark(call, case), call.inverted_data)
-        for call in calls
-    ]
-    texts[-1] = replace(texts[-1], ending=ending)
-    return program(texts, backend, remarks)
+        calls = [_call_text(operator.index.operator, call) for call in reproduction.reduced]
+        remarks.append("A smaller call that fails in the same way:")
+    else:
+        reproduced = [] if reproduction is None else list(reproduction.calls)
+        if not reproduced:
+            reproduced = list(calls_of_case(case))
+            if verdict.kind == "state" and case.violated_rule and case.baseline:
+                reproduced.insert(0, ReproducedCall(case=case.baseline))
+        if not is_self_contained([operator.cases[call.case] for call in reproduced]):
+            return ""
+        calls = [
+            case_call_text(
+                operator, operator.cases[call.case], _remark(call, case), call.inverted_data
+            )
+            for call in reproduced
+        ]
+    calls[-1] = replace(calls[-1], ending=ending)
+    return program(calls, backend, remarks)
 
 
-def written_step(operator: str, step: SerializedCall) -> CallText:
-    """Return a call of a reduced failure as text."""
+def _call_text(operator: str, call: SerializedCall) -> CallText:
+    """Return a call of a reduced failure as Python text."""
     inputs = {
         name: InputText(
-            layout_expression(array_expression(given.array), given.shape, given.layout),
-            (given.type, given.shape, given.layout),
+            layout_expression(array_expression(record.array), record.shape, record.layout),
+            (record.type, record.shape, record.layout),
         )
-        for name, given in step.inputs.items()
+        for name, record in call.inputs.items()
     }
-    outputs = (
-        None if step.outputs is None else [array_expression(each.array) for each in step.outputs]
-    )
-    return CallText("", operator, inputs, step.attributes, outputs)
+    outputs = None
+    if call.outputs is not None:
+        outputs = [array_expression(record.array) for record in call.outputs]
+    return CallText("", operator, inputs, call.attributes, outputs)
 
 
 def _remark(call: ReproducedCall, case: IndexedCase) -> str:
+    """Return a comment on a call of the program of `case`."""
     data = ", every bit of its data inverted" if call.inverted_data else ""
     if call.case == case.id:
-        breaks = f", which breaks {case.violated_rule}" if case.violated_rule is not None else ""
-        return f"the case{breaks}{data}"
-    what = (
-        "the valid call that the case changes" if call.case == case.baseline else "a case before it"
-    )
-    return f"{what}, {call.case}{data}"
+        violates = f", which violates {case.violated_rule}" if case.violated_rule else ""
+        return f"the case{violates}{data}"
+    relation = "the baseline" if call.case == case.baseline else "an earlier case"
+    return f"{relation}, {call.case}{data}"
 
 
-def _shows(reproduction: Reproduction | None) -> str:
+def _describe_reproduction(reproduction: Reproduction | None) -> str:
     if reproduction is None:
         return "Not confirmed in a fresh process."
     if reproduction.reproduced == "alone":
         return "Confirmed: it fails alone in a fresh process."
     if reproduction.reproduced == "never":
-        return "It passes alone in a fresh process, and was not seen again."
-    number = len(reproduction.calls) - 1
-    calls = f"{number} other call{'s' * (number > 1)}"
+        return "It passed alone in a fresh process, and did not fail again."
+    count = len(reproduction.calls) - 1
+    calls = f"{count} other call{'s' * (count > 1)}"
     return f"It passes alone in a fresh process, and fails after {calls}."
 
 
-def _expected(of: OperatorSuite, case: IndexedCase) -> str:
+def _describe_expected(operator: OperatorSuite, case: IndexedCase) -> str:
     if case.expects == "rejection":
-        return f"a rejection, for it breaks {case.violated_rule}; {case_reason(of, case)}"
-    outputs = ", ".join(f"{each.type}{list(each.shape)}" for each in case.outputs)
+        reason = case_reason(operator, case)
+        return f"a rejection, because the call violates {case.violated_rule}; {reason}"
+    outputs = ", ".join(f"{output.type}{list(output.shape)}" for output in case.outputs)
     return f"outputs {outputs}" if outputs else "no outputs"

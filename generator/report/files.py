@@ -1,4 +1,4 @@
-"""Certificate + suite -> the files that tell of it: a page, JUnit XML, the operators' pages."""
+"""The files of a report: an HTML page, JUnit XML, and a page for each operator."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -13,76 +13,82 @@ from opcert.report.tallies import STATUS_MARKS
 from opcert.specification import read_specs_in
 from opcert.suite import FileContents, Suite, replace_marked_folder
 
-REPORT_FILE, JUNIT_FILE, OPERATORS = "report.html", "junit.xml", "operators"
-SIDE_BY_SIDE_FILE = "side-by-side.html"
-# What the files say near their beginning, so that they can be told from those of others.
-_MARKS = ('content="opcert report"', 'content="opcert docs"', '<testsuites name="opcert ')
+REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"
+_OPERATORS_FOLDER = "operators"
+# Every file of a report has one of these near its beginning.
+_FILE_MARKS = ('content="opcert report"', 'content="opcert docs"', '<testsuites name="opcert ')
 
 
 def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> FileContents:
-    """Return the files by name; `suite` is the one of the certificate.
+    """Return the files of a certificate's report by path; `suite` is the certificate's suite.
 
-    An operator has a page where `specs`, by default those of opcert, are those of the suite.
+    An operator has a page if the folder `specs`, by default opcert's own, has the spec that the
+    suite was generated from.
 
     Raises:
-        OpcertError: the certificate is of another suite, or has a case that is not in it.
+        OpcertError: the certificate is of another suite, or has a case that the suite lacks.
     """
     if certificate.suite.digest != suite.digest:
         raise OpcertError(
-            f"the certificate is of the suite {certificate.suite.digest[:12]}, {suite.folder} is "
-            f"{suite.digest[:12]}; name the folder of the former by --suite"
+            f"the certificate is of suite {certificate.suite.digest[:12]}, but {suite.folder} is "
+            f"suite {suite.digest[:12]}; name the folder of the certificate's suite by --suite"
         )
-    known = {(operator.index.operator, case.id) for operator, case in suite}
-    stranger = next((v for v in certificate.verdicts if (v.operator, v.case) not in known), None)
-    if stranger is not None:
-        raise OpcertError(
-            f"the certificate has a verdict of {stranger.case} of {stranger.operator}, which the "
-            "suite that it names does not have: it was changed; expected it as opcert wrote it"
-        )
+    for verdict in certificate.verdicts:
+        case = suite.cases.get(verdict.case)
+        if case is None or case.operator != verdict.operator:
+            raise OpcertError(
+                f"the certificate has a verdict of {verdict.case} of {verdict.operator}, a case "
+                "that its suite does not have: the certificate was changed; use the original"
+            )
     pages = render_operator_pages(certificate, suite, specs)
     return {**render_report(certificate, suite, pages), **pages}
 
 
 def render_report(certificate: Certificate, suite: Suite, pages: Collection[str]) -> FileContents:
-    """Return the report, with links to those `pages` of operators that there are, and JUnit XML."""
-    shown = ReportPage(certificate, suite)
-    page = render_template("report.html.jinja", page=shown, marks=STATUS_MARKS, pages=pages)
-    return {REPORT_FILE: page, JUNIT_FILE: junit_xml(certificate)}
+    """Return the HTML report, with links to the operator pages at the paths `pages`, and JUnit XML.
+
+    Raises:
+        KeyError: the suite lacks a case of the certificate.
+    """
+    html = render_template(
+        "report.html.jinja", page=ReportPage(certificate, suite), marks=STATUS_MARKS, pages=pages
+    )
+    return {REPORT_FILE: html, JUNIT_FILE: junit_xml(certificate)}
 
 
 def operator_page_path(operator: str) -> str:
-    """Return the name of an operator's page beside the report."""
-    return f"{OPERATORS}/{page_name(operator)}"
+    """Return the path of an operator's page within a report."""
+    return f"{_OPERATORS_FOLDER}/{page_name(operator)}"
 
 
 def render_operator_pages(
     certificate: Certificate, suite: Suite, specs: Path | None = None
 ) -> FileContents:
-    """Return the pages of the operators that there are verdicts of, and specs of the suite."""
+    """Return the pages of the certificate's operators whose specs are those of the suite."""
     entries = suite.manifest.operators
-    found = [
-        each
-        for each in read_specs_in(specs)
-        if each.spec.operator in certificate.operators
-        and entries[each.spec.operator].spec_sha256 == each.digest
+    spec_files = [
+        spec_file
+        for spec_file in read_specs_in(specs)
+        if spec_file.spec.operator in certificate.operators
+        and entries[spec_file.spec.operator].spec_sha256 == spec_file.digest
     ]
-    pages = render_pages(found, suite)
-    names = [each.spec.operator for each in found]
-    return {operator_page_path(name): pages[page_name(name)] for name in names}
+    pages = render_pages(spec_files, suite)
+    operators = [spec_file.spec.operator for spec_file in spec_files]
+    return {operator_page_path(operator): pages[page_name(operator)] for operator in operators}
 
 
 def write_report(folder: Path, files: FileContents) -> None:
-    """Put a folder of just these files at `folder`, in the place of a former one.
+    """Write the files of a report to `folder`, and replace a former report.
 
     Raises:
-        OpcertError: the folder holds something else, or cannot be written; nothing has changed.
+        OpcertError: the folder holds other files, or cannot be written; nothing has changed.
     """
-    replace_marked_folder(folder, files, _MARKS, "a report")
+    replace_marked_folder(folder, files, _FILE_MARKS, "a report")
 
 
 def render_side_by_side(certificates: Sequence[Certificate]) -> FileContents:
-    """Return the page of several certificates."""
-    page = SideBySide(certificates)
-    return {
-        SIDE_BY_SIDE_FILE: render_template("side_by_side.html.jinja", page=page, marks=STATUS_MARKS)
-    }
+    """Return the page that compares certificates."""
+    html = render_template(
+        "side_by_side.html.jinja", page=SideBySide(certificates), marks=STATUS_MARKS
+    )
+    return {SIDE_BY_SIDE_FILE: html}

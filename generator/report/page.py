@@ -1,6 +1,5 @@
-"""Certificate + suite -> what its page shows: the answer, the picture, the causes, every case."""
+"""What the HTML report of a certificate shows."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,25 +8,25 @@ from typing import Any
 from opcert.arrays import ELEMENT_TYPES
 from opcert.certificate import Certificate
 from opcert.report.cause_section import CauseSection, cause_section
-from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, rejections
+from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, describe_rejections
 from opcert.scope import Waiver
 from opcert.suite import IndexedCase, Suite
 from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict, group_by_cause
 
-_EXPLAINED: Mapping[Status, str] = {
-    "unsupported": "the backend does not have it, and said so",
-    "waived": "a known failure, owned up to below",
-    "out-of-claim": "beyond what was claimed, and not run",
-    "implementation-defined": "the document leaves it open, so it decides nothing",
-    "not-run": "not reached",
+_STATUS_EXPLANATIONS: Mapping[Status, str] = {
+    "unsupported": "the backend declares that it does not support the call, or declines it",
+    "waived": "a known failure with a waiver, listed below",
+    "out-of-claim": "outside the claim, and not run",
+    "implementation-defined": "the document leaves the result open, so the case decides nothing",
+    "not-run": "the run ended before the case",
 }
-# How much of what was observed is in the list of cases.
-_OBSERVED = 200
+# The list of cases has the beginning of each observation.
+_OBSERVATION_LENGTH = 200
 
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """An operator: how the backend has it, and a cell for each type."""
+    """An operator: how the backend declares to implement it, and a tally for each type."""
 
     operator: str
     how: str
@@ -36,7 +35,7 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class RuleRow(Tally):
-    """A rule, with the verdicts of the cases that exercise it."""
+    """A rule with the tally of the cases that exercise it."""
 
     id: str
     text: str
@@ -44,7 +43,7 @@ class RuleRow(Tally):
 
 
 @dataclass(frozen=True)
-class RulesOfOperator:
+class OperatorRules:
     """The rules of an operator."""
 
     operator: str
@@ -52,8 +51,8 @@ class RulesOfOperator:
 
 
 @dataclass(frozen=True)
-class LevelRow(Tally):
-    """A feature level of an operator."""
+class FeatureLevelRow(Tally):
+    """A feature level of an operator with the tally of its cases."""
 
     operator: str
     level: str
@@ -61,198 +60,190 @@ class LevelRow(Tally):
 
 @dataclass(frozen=True)
 class WaiverRow:
-    """A waiver, and what it speaks of."""
+    """A waiver, the cases and rules that it matches, and the kind of failure."""
 
-    about: str
+    matches: str
     kind: str
     waiver: Waiver
 
 
 class ReportPage:
-    """What the page of a certificate shows; `suite` is the one that it is of."""
+    """The content of the report of a certificate."""
 
     def __init__(self, certificate: Certificate, suite: Suite) -> None:
-        self._certificate = certificate
+        self.certificate = certificate
         self._suite = suite
-        self._cases = suite.cases
-
-    @property
-    def conformant(self) -> bool:
-        """Whether the backend is conformant."""
-        return self._certificate.conformant
+        self._verdicts: dict[str, list[Verdict]] = {name: [] for name in certificate.operators}
+        for verdict in certificate.verdicts:
+            self._verdicts[verdict.operator].append(verdict)
 
     @property
     def backend(self) -> str:
         """The backend's name and version."""
-        return f"{self._certificate.backend.name} {self._certificate.backend.version}"
-
-    @property
-    def headline(self) -> str:
-        """The answer."""
-        return self._certificate.conclusion
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """Why it is not conformant."""
-        return self._certificate.reasons
+        return f"{self.certificate.backend.name} {self.certificate.backend.version}"
 
     @property
     def facts(self) -> Iterator[tuple[str, str]]:
-        """What the answer is about, by name."""
-        of = self._certificate
-        for operator, names in of.excluded.items():
+        """The circumstances of the run, each with its name."""
+        certificate = self.certificate
+        for operator, names in certificate.excluded.items():
             yield f"Excluded of {operator}", ", ".join(names)
-        if of.rejections["adapter"]:
-            yield "Rejections", rejections(of)
-        if of.backend.options:
-            yield "Options", ", ".join(f"{k}={v}" for k, v in of.backend.options.items())
-        suite = of.suite
+        if certificate.rejections["adapter"]:
+            yield "Rejections", describe_rejections(certificate)
+        if certificate.backend.options:
+            options = certificate.backend.options.items()
+            yield "Options", ", ".join(f"{key}={value}" for key, value in options)
+        suite = certificate.suite
         yield "Suite", f"{suite.profile}, seed {suite.seed}, {suite.digest}"
-        chosen = [(k.replace("_", " "), v) for k, v in of.selection if v not in ("*", None)]
-        yield "Selection", ", ".join(f"{key} {value}" for key, value in chosen) or "everything"
-        if of.claim is not None:
-            yield "Claim", f"{', '.join(of.claim.content.operators)} ({of.claim.sha256})"
-        else:
+        selection = (
+            f"{key.replace('_', ' ')} {value}"
+            for key, value in certificate.selection
+            if value not in ("*", None)
+        )
+        yield "Selection", ", ".join(selection) or "everything"
+        claim = certificate.claim
+        if claim is None:
             yield "Claim", "none; the scope is what the backend declares"
-        run = of.run
-        how = f"each call had {run.timeout:g} s" if run.timeout else "no limits"
-        yield "Calls", f"in a process of its own, {how}" if run.isolated else "in opcert's process"
-        here = of.platform
-        yield "Platform", f"{here.system} {here.machine}, Python {here.python}, NumPy {here.numpy}"
-        yield "Date", here.date.replace("T", " ")
-
-    @property
-    def opcert(self) -> str:
-        """The version of opcert that ran."""
-        return self._certificate.platform.opcert
+        else:
+            yield "Claim", f"{', '.join(claim.content.operators)} ({claim.sha256})"
+        run = certificate.run
+        limits = f"with {run.timeout:g} s for each call" if run.timeout else "without time limits"
+        process = "a process of its own" if run.isolated else "opcert's process"
+        yield "Calls", f"in {process}, {limits}"
+        platform = certificate.platform
+        yield (
+            "Platform",
+            f"{platform.system} {platform.machine}, Python {platform.python}, "
+            f"NumPy {platform.numpy}",
+        )
+        yield "Date", platform.date.replace("T", " ")
 
     @property
     def counts(self) -> dict[Status, int]:
-        """How many verdicts have each status that there is."""
-        return {status: n for status, n in self._certificate.counts.items() if n}
+        """The number of verdicts with each status that occurs."""
+        return {status: count for status, count in self.certificate.counts.items() if count}
 
     @property
-    def cases(self) -> int:
-        """How many verdicts there are."""
-        return len(self._certificate.verdicts)
+    def explanations(self) -> str:
+        """The meaning of the statuses that occur and need an explanation."""
+        texts = [
+            f"{status}: {text}"
+            for status, text in _STATUS_EXPLANATIONS.items()
+            if status in self.counts
+        ]
+        return "; ".join(texts) + "." if texts else ""
 
     @property
-    def explained(self) -> str:
-        """What those statuses mean that do not speak for themselves."""
-        said = [f"{status}: {text}" for status, text in _EXPLAINED.items() if status in self.counts]
-        return "; ".join(said) + "." if said else ""
-
-    @cached_property
     def operators(self) -> list[str]:
-        """The operators that there are verdicts of."""
-        return list(self._certificate.operators)
+        """The operators with verdicts."""
+        return list(self._verdicts)
 
     @cached_property
     def types(self) -> list[str]:
-        """The types of the first inputs of the cases."""
-        found = {self._case(each).type for each in self._certificate.verdicts}
-        return [each for each in ELEMENT_TYPES if each in found]
+        """The types of the cases' first inputs, in the order of `ELEMENT_TYPES`."""
+        types = {self._case(verdict).type for verdict in self.certificate.verdicts}
+        return [name for name in ELEMENT_TYPES if name in types]
 
     def _case(self, verdict: Verdict) -> IndexedCase:
-        return self._cases[verdict.case][1]
+        return self._suite.cases[verdict.case].record
 
-    @cached_property
+    @property
     def matrix(self) -> list[MatrixRow]:
-        """The operators, with the verdicts of each type."""
-        return list(self._matrix())
-
-    def _matrix(self) -> Iterator[MatrixRow]:
-        support = self._certificate.backend.support or {}
-        for operator, verdicts in self._by_operator.items():
+        """A row for each operator."""
+        support = self.certificate.backend.support or {}
+        rows = []
+        for operator, verdicts in self._verdicts.items():
+            by_type: dict[str, list[Verdict]] = {name: [] for name in self.types}
+            for verdict in verdicts:
+                by_type[self._case(verdict).type].append(verdict)
             how = support[operator].how if operator in support else ""
-            of_type: dict[str, list[Verdict]] = {each: [] for each in self.types}
-            for each in verdicts:
-                of_type[self._case(each).type].append(each)
-            cells = {each: count_statuses(found) for each, found in of_type.items()}
-            yield MatrixRow(operator, how, cells)
+            cells = {name: count_statuses(of_type) for name, of_type in by_type.items()}
+            rows.append(MatrixRow(operator, how, cells))
+        return rows
+
+    @property
+    def feature_levels(self) -> list[FeatureLevelRow]:
+        """A row for each feature level of the operators that have some."""
+        rows = []
+        for operator, verdicts in self._verdicts.items():
+            suite = self._suite.operators[operator]
+            for level in suite.index.feature_levels:
+                in_level = []
+                for verdict in verdicts:
+                    case = suite.cases[verdict.case]
+                    # A rejection is in the feature levels of its baseline.
+                    if level in suite.cases[case.baseline or case.id].feature_levels:
+                        in_level.append(verdict)
+                rows.append(FeatureLevelRow(count_statuses(in_level).counts, operator, level))
+        return rows
 
     @cached_property
-    def _by_operator(self) -> dict[str, list[Verdict]]:
-        found: dict[str, list[Verdict]] = {}
-        for each in self._certificate.verdicts:
-            found.setdefault(each.operator, []).append(each)
-        return found
-
-    @cached_property
-    def levels(self) -> list[LevelRow]:
-        """The feature levels of the operators that have some."""
-        return [
-            LevelRow(
-                count_statuses([v for v in verdicts if level in self._levels(v)]).counts,
-                name,
-                level,
-            )
-            for name, verdicts in self._by_operator.items()
-            for level in self._suite.operators[name].index.feature_levels
-        ]
-
-    def _levels(self, verdict: Verdict) -> Sequence[str]:
-        """The feature levels that a case is in: a changed call is in those of the valid one."""
-        of, case = self._cases[verdict.case]
-        return (case if case.baseline is None else of.cases[case.baseline]).feature_levels
-
-    @cached_property
-    def rules(self) -> list[RulesOfOperator]:
-        """The rules of each operator, with the verdicts of the cases that exercise them."""
-        return [
-            RulesOfOperator(name, list(self._rules(name, verdicts)))
-            for name, verdicts in self._by_operator.items()
-        ]
-
-    def _rules(self, operator: str, verdicts: Sequence[Verdict]) -> Iterator[RuleRow]:
-        of_rule: dict[str, Counter[Status]] = {}
-        for verdict in verdicts:
-            for rule in verdict.rules if verdict.counts_for_rules else ():
-                of_rule.setdefault(rule, Counter())[verdict.status] += 1
-        for rule, text in self._suite.operators[operator].index.rules.items():
-            if rule in of_rule:
-                yield RuleRow(of_rule[rule], rule, text.text, text.clause)
+    def rules(self) -> list[OperatorRules]:
+        """The rules of each operator that cases exercise."""
+        rules = []
+        for operator, verdicts in self._verdicts.items():
+            by_rule: dict[str, list[Verdict]] = {}
+            for verdict in verdicts:
+                for rule in verdict.rules if verdict.counts_for_rules else ():
+                    by_rule.setdefault(rule, []).append(verdict)
+            rows = [
+                RuleRow(count_statuses(by_rule[rule]).counts, rule, text.text, text.clause)
+                for rule, text in self._suite.operators[operator].index.rules.items()
+                if rule in by_rule
+            ]
+            rules.append(OperatorRules(operator, rows))
+        return rules
 
     @cached_property
     def causes(self) -> list[CauseSection]:
-        """The failures, by cause."""
-        found = group_by_cause(self._certificate.verdicts)
-        return [cause_section(each, self._certificate, self._cases) for each in found]
+        """A section for each cause of failures, the most severe first."""
+        return [
+            cause_section(cause, self.certificate, self._suite.cases)
+            for cause in group_by_cause(self.certificate.verdicts)
+        ]
 
     @property
     def waivers(self) -> list[WaiverRow]:
         """The waivers of the run."""
-        known = () if self._certificate.waivers is None else self._certificate.waivers.content
+        if self.certificate.waivers is None:
+            return []
         return [
-            WaiverRow(" ".join(filter(None, (each.case, each.rule))), each.kind or "any", each)
-            for each in known
+            WaiverRow(
+                " ".join(filter(None, (waiver.case, waiver.rule))), waiver.kind or "any", waiver
+            )
+            for waiver in self.certificate.waivers.content
         ]
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """What the list of cases is made of in the browser: numbers stand for names."""
-        kinds = sorted({v.kind for v in self._certificate.verdicts if v.kind is not None})
-        rules = list(dict.fromkeys(r for v in self._certificate.verdicts for r in v.rules))
-        number_of = {name: number for number, name in enumerate(rules)}
+        """The data of the list of cases for report.js, in which numbers stand for names."""
+        verdicts = self.certificate.verdicts
+        kinds = sorted({verdict.kind for verdict in verdicts if verdict.kind is not None})
+        rules = list(dict.fromkeys(rule for verdict in verdicts for rule in verdict.rules))
+        rule_numbers = {rule: number for number, rule in enumerate(rules)}
         return {
             "operators": self.operators,
             "types": self.types,
             "statuses": [
-                {"name": each, "mark": STATUS_MARKS[each], "failure": each in FAILURE_STATUSES}
-                for each in STATUSES
+                {
+                    "name": status,
+                    "mark": STATUS_MARKS[status],
+                    "failure": status in FAILURE_STATUSES,
+                }
+                for status in STATUSES
             ],
             "kinds": kinds,
             "rules": rules,
             "cases": [
                 [
-                    each.case,
-                    self.operators.index(each.operator),
-                    self.types.index(self._case(each).type),
-                    STATUSES.index(each.status),
-                    None if each.kind is None else kinds.index(each.kind),
-                    [number_of[rule] for rule in each.rules],
-                    each.detail.partition("\n")[0][:_OBSERVED],
+                    verdict.case,
+                    self.operators.index(verdict.operator),
+                    self.types.index(self._case(verdict).type),
+                    STATUSES.index(verdict.status),
+                    None if verdict.kind is None else kinds.index(verdict.kind),
+                    [rule_numbers[rule] for rule in verdict.rules],
+                    verdict.detail.partition("\n")[0][:_OBSERVATION_LENGTH],
                 ]
-                for each in self._certificate.verdicts
+                for verdict in verdicts
             ],
         }

@@ -1,4 +1,4 @@
-"""Verdicts -> counts, and the gravest status among them."""
+"""Counts of verdicts by status, and the most severe status among them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from opcert.certificate import Certificate
 from opcert.verdicts import STATUSES, Status, Verdict
 
-# Told apart without colour.
+# Statuses must be distinguishable without colour.
 STATUS_MARKS: Mapping[Status, str] = {
     "pass": "\N{CHECK MARK}",
     "fail": "\N{BALLOT X}",
@@ -19,8 +19,9 @@ STATUS_MARKS: Mapping[Status, str] = {
     "out-of-claim": "\N{WHITE CIRCLE}",
     "implementation-defined": "\N{WHITE DIAMOND}",
 }
-# What a cell is coloured by: what blocks, then what was verified, then why nothing was.
-_GRAVITY: Sequence[Status] = (
+# The order in which a status colours a cell: what blocks conformance, what was verified, and why
+# nothing was.
+_BY_SEVERITY: Sequence[Status] = (
     *("crash", "hang", "fail", "not-run", "waived", "pass"),
     *("unsupported", "implementation-defined", "out-of-claim"),
 )
@@ -28,42 +29,42 @@ _GRAVITY: Sequence[Status] = (
 
 @dataclass(frozen=True)
 class Tally:
-    """Some verdicts: how many there are, of which status the gravest is, and how many have it."""
+    """The number of verdicts with each status."""
 
     counts: Mapping[Status, int]
 
     @property
     def cases(self) -> int:
-        """How many verdicts there are."""
+        """The number of all verdicts."""
         return sum(self.counts.values())
 
     @property
     def status(self) -> Status:
-        """The gravest status among them."""
-        return next((each for each in _GRAVITY if self.counts.get(each)), "not-run")
+        """The most severe status; `not-run` where there are no verdicts."""
+        return next((status for status in _BY_SEVERITY if self.counts.get(status)), "not-run")
 
     @property
     def count(self) -> int:
-        """How many have it."""
+        """The number of verdicts with the most severe status."""
         return self.counts.get(self.status, 0)
 
     @property
     def others(self) -> Mapping[Status, int]:
-        """How many have each of the other statuses."""
+        """The number of verdicts with each of the other statuses."""
         return {s: n for s in STATUSES if (n := self.counts.get(s)) and s != self.status}
 
     @property
-    def told(self) -> str:
-        """Each status with its number."""
+    def summary(self) -> str:
+        """All statuses with their numbers, such as "12 pass, 1 fail"."""
         return ", ".join(f"{n} {s}" for s in STATUSES if (n := self.counts.get(s)))
 
 
 def count_statuses(verdicts: Iterable[Verdict]) -> Tally:
-    """Count some verdicts."""
-    return Tally(Counter(each.status for each in verdicts))
+    """Return the tally of some verdicts."""
+    return Tally(Counter(verdict.status for verdict in verdicts))
 
 
-def rejections(certificate: Certificate) -> str:
-    """Say how many of the rejections that count were made by the runtime itself."""
-    runtime, adapter = (certificate.rejections[who] for who in ("runtime", "adapter"))
+def describe_rejections(certificate: Certificate) -> str:
+    """Return how many rejections that count came from the runtime rather than its adapter."""
+    runtime, adapter = (certificate.rejections[source] for source in ("runtime", "adapter"))
     return f"{runtime:,} of {runtime + adapter:,} rejections by the runtime itself"

@@ -1,4 +1,4 @@
-"""Certificate -> terminal: progress while it runs, then the answer in one screen."""
+"""Certificates on a terminal: progress during a run, then the conclusion in one screen."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,132 +20,137 @@ from rich.text import Text
 from opcert.certificate import Certificate, OnVerdict
 from opcert.errors import printable_line
 from opcert.report.side_by_side import SideBySide
-from opcert.report.tallies import rejections
+from opcert.report.tallies import describe_rejections
 from opcert.verdicts import STATUSES, Verdict, group_by_cause
 
-# How many sorts of failures a terminal shows.
-SHOWN = 10
-_WIDTH = 120
+# How many causes of failures, and how many regressed cases, a terminal shows.
+MAX_LISTED = 10
+_PLAIN_WIDTH = 120
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console that is wide enough for the tables where it is not a terminal."""
-    found = Console(stderr=stderr, emoji=False)
-    return found if found.is_terminal else Console(stderr=stderr, width=_WIDTH, emoji=False)
+    """Return a console, wide enough for tables if it is no terminal."""
+    terminal = Console(stderr=stderr, emoji=False)
+    if terminal.is_terminal:
+        return terminal
+    return Console(stderr=stderr, width=_PLAIN_WIDTH, emoji=False)
 
 
 def print_line(console: Console, text: str) -> None:
-    """Print one line as it is, of which a terminal obeys nothing."""
+    """Print one line without interpreting markup or control characters."""
     console.print(printable_line(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def table_cell(text: str) -> str:
-    """Return text as a cell of a table shows it."""
+    """Return text for a cell of a table, without markup or control characters."""
     return escape(printable_line(text))
 
 
 @contextmanager
 def progress(console: Console) -> Iterator[OnVerdict]:
-    """Show how far the run is: a bar on a terminal, elsewhere a line as an operator begins."""
+    """Show progress: a bar on a terminal, elsewhere a line whenever an operator begins."""
     if not console.is_terminal:
-        yield _Lines(console)
+        operator = ""
+
+        def print_operator(verdict: Verdict, number: int, total: int) -> None:
+            nonlocal operator
+            if verdict.operator != operator:
+                operator = verdict.operator
+                print_line(console, f"{number}/{total} {operator}")
+
+        yield print_operator
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("certifying", total=None)
 
-        def on_verdict(verdict: Verdict, number: int, total: int) -> None:
-            bar.update(
-                task, completed=number, total=total, description=table_cell(verdict.operator)
-            )
+        def update_bar(verdict: Verdict, number: int, total: int) -> None:
+            description = table_cell(verdict.operator)
+            bar.update(task, completed=number, total=total, description=description)
 
-        yield on_verdict
+        yield update_bar
 
 
 class Rate(ProgressColumn):
-    """How many cases a second have their verdict."""
+    """The number of cases per second."""
 
     def render(self, task: Task) -> Text:
-        """Return the rate, as soon as there is one."""
+        """Return the rate, or nothing before it is known."""
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
-class _Lines:
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._operator = ""
-
-    def __call__(self, verdict: Verdict, number: int, total: int) -> None:
-        if verdict.operator != self._operator:
-            self._operator = verdict.operator
-            print_line(self._console, f"{number}/{total} {verdict.operator}")
-
-
 def print_certificate(certificate: Certificate, console: Console) -> None:
-    """Print the first failure of each sort, the table by operator and status, and the answer."""
-    found = group_by_cause(certificate.verdicts)
-    for cause in found[:SHOWN]:
+    """Print one failure of each cause, the counts by operator and status, and the conclusion."""
+    failure_causes = group_by_cause(certificate.verdicts)
+    for cause in failure_causes[:MAX_LISTED]:
         confirmed = [v for v in cause.verdicts if v.case in certificate.reproductions]
-        verdict, alike = (confirmed or cause.verdicts)[0], len(cause.verdicts) - 1
-        kind = f" ({verdict.kind})" if verdict.kind else ""
-        more = f", and {alike} alike" if alike else ""
-        if cause.attributed:
-            more += f", and {len(cause.attributed)} rejections that do not count because of them"
-        print_line(console, f"{verdict.status}{kind} {verdict.case}{more}")
+        verdict = (confirmed or cause.verdicts)[0]
+        line = f"{verdict.status}{f' ({verdict.kind})' if verdict.kind else ''} {verdict.case}"
+        if similar := len(cause.verdicts) - 1:
+            line += f", and {similar} similar"
+        if uncredited := len(cause.attributed):
+            line += f", and {uncredited} rejections that do not count because of them"
+        print_line(console, line)
         print_line(console, f"    {verdict.detail.strip()}")
-    left = sum(len(each.verdicts) for each in found[SHOWN:])
-    if left:
-        console.print(f"... and {left} more; --out keeps them all", highlight=False)
-    console.print(_table(certificate))
+    hidden = sum(len(cause.verdicts) for cause in failure_causes[MAX_LISTED:])
+    if hidden:
+        console.print(f"... and {hidden} more; use --out for all of them", highlight=False)
+    console.print(_counts_table(certificate))
     print_line(console, conclusion_line(certificate))
 
 
-def _table(certificate: Certificate) -> Table:
-    shown = [s for s in STATUSES if certificate.counts[s] or s in ("pass", "fail", "unsupported")]
-    table = Table("operator", *shown, "cases")
+def _counts_table(certificate: Certificate) -> Table:
+    # These three have a column even if they do not occur.
+    usual = ("pass", "fail", "unsupported")
+    statuses = [status for status in STATUSES if certificate.counts[status] or status in usual]
+    table = Table("operator", *statuses, "cases")
     for column in table.columns[1:]:
         column.justify = "right"
     for operator, counts in certificate.operators.items():
-        numbers = (*(counts[status] for status in shown), sum(counts.values()))
+        numbers = (*(counts[status] for status in statuses), sum(counts.values()))
         table.add_row(table_cell(operator), *map(str, numbers))
-    totals = (str(certificate.counts[status]) for status in shown)
     table.add_section()
-    table.add_row("all", *totals, str(len(certificate.verdicts)))
+    totals = (*(certificate.counts[status] for status in statuses), len(certificate.verdicts))
+    table.add_row("all", *map(str, totals))
     return table
 
 
 def conclusion_line(certificate: Certificate) -> str:
-    """Return the conclusion in one line: for what, of what, and if not, why."""
-    backend, suite, chosen = certificate.backend, certificate.suite, certificate.selection
-    parts = [f"{suite.profile} suite {suite.digest[:12]}"]
-    parts += [f"{key} {value}" for key, value in chosen if value not in ("*", None)]
+    """Return one line with the conclusion, what it is about, and why it is not conformant."""
+    backend, suite = certificate.backend, certificate.suite
+    about = [f"{suite.profile} suite {suite.digest[:12]}"]
+    about += [f"{key} {value}" for key, value in certificate.selection if value not in ("*", None)]
     if certificate.claim is not None:
-        parts.append(f"claim {certificate.claim.sha256[:12]}")
+        about.append(f"claim {certificate.claim.sha256[:12]}")
     for operator, names in certificate.excluded.items():
-        parts.append(f"{operator} without {', '.join(names)}")
+        about.append(f"{operator} without {', '.join(names)}")
     if certificate.rejections["adapter"]:
-        parts.append(rejections(certificate))
+        about.append(describe_rejections(certificate))
     word = "Conformant" if certificate.conformant else "Not conformant"
-    text = certificate.conclusion.replace(word, word.upper(), 1)
-    text += f": {backend.name} {backend.version} on {', '.join(parts)}"
-    return text if certificate.conformant else f"{text}: {'; '.join(certificate.reasons)}"
+    line = certificate.conclusion.replace(word, word.upper(), 1)
+    line += f": {backend.name} {backend.version} on {', '.join(about)}"
+    return line if certificate.conformant else f"{line}: {'; '.join(certificate.reasons)}"
 
 
 def print_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:
-    """Print the operators by certificate, each answer, and what became of the first one's cases."""
-    page = SideBySide(certificates)
-    table = Table("operator", *(table_cell(f"{each.number}. {each.name}") for each in page.columns))
-    for operator in page.operators:
-        tallies = (each.operator(operator) for each in page.columns)
-        table.add_row(table_cell(operator), *(each.told or "no cases" for each in tallies))
+    """Print the counts by operator and certificate, each conclusion, and the changes."""
+    comparison = SideBySide(certificates)
+    names = (f"{column.number}. {column.name}" for column in comparison.columns)
+    table = Table("operator", *map(table_cell, names))
+    for operator in comparison.operators:
+        tallies = (column.operator(operator) for column in comparison.columns)
+        table.add_row(table_cell(operator), *(tally.summary or "no cases" for tally in tallies))
     console.print(table)
-    for each in page.columns:
-        print_line(console, f"{each.number}. {conclusion_line(each.certificate)}")
-    for since in page.since:
-        counts = f"{len(since.regressed)} regressed, {len(since.mended)} mended"
-        otherwise = f"{len(since.otherwise)} otherwise different"
-        print_line(console, f"{since.name} since 1: {counts}, {otherwise}")
-        for case in since.regressed[:SHOWN]:
+    for column in comparison.columns:
+        print_line(console, f"{column.number}. {conclusion_line(column.certificate)}")
+    for changes in comparison.changes:
+        regressed = changes.regressed
+        print_line(
+            console,
+            f"{changes.column.name} compared with 1: {len(regressed)} regressed, "
+            f"{len(changes.fixed)} fixed, {len(changes.other)} changed otherwise",
+        )
+        for case in regressed[:MAX_LISTED]:
             print_line(console, f"    regressed: {case}")
-        if left := len(since.regressed[SHOWN:]):
-            console.print(f"    ... and {left} more; --out keeps them all", highlight=False)
+        if hidden := len(regressed[MAX_LISTED:]):
+            console.print(f"    ... and {hidden} more; use --out for all of them", highlight=False)

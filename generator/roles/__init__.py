@@ -1,4 +1,7 @@
-"""Roles: what an argument is to the others. One module for each."""
+"""Roles: what an argument is to the others. One module for each.
+
+A vendor's own role is a subclass of `Role`.
+"""
 
 from importlib.metadata import entry_points
 
@@ -19,6 +22,7 @@ from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorsRole
 from opcert.roles.factors import (
     BuildContext,
+    Choice,
     Constraint,
     DerivedAmbiguity,
     DerivedFactor,
@@ -27,23 +31,27 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    forbid,
+    levels_where,
 )
 from opcert.roles.fill import FillRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.leading_dims import LeadingDimsRole
+from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import MappingRole
 from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
 from opcert.roles.permutation import PermutationRole
-from opcert.roles.role import Role, Signature
+from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
 
 __all__ = [
     "DRAW_FUNCTIONS",
-    "ENTRY_POINTS",
+    "ENTRY_POINT_GROUP",
+    "OMITTED",
     "ROLES",
     "Argument",
     "Attribute",
@@ -51,6 +59,7 @@ __all__ = [
     "AxisRole",
     "BoundExpressions",
     "BuildContext",
+    "Choice",
     "Constraint",
     "CountRole",
     "CountsRole",
@@ -66,6 +75,7 @@ __all__ = [
     "KebabCaseId",
     "LeadingDimsRole",
     "LevelName",
+    "ListRole",
     "MappingRole",
     "ModeRole",
     "ObservationPoint",
@@ -82,6 +92,8 @@ __all__ = [
     "SpansRole",
     "SpecModel",
     "bound_draw_functions",
+    "forbid",
+    "levels_where",
     "role_classes",
 ]
 
@@ -103,10 +115,10 @@ ROLES: dict[str, type[Role]] = {
     "counts": CountsRole,
     "fill": FillRole,
 }
-ENTRY_POINTS = "opcert.roles"
+ENTRY_POINT_GROUP = "opcert.roles"
 
 
 def role_classes() -> dict[str, type[Role]]:
     """Return the role classes by name: those of opcert, and those that installed packages add."""
-    found = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    return {**{name: point.load() for name, point in found.items()}, **ROLES}
+    installed = {point.name: point.load() for point in entry_points(group=ENTRY_POINT_GROUP)}
+    return {**installed, **ROLES}

@@ -1,31 +1,32 @@
-"""What a spec says of each input and attribute, with or without a role."""
+"""What a spec declares of each input and attribute, with or without a role."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 
-def _as_text(value: Any) -> Any:
+def _integer_as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
 ExpressionText = Annotated[
     str,
-    BeforeValidator(_as_text, json_schema_input_type=str | int | bool),
+    BeforeValidator(_integer_as_text, json_schema_input_type=str | int | bool),
     Field(description="An expression in Python's syntax."),
 ]
+# The least and the greatest of something.
 BoundExpressions = tuple[ExpressionText, ExpressionText]
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
 class SpecModel(BaseModel):
-    """A part of a spec: immutable, with no keys but its own."""
+    """A part of a spec: immutable, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Argument(SpecModel):
-    """What inputs and attributes have in common. `range` is [least, most]; both ends are tested."""
+    """An input or an attribute. `range` is [least, greatest]; cases use both ends."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     type: str
@@ -35,13 +36,13 @@ class Argument(SpecModel):
 
 
 class Input(Argument):
-    """One input tensor of a type symbol from `types`; `rank` is [least, most] as well."""
+    """A tensor, whose type is a symbol among `types`; `rank` is [least, greatest]."""
 
     rank: BoundExpressions
 
 
 class Attribute(Argument):
-    """One attribute: a plain value beside the inputs."""
+    """A plain value that is no tensor."""
 
     type: Literal["int", "string", "list"]
     default: JsonValue = None

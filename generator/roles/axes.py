@@ -1,7 +1,7 @@
 """The role `axes`: a list of axes of data."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import Call, lowest, wrap
@@ -17,10 +17,11 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.roles.role import OMITTED, Role
+from opcert.roles.list_role import ListRole
+from opcert.roles.role import OMITTED
 from opcert.roles.samplers import Sampler
 
-# Which axes are listed, in which order; with how many axes data has at least.
+# The least rank of data at which axes can be listed in this way, and the words for it.
 _LISTINGS = {
     "one": (1, "one axis listed"),
     "omitted": (0, ""),
@@ -33,12 +34,12 @@ _LISTINGS = {
 _SIGNS = {"positive": "", "negative": "axes from the end", "mixed": "some axes from the end"}
 
 
-class AxesRole(Role):
+class AxesRole(ListRole):
     """A list of axes of data in any order: a tensor, or an attribute.
 
-    Where it is not required, `omitted` says which axes those are that it is without: all, or the
-    first ones, as many as the lists have that go `along` it. `negative` says whether an axis counts
-    from the end where it is negative, and `unique` whether none may be listed twice.
+    An omitted list stands for all axes, or with `omitted: first` for the first ones, as many as the
+    lists have elements that go `along` it. With `negative`, negative axes count from the end. With
+    `unique`, no axis may be listed twice.
     """
 
     relations: ClassVar = {"of": ("data",)}
@@ -49,45 +50,41 @@ class AxesRole(Role):
     negative: bool = True
     unique: bool = True
 
-    def rank_bounds(self) -> BoundExpressions:
-        """Return that it is a list."""
-        return ("1", "1")
-
     def bounds(self) -> BoundExpressions | None:
-        """Return the axes that data has."""
+        """Return the first and the last axis of data."""
         if self.is_attribute:
             return None
         return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield that no list says how many the first axes are."""
-        if self.omitted == "first" and not self.named_by("along"):
-            text = f"nothing says how many; expected an argument with 'along: {self.name}'"
+        """Yield that no list has one element for each of the first axes."""
+        if self.omitted == "first" and not self.referrers("along"):
+            text = f"unknown number of first axes; expected an argument with 'along: {self.name}'"
             yield "omitted", text
 
     @cached_property
     def data(self) -> DataRole:
-        """The data whose axes they are."""
-        return self.partner(self.of, DataRole)
+        """The data that has the axes."""
+        return self.related(self.of, DataRole)
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield which axes are listed, from which end they count, and the layout in memory."""
+        """Yield the listing, the sign and the layout."""
         yield from self.type_factors(profile)
         words = {listing: text for listing, (_, text) in _LISTINGS.items()}
         if self.required:
             words.pop("omitted")
-        yield Factor(self.factor("listing"), {each: each for each in words}, words=words)
+        yield Factor.of_names(self.factor("listing"), words)
         if self.negative:
-            yield Factor(self.factor("sign"), {each: each for each in _SIGNS}, words=_SIGNS)
+            yield Factor.of_names(self.factor("sign"), _SIGNS)
         if not self.is_attribute:
-            yield self.list_layout()
+            yield self.layout_factor()
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield which axes data of a rank lists, and which of them can be negative."""
+        """Forbid listings of more axes than data has, and negative axes of unsigned types."""
         listing, sign = self.factor("listing"), self.factor("sign")
-        yield from self.omission(listing, "omitted")
-        # Of no axes nothing says that they are none.
-        least = {each: rank for each, (rank, _) in _LISTINGS.items()}
+        yield from self.omission_constraints(listing, "omitted")
+        least = {level: rank for level, (rank, _) in _LISTINGS.items()}
+        # At least one of the first axes is meant.
         least["omitted"] = int(self.omitted == "first")
         yield forbid(lambda listing, rank: rank < least[listing], listing, self.data.factor("rank"))
         if self.negative:
@@ -110,12 +107,12 @@ class AxesRole(Role):
             *(self.factor("layout"), listing),
         )
 
-    def listed(self, scene: BuildContext) -> tuple[int, ...]:
-        """Return the axes for a choice, in order and from the front, with that in focus."""
-        return scene.draw(self.factor("listed"), lambda sampler: self._drawn(scene, sampler))
+    def listed(self, context: BuildContext) -> tuple[int, ...]:
+        """Return the listed axes in order, counted from the front, the tested one included."""
+        return context.draw(self.factor("listed"), partial(self._draw, context))
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice = scene.choice
+    def _draw(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        choice = context.choice
         axis, axes = choice[self.data.factor("axis")], range(choice[self.data.factor("rank")])
         listing = choice.level(self.factor("listing"))
         if listing == "omitted":
@@ -127,42 +124,40 @@ class AxesRole(Role):
         chosen = sampler.subset_with(axes, axis, 2) if listing.startswith("some") else tuple(axes)
         return sampler.disordered(chosen) if listing.endswith("disordered") else chosen
 
-    def build(self, scene: BuildContext) -> Any:
-        """Return the axes, all, none or every other one of them from the end."""
-        choice = scene.choice
+    def build(self, context: BuildContext) -> Any:
+        """Return the axes; all, none or every second one of them count from the end."""
+        choice = context.choice
         if choice.level(self.factor("listing")) == "omitted":
             return None
         sign, rank = choice.level(self.factor("sign")), choice[self.data.factor("rank")]
         values = [
             axis - rank if sign == "negative" or (sign == "mixed" and k % 2 == 0) else axis
-            for k, axis in enumerate(self.listed(scene))
+            for k, axis in enumerate(self.listed(context))
         ]
         if self.is_attribute:
             return values
-        return self.integers(scene, values, choice[self.factor("layout")])
+        return self.integer_tensor(context, values, choice[self.factor("layout")])
 
     def listed_in(self, call: Call) -> Sequence[int]:
-        """Return the axes of a call, in order and from the front."""
+        """Return the axes of a call in order, counted from the front."""
         rank = call.inputs[self.of].rank
-        if self.is_in(call):
+        if self.is_given_in(call):
             return [wrap(axis, rank) for axis in self.values_in(call)]
         if self.omitted == "all":
             return range(rank)
-        return range(len(self.named_by("along")[0].values_in(call)))
+        return range(len(self.referrers("along")[0].values_in(call)))
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return each of the axes, with its place in the list."""
+        """Return each of the axes with its position in the list."""
         return [{"axis": axis, "element": k} for k, axis in enumerate(self.listed_in(call))]
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Return the levels of all factors."""
+        """Observe the listing, the sign and the layout."""
         values, listed = self.values_in(call), tuple(self.listed_in(call))
         rank, count = call.inputs[self.of].rank, len(listed)
-        is_given = self.is_in(call)
-        is_ascending, is_descending = (
-            listed == tuple(sorted(listed)),
-            listed == tuple(sorted(listed, reverse=True)),
-        )
+        is_given = self.is_given_in(call)
+        is_ascending = listed == tuple(sorted(listed))
+        is_descending = listed == tuple(sorted(listed, reverse=True))
         is_all, are_some = is_given and count == rank > 1, is_given and 1 < count < rank
         levels = {
             self.factor("listing"): levels_where(
@@ -181,26 +176,26 @@ class AxesRole(Role):
             least, most = min(values, default=0), max(values, default=0)
             signs = {"positive": least >= 0, "negative": most < 0, "mixed": least < 0 <= most}
             levels[self.factor("sign")] = levels_where(signs)
-        seen = self.observed_type(call)
+        values_observed = self.observed_type(call)
         if not self.is_attribute:
-            seen[self.factor("layout")] = call.inputs[self.name].layout if is_given else "c"
-        return ObservedLevels(seen, levels)
+            layout = call.inputs[self.name].layout if is_given else "c"
+            values_observed[self.factor("layout")] = layout
+        return ObservedLevels(values_observed, levels)
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield its type, its rank, its range, and that no axis is listed twice."""
+        """Yield its type, its rank, its range and its uniqueness."""
         yield from super().requirements()
         name, rank = self.name, f"{self.of}.rank"
         form: tuple[str, ...] = ()
         if not self.is_attribute:
             form = (f"{name}.type", f"{name}.rank")
-            text = f"{name} is one-dimensional."
-            yield Requirement(form[1], text, f"{name}.rank == 1", self.is_given)
+            yield self.rank_requirement()
         least = f"-{rank}" if self.negative else "0"
         yield Requirement(
             f"{name}.range",
             f"Each of {name} is an axis that {self.of} has.",
-            f"all({least} <= axis < {rank} for axis in {self.numbers})",
-            self.is_given,
+            f"all({least} <= axis < {rank} for axis in {self.values_expr})",
+            self.given_expr,
             form,
         )
         if self.unique:
@@ -208,7 +203,7 @@ class AxesRole(Role):
             yield Requirement(
                 f"{name}.unique",
                 "No axis is listed twice.",
-                f"len(set({wrapped} for axis in {self.numbers})) == {self.length}",
-                self.is_given,
+                f"len(set({wrapped} for axis in {self.values_expr})) == {self.length_expr}",
+                self.given_expr,
                 (*form, f"{name}.range"),
             )

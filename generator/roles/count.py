@@ -1,4 +1,4 @@
-"""The role `count`: how many tensors another argument describes."""
+"""The role `count`: the number of tensors that another argument describes."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal
@@ -9,10 +9,10 @@ from opcert.roles.role import Role
 
 
 class CountRole(Role):
-    """How many tensors a list describes: an attribute beside the list, as in C.
+    """The number of tensors that a list describes: an attribute in addition to the list, as in C.
 
-    With `surplus`, the list may be longer, and what lies behind the count is not read: no rule
-    follows for it.
+    With `surplus`, the list may be longer. No rule follows for its further elements, which are not
+    read.
     """
 
     relations: ClassVar = {"of": ("descriptors",)}
@@ -22,24 +22,24 @@ class CountRole(Role):
     surplus: bool = False
 
     def bounds(self) -> BoundExpressions:
-        """Return one tensor up to all that are described."""
+        """Return 1 and the number of descriptions."""
         return ("1", f"len({self.of})")
 
-    def build(self, scene: BuildContext) -> int:
-        """Return how many tensors the list describes."""
-        count: int = scene.choice[f"{self.of}_count"]
+    def build(self, context: BuildContext) -> int:
+        """Return the number of descriptions."""
+        count: int = context.choice[f"{self.of}_count"]
         return count
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield that it is positive, and that the list has as many descriptions."""
+        """Yield its least value, and the length of the list."""
         name, of = self.name, self.of
         yield Requirement(f"{name}.least", f"{name} is greater than 0.", f"{name} > 0")
-        matches, number = (">=", "no fewer tensors than")
-        if not self.surplus:
-            matches, number = ("==", "exactly as many tensors as")
+        relation, number = "==", "exactly as many tensors as"
+        if self.surplus:
+            relation, number = ">=", "no fewer tensors than"
         yield Requirement(
             f"{name}.described",
             f"{of} describes {number} {name} says.",
-            f"len({of}) {matches} {name}",
-            given=(f"{name}.least",),
+            f"len({of}) {relation} {name}",
+            prerequisites=(f"{name}.least",),
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from opcert.arrays import (
@@ -27,7 +28,7 @@ from opcert.roles.factors import (
 from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 
-# Sizes of the axis that matters: around the limits of 8 bits, prime or divisible.
+# Lengths of the tested axis: around the limits of 8 bits, prime or divisible.
 _LENGTHS = {
     **{"six": 6, "one": 1, "two": 2, "many": 19, "i8_max": 127, "past_i8": 128},
     **{"u8_max": 255, "past_u8": 256, "beyond_u8": 259, "zero": 0},
@@ -35,7 +36,7 @@ _LENGTHS = {
 # Under stress: past 16 bits, and past 16 MB of elements of four bytes.
 _LARGE_LENGTHS = {"past_u16": 65537, "past_16_mb": 4194319, "past_u8": 257, "six": 6}
 _OTHERS = ("varied", "long", "equal", "same", "ones", "wide", "tall", "zero")
-# Extents so large that a tensor has room for one of them.
+# Extents so large that a tensor has only one of them.
 PAST_A_TILE = ("wide", "tall", "huge")
 _AXES: dict[str, Any] = {
     "first": 0,
@@ -57,17 +58,18 @@ LAYOUT_WORDS = {
     "first_reversed": "{} with the first axis backwards",
     "last_reversed": "{} with the last axis backwards",
 }
-# Of equal extents with the length of the axis there are not to be more elements than this.
-_MOST_SAME = 700
-_LONG_AXIS = 1_000_000
+# With all extents equal to the length of the axis, data has at most so many elements.
+_MAX_SAME_ELEMENTS = 700
+_MILLION = 1_000_000
 
 
 class DataRole(Role):
     """A tensor whose elements are moved.
 
-    One of its axes is in focus: that which another argument names, or each in turn. Its factors
-    are the length and the place of that axis and the extents of the others, the rank, the element
-    type, the layout in memory, and whether all elements are alike.
+    One of its axes is the tested axis: the one that another argument names, or each in turn. Its
+    factors are the length and the position of that axis, the extents of the others, the rank, the
+    element type, the layout, and whether all elements are equal. Unless `empty` is false, an extent
+    may be 0.
     """
 
     role: Literal["data"]
@@ -75,40 +77,36 @@ class DataRole(Role):
     empty: bool = True
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield type, rank, length, axis, others, layout and elements."""
+        """Yield type, rank, length and position of the tested axis, others, layout and elements."""
         name, is_stress = self.name, profile == "stress"
         types = [*self._signature.types[self.type]]
         if is_stress:
-            types = [each for each in ("f32", "u8", "f16", "i64", "boolean") if each in types]
+            types = [name for name in ("f32", "u8", "f16", "i64", "boolean") if name in types]
         elif profile == "full" and set(types) == set(TYPE_SETS["any"]):
             types += ["i4", "u4"]
-        yield Factor(self.factor("type"), {each: each for each in types}, words=f"{name} of {{}}")
+        yield Factor.of_names(self.factor("type"), types, f"{name} of {{}}")
         least, most = map(int, self.rank)
         ranks = range(least, (min(most, max(3, least)) if is_stress else most) + 1)
-        yield Factor(self.factor("rank"), {str(each): each for each in ranks})
+        yield Factor(self.factor("rank"), {str(rank): rank for rank in ranks})
         lengths = _LARGE_LENGTHS if is_stress else _LENGTHS
         lengths = {level: n for level, n in lengths.items() if n or self.empty}
         words = {level: f"an axis of {n}" if n else "an empty axis" for level, n in lengths.items()}
         yield Factor(self.factor("length"), lengths, words=words)
         yield Factor(self.factor("axis"), _AXES, (self.factor("rank"),), "the {} axis")
-        others = [*(("varied", "ones", "huge") if is_stress else _OTHERS)]
-        if not self.empty:
-            others = [each for each in others if each != "zero"]
-        yield Factor(
-            self.factor("others"), {each: each for each in others}, words="{} extents beside it"
-        )
+        others = ("varied", "ones", "huge") if is_stress else _OTHERS
+        allowed = [kind for kind in others if kind != "zero" or self.empty]
+        yield Factor.of_names(self.factor("others"), allowed, "{} extents beside it")
         words = {level: text.format(name) for level, text in LAYOUT_WORDS.items()}
-        yield Factor(self.factor("layout"), {each: each for each in LAYOUTS}, words=words)
-        # Data of which all elements are the same shows no position.
-        alike = ("no",) if is_stress else ("no", "some")
+        yield Factor(self.factor("layout"), {layout: layout for layout in LAYOUTS}, words=words)
+        uniform = ("no",) if is_stress else ("no", "some")
         words = {"no": "", "some": f"{name} of one repeated element"}
-        yield Factor(self.factor("elements"), {each: each for each in alike}, words=words)
+        yield Factor.of_names(self.factor("elements"), uniform, words)
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield which axes a rank has, and which extents and layouts go together."""
+        """Forbid axes beyond the rank, and extents and layouts that exclude each other."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         layout, elements, axis = map(self.factor, ("layout", "elements", "axis"))
-        # Each axis of each rank has one name.
+        # Each axis of each rank has one name: the first one that fits.
         for least, level in enumerate([*_AXES][1:], 2):
             yield forbid(
                 lambda rank, axis, least=least, level=level: axis == level and rank < least,
@@ -130,22 +128,22 @@ class DataRole(Role):
         )
         yield forbid(lambda others, n: others == "huge" and n > 10, others, length)
         if self.has_own_shape:
-            yield from self._constraints_of_extents()
+            yield from self._extent_constraints()
 
-    def _constraints_of_extents(self) -> Iterator[Constraint]:
-        """Yield what goes together where the extents are those that this role draws."""
+    def _extent_constraints(self) -> Iterator[Constraint]:
+        """Forbid what the extents that this role draws do not allow."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         layout = self.factor("layout")
         yield forbid(lambda others, rank: others != "varied" and rank < 2, others, rank)
         yield forbid(
-            lambda others, n, rank: others == "same" and (n < 2 or n**rank > _MOST_SAME),
+            lambda others, n, rank: others == "same" and (n < 2 or n**rank > _MAX_SAME_ELEMENTS),
             *(others, length, rank),
         )
         yield forbid(
-            lambda others, n, rank: others == "varied" and n > _LONG_AXIS and rank > 1,
+            lambda others, n, rank: others == "varied" and n > _MILLION and rank > 1,
             *(others, length, rank),
         )
-        # What these layouts change takes two axes that are longer than 1.
+        # Only with two axes longer than 1 do these layouts differ from C.
         of_two = ("fortran", "pitched", "first_reversed", "last_reversed")
         yield forbid(
             lambda layout, rank, others: layout in of_two and (rank < 2 or others == "ones"),
@@ -159,7 +157,7 @@ class DataRole(Role):
         )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield where there are no two elements, or where they are the same."""
+        """Yield data of fewer than two elements, or of equal ones."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         yield forbid(lambda elements: elements != "no", self.factor("elements"))
         yield forbid(lambda n: n == 0, length)
@@ -170,38 +168,38 @@ class DataRole(Role):
 
     @property
     def has_own_shape(self) -> bool:
-        """Whether no other role decides its shape."""
+        """Whether no other role determines its shape."""
         return not any(self.name in role.shapes for role in self._signature.roles)
 
-    def shape(self, scene: BuildContext) -> tuple[int, ...]:
+    def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape for a choice."""
         for role in self._signature.roles:
             if self.name in role.shapes:
-                return role.shape_for(self, scene)
-        return scene.draw(self.factor("shape"), lambda sampler: self.extents(scene, sampler))
+                return role.shape_for(self, context)
+        return context.draw(self.factor("shape"), partial(self.extents, context))
 
-    def extents(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        """Draw extents with the axis in focus among them."""
-        choice = scene.choice
+    def extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        """Draw extents, the length of the tested axis among them."""
+        choice = context.choice
         rank, length = choice[self.factor("rank")], choice[self.factor("length")]
         if rank == 0:
             return ()
         others = sampler.dims(rank - 1, choice[self.factor("others")], length)
         return insert(others, choice[self.factor("axis")], length)
 
-    def build(self, scene: BuildContext) -> Tensor:
+    def build(self, context: BuildContext) -> Tensor:
         """Return a tensor for a data pattern to fill."""
-        choice = scene.choice
-        tensor = filled(choice[self.factor("type")], self.shape(scene))
+        choice = context.choice
+        tensor = filled(choice[self.factor("type")], self.shape(context))
         tensor = replace(tensor, uniform=choice[self.factor("elements")])
         return with_layout(tensor, choice[self.factor("layout")])
 
-    def axes(self, call: Call) -> list[ObservationPoint]:
-        """Return its axes, as places where a call can be looked at."""
+    def axis_points(self, call: Call) -> list[ObservationPoint]:
+        """Return each of its axes as an observation point; a scalar is one point."""
         return [{"axis": axis} for axis in range(call.inputs[self.name].rank)] or [{}]
 
-    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
-        """Return the levels of all factors, with the axis in focus."""
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors, with the axis of `point` as the tested axis."""
         tensor = call.inputs[self.name]
         values = {
             self.factor("type"): tensor.type,
@@ -210,7 +208,7 @@ class DataRole(Role):
             self.factor("elements"): tensor.uniform,
         }
         if self.has_own_shape:
-            axis = focus.get("axis", 0)
+            axis = point.get("axis", 0)
             length = tensor.shape[axis] if tensor.rank else 1
             others = [extent for d, extent in enumerate(tensor.shape) if d != axis]
             values[self.factor("axis")] = axis

@@ -1,4 +1,4 @@
-"""The role `descriptors`: records that describe the tensors into which an axis is divided."""
+"""The role `descriptors`: records that describe the parts of an axis, as in C structures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -21,22 +21,22 @@ from opcert.roles.partition import (
     COUNTS,
     LENGTHS,
     MANY_COUNTS,
-    can_be,
-    lengths_of,
+    draw_lengths,
+    is_possible,
     observed_lengths,
 )
 from opcert.roles.role import Role
 
-# Sizes have no element type of their own; the structures of C have them in 32 bits.
-_MOST = highest("u32")
+# Sizes have no element type of their own; C structures have them as unsigned 32 bits.
+_MAX_SIZE = highest("u32")
 
 
 class DescriptorsRole(Role):
-    """Records, each of the sizes and the element type of an output: a list attribute.
+    """Records with the sizes and the element type of each output: a list attribute.
 
-    The outputs divide an axis of data and are like data elsewhere; none is empty. `sizes` and
-    `element_type` name the fields of a record, and `type_names` the table among the constants that
-    says what an element type is called in it.
+    The outputs divide an axis of data, none of them is empty, and their other sizes are those of
+    data. `sizes` and `element_type` name the fields of a record, `type_names` names the table of
+    constants with the name of each element type.
     """
 
     relations: ClassVar = {"of": ("data",), "along": ("axis",)}
@@ -50,14 +50,14 @@ class DescriptorsRole(Role):
     type_names: str
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield that there is no such table, or that a type of data is not in it."""
+        """Yield that the table of names is unknown or incomplete."""
         constants = self._signature.constants
         table = constants.get(self.type_names)
         if table is None:
             near = did_you_mean(self.type_names, [*constants])
             yield "type_names", f"unknown table of constants '{self.type_names}'{near}"
             return
-        # A symbol that there is not is a mistake of its own.
+        # An unknown symbol is a mistake of its own.
         types = self._signature.types.get(self.data.type, ())
         unnamed = [element_type for element_type in types if element_type not in table]
         if unnamed:
@@ -67,62 +67,67 @@ class DescriptorsRole(Role):
     @property
     def data(self) -> DataRole:
         """The data that is divided."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @property
     def axis(self) -> AxisRole:
         """The axis that is divided."""
-        return self.partner(self.along, AxisRole)
+        return self.related(self.along, AxisRole)
 
     @property
     def counter(self) -> CountRole | None:
-        """The argument that says how many of the records count, where there is one."""
-        return next((role for role in self.named_by("of") if isinstance(role, CountRole)), None)
+        """The argument with the number of records that count, if there is one."""
+        return next((role for role in self.referrers("of") if isinstance(role, CountRole)), None)
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield how many outputs there are, and what their sizes on the axis look like."""
+        """Yield the number of outputs and the kind of their sizes on the axis."""
         counts = MANY_COUNTS if profile == "stress" else COUNTS
         words = {level: f"{n} part{'s' * (n > 1)}" for level, n in counts.items()}
         yield Factor(self.factor("count"), counts, words=words)
-        kinds = {kind: kind for kind in LENGTHS if kind != "high_bit"}
-        yield Factor(self.factor("lengths"), kinds, words="{} sizes")
+        kinds = [kind for kind in LENGTHS if kind != "high_bit"]
+        yield Factor.of_names(self.factor("lengths"), kinds, "{} sizes")
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield which sizes can make up an axis."""
+        """Forbid sizes that cannot sum to the length of the axis."""
         n, count, lengths = self.data.factor("length"), self.factor("count"), self.factor("lengths")
         yield forbid(lambda count, n: count > n, count, n)
         yield forbid(lambda lengths, count: lengths != "varied" and count < 2, lengths, count)
         yield forbid(
-            lambda lengths, n, count: not can_be(lengths, n, count, _MOST), lengths, n, count
+            lambda lengths, n, count: not is_possible(lengths, n, count, _MAX_SIZE),
+            lengths,
+            n,
+            count,
         )
 
-    def build(self, scene: BuildContext) -> list[dict[str, Any]]:
+    def build(self, context: BuildContext) -> list[dict[str, Any]]:
         """Return a record for each output."""
-        choice, data = scene.choice, self.data
+        choice, data = context.choice, self.data
         axis, n = choice[data.factor("axis")], choice[data.factor("length")]
         count, kind = choice[self.factor("count")], choice[self.factor("lengths")]
-        lengths = scene.draw(self.name, lambda sampler: lengths_of(kind, n, count, _MOST, sampler))
+        lengths = context.draw(
+            self.name, lambda sampler: draw_lengths(kind, n, count, _MAX_SIZE, sampler)
+        )
         name = self._signature.constants[self.type_names][choice[data.type_factor]]
-        shape = data.shape(scene)
+        shape = data.shape(context)
         return [
             {self.sizes: [*replace(shape, axis, length)], self.element_type: name}
             for length in lengths
         ]
 
-    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
-        """Return how many outputs a call has, and of which kinds their sizes on the axis are."""
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe the number of outputs and the kinds of their sizes on the axis."""
         counter = self.counter
         records: Sequence[Mapping[str, Any]] = call.attributes[self.name]
         if counter is not None:
             records = records[: call.attributes[counter.name]]
-        axis = focus["axis"]
+        axis = point["axis"]
         lengths = [record[self.sizes][axis] for record in records]
-        kinds = observed_lengths(lengths, call.inputs[self.of].shape[axis], _MOST)
+        kinds = observed_lengths(lengths, call.inputs[self.of].shape[axis], _MAX_SIZE)
         return ObservedLevels({self.factor("count"): len(records)}, {self.factor("lengths"): kinds})
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield that the records have the rank, the type and the sizes that data asks for."""
-        name, of, axis, counter = self.name, self.of, self.axis.wrapped, self.counter
+        """Yield the rank, the type and the sizes of the records."""
+        name, of, axis, counter = self.name, self.of, self.axis.wrapped_expr, self.counter
         records = name if counter is None else f"{name}[:{counter.name}]"
         described = () if counter is None else (f"{counter.name}.described",)
         sizes = f"record['{self.sizes}']"
@@ -130,14 +135,14 @@ class DescriptorsRole(Role):
             f"{name}.rank",
             f"Every tensor that {name} describes has as many dimensions as {of}.",
             f"all(len({sizes}) == {of}.rank for record in {records})",
-            given=described,
+            prerequisites=described,
         )
         yield Requirement(
             f"{name}.element-type",
             f"Every tensor that {name} describes has the element type of {of}.",
             f"all(record['{self.element_type}'] == {self.type_names}[{of}.type] "
             f"for record in {records})",
-            given=described,
+            prerequisites=described,
         )
         # A record of another rank has no size on some axis.
         fitting = (f"{self.along}.range", f"{name}.rank")
@@ -146,11 +151,11 @@ class DescriptorsRole(Role):
             f"Off the axis, every tensor that {name} describes has the sizes of {of}.",
             f"all({sizes}[d] == {of}.shape[d] "
             f"for record in {records} for d in range({of}.rank) if d != {axis})",
-            given=fitting,
+            prerequisites=fitting,
         )
         yield Requirement(
             f"{name}.sum",
             f"On the axis, the sizes that {name} describes sum to exactly that of {of}.",
             f"sum({sizes}[{axis}] for record in {records}) == {of}.shape[{axis}]",
-            given=fitting,
+            prerequisites=fitting,
         )

@@ -1,13 +1,13 @@
-"""Factors, and what cannot be or cannot be seen: what a role adds to the input space."""
+"""Factors and what goes with them: what a role adds to the input space of its operator."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from opcert.roles.samplers import RandomSource, Sampler
 
 Drawn = TypeVar("Drawn")
-# Where in a call its factors show: an axis of its data, an element of a list, by name.
+# A place in a call where levels are observed, by name: an axis of data, an element of a list.
 ObservationPoint = Mapping[str, int]
 
 
@@ -15,51 +15,63 @@ ObservationPoint = Mapping[str, int]
 class Factor:
     """A dimension of the input space and its levels, the plainest first.
 
-    A level has a value: a constant, or a function of the values of the factors in `of`. `words`
-    describe a level in a sentence; in a single text, {} is the level.
+    A level has a value: a constant, or a function of the values of the factors in `depends_on`.
+    `words` describe each level in a sentence; in a single text, {} stands for the level.
     """
 
     name: str
     levels: Mapping[str, Any]
-    of: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
     words: str | Mapping[str, str] = ""
+
+    @classmethod
+    def of_names(
+        cls, name: str, levels: Iterable[str], words: str | Mapping[str, str] | None = None
+    ) -> "Factor":
+        """Return a factor whose levels have their names as values.
+
+        A mapping as `levels` gives the words of each level as well.
+        """
+        if words is None:
+            words = levels if isinstance(levels, Mapping) else ""
+        return cls(name, {level: level for level in levels}, words=words)
 
 
 @dataclass(frozen=True)
 class LevelName:
-    """The name of a factor's level, for a condition that asks for it and not for the value."""
+    """A factor of which a condition takes the name of the level, not its value."""
 
     factor: str
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """A combination that cannot occur: where `when` is true of the factors that it is asked of.
+    """Combinations of levels that cannot occur: those for which `when` is true.
 
-    Each argument of `when` is the value of a factor, or the name of its level.
+    The arguments of `when` are the values of `factors`, or the names of their levels.
     """
 
     when: Callable[..., bool]
     factors: tuple[str | LevelName, ...]
 
 
+def forbid(when: Callable[..., bool], *factors: str | LevelName) -> Constraint:
+    """Return the constraint that forbids the combinations for which `when` is true."""
+    return Constraint(when, factors)
+
+
 @dataclass(frozen=True)
 class DerivedFactor:
-    """A factor whose level, by name, others determine.
+    """A factor that others determine: `level` returns the name of its level.
 
-    Where `vectorised`, `level` is asked once, of an array for each factor, and returns an array of
-    names. Integers come as int64, and count as -2^62 or 2^62 where they are further from 0.
+    A `vectorised` function is called once, with an array for each factor, and returns an array of
+    names. Its integers are int64, clipped to between -2^62 and 2^62.
     """
 
     factor: str
     level: Callable[..., Any]
     factors: tuple[str | LevelName, ...]
     vectorised: bool = False
-
-
-def forbid(when: Callable[..., bool], *factors: str | LevelName) -> Constraint:
-    """Return what forbids the combinations of `factors` of which `when` is true."""
-    return Constraint(when, factors)
 
 
 class Choice(Protocol):
@@ -69,15 +81,15 @@ class Choice(Protocol):
         """Return the value of the factor's level."""
 
     def level(self, factor: str) -> str:
-        """Return the name of the factor's level, or an empty text where there is no such factor."""
+        """Return the name of the factor's level, or an empty text if there is no such factor."""
 
 
 @dataclass
 class BuildContext:
-    """The call that is being built: the choice it is built for, and what has been drawn for it.
+    """The choice that a call is built for, and what has been drawn for the call.
 
     What several arguments share, such as the extents of data, is drawn once, under a name. Each
-    name has a seed of its own, so that one more draw changes no other.
+    name has a seed of its own, so that an additional draw changes no other.
     """
 
     choice: Choice
@@ -85,21 +97,21 @@ class BuildContext:
     random_source: RandomSource | None = None
     _drawn: dict[str, Any] = field(default_factory=dict)
 
-    def draw(self, name: str, make: Callable[[Sampler], Drawn]) -> Drawn:
-        """Return what is drawn under `name`, drawing it the first time."""
+    def draw(self, name: str, function: Callable[[Sampler], Drawn]) -> Drawn:
+        """Return what `function` draws, the same for every call with this name."""
         if name not in self._drawn:
             sampler = Sampler(self.random_source)
             sampler.reseed(f"{self.seed}|{name}")
-            self._drawn[name] = make(sampler)
+            self._drawn[name] = function(sampler)
         drawn: Drawn = self._drawn[name]
         return drawn
 
 
 @dataclass(frozen=True)
 class ObservedLevels:
-    """What a call exhibits of factors: values, or the names of levels.
+    """What a call exhibits of factors: `values`, or names of `levels`.
 
-    A factor has one value, or several of which each is right.
+    A tuple as value lists several that are all right.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -108,28 +120,28 @@ class ObservedLevels:
 
 def levels_where(conditions: Mapping[str, bool]) -> frozenset[str]:
     """Return the names of the levels whose condition is true."""
-    return frozenset(level for level, is_so in conditions.items() if is_so)
+    return frozenset(level for level, is_true in conditions.items() if is_true)
 
 
 @dataclass(frozen=True)
 class Requirement:
     """What a role requires of a call; the spec adds the clause.
 
-    `key` names it in the spec; `given` are the keys of its prerequisites, where the spec has them.
+    A spec refers to it by `key`. `prerequisites` are keys of other requirements.
     """
 
     key: str
     text: str
     holds: str
     when: str = "True"
-    given: Sequence[str] = ()
+    prerequisites: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class DerivedAmbiguity:
-    """What the document does not decide, by its author's word: the spec states an ambiguity.
+    """What a document leaves open, as its spec declares; the spec adds the readings.
 
-    `key` names it in the spec; `touches` is the condition on the calls that depend on it.
+    A spec refers to it by `key`; `touches` is the condition on the calls that depend on it.
     """
 
     key: str

@@ -23,8 +23,8 @@ _FORMS = {"scalar": (), "one_element": (1,)}
 class FillRole(Role):
     """One element of the type of data: a tensor.
 
-    `form` lists its forms: `scalar` (rank 0) and `one_element` (shape [1]). Where it is not
-    required, it is without it a zero.
+    `form` lists the allowed forms: `scalar` (rank 0) and `one_element` (shape [1]). An omitted fill
+    stands for 0.
     """
 
     relations: ClassVar = {"like": ("data",)}
@@ -39,29 +39,30 @@ class FillRole(Role):
         return (str(min(ranks)), str(max(ranks)))
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield that it has a type symbol of its own."""
+        """Yield that its type symbol is not that of data."""
         symbol = self.data.type
         if self.type != symbol:
-            yield "type", f"'{self.type}' is not that of '{self.like}'; expected '{symbol}'"
+            text = f"type symbol '{self.type}' differs from that of '{self.like}'"
+            yield "type", f"{text}; expected '{symbol}'"
 
     @property
     def data(self) -> DataRole:
-        """The data whose type it has."""
-        return self.partner(self.like, DataRole)
+        """The data that has its type."""
+        return self.related(self.like, DataRole)
 
     def factors(self, _: str) -> Iterator[Factor]:
-        """Yield the element, and the form where there is more than one."""
+        """Yield the element, and the form if there is more than one."""
         words = {"some": "", "zero": f"{self.name} of zero"}
         if not self.required:
             words[OMITTED] = f"{self.name} omitted"
-        yield Factor(self.factor("element"), {each: each for each in words}, words=words)
+        yield Factor.of_names(self.factor("element"), words)
         if len(self.form) > 1:
             forms = {form: f"{self.name} of shape {[*shape]}" for form, shape in _FORMS.items()}
             yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
 
-    def build(self, scene: BuildContext) -> Tensor | None:
-        """Return one element for a data pattern to fill, or a zero."""
-        choice = scene.choice
+    def build(self, context: BuildContext) -> Tensor | None:
+        """Return an element for a data pattern to fill, or 0."""
+        choice = context.choice
         element = choice[self.factor("element")]
         if element == OMITTED:
             return None
@@ -70,7 +71,7 @@ class FillRole(Role):
         return replace(tensor, uniform="zero") if element == "zero" else tensor
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Return the element and the form."""
+        """Observe the element and the form."""
         tensor = call.inputs.get(self.name)
         is_zero = tensor is not None and tensor.uniform == "zero"
         levels = {
@@ -79,24 +80,24 @@ class FillRole(Role):
             )
         }
         if len(self.form) > 1:
-            # Where it is omitted, it has no form: any is right.
-            shown = [form for form in self.form if tensor is None or _FORMS[form] == tensor.shape]
-            levels[self.factor("form")] = frozenset(shown)
+            # An omitted fill has no form, and exhibits all of them.
+            forms = [form for form in self.form if tensor is None or _FORMS[form] == tensor.shape]
+            levels[self.factor("form")] = frozenset(forms)
         return ObservedLevels(levels=levels)
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield its type and its shape."""
+        """Yield its type and its form."""
         name = self.name
         yield Requirement(
             f"{name}.type",
             f"{name} has the type of {self.like}.",
             f"{name}.type == {self.like}.type",
-            self.is_given,
+            self.given_expr,
         )
         shapes = [_FORMS[form] for form in self.form]
         yield Requirement(
             f"{name}.shape",
             f"{name} is one element, given as {' or '.join(self.form).replace('_', ' ')}.",
             f"{name}.shape in {shapes}",
-            self.is_given,
+            self.given_expr,
         )

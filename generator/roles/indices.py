@@ -1,6 +1,7 @@
-"""The role `indices`: which elements to take along an axis."""
+"""The role `indices`: the elements to take along an axis."""
 
 from collections.abc import Iterator
+from functools import partial
 from math import prod
 from typing import ClassVar, Literal
 
@@ -35,31 +36,30 @@ from opcert.roles.index_levels import (
     EXTENTS,
     ORDERS,
     PLACES,
-    VALUE_WORDS,
-    drawn,
+    consecutive,
+    draw_indices,
     index_values,
     observed_orders,
     places_of,
-    run,
 )
 from opcert.roles.leading_dims import LeadingDimsRole
-from opcert.roles.role import LIST_LAYOUTS, Role
+from opcert.roles.list_role import LIST_LAYOUTS
+from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 
-# Of no more dimensions does an operator give its output.
-_MOST_DIMENSIONS = 8
-# Extents of which there may be no two indices.
-_PERHAPS_ONE = ("ones", "zero", "alike")
+# Outputs have at most so many dimensions.
+_MAX_OUTPUT_RANK = 8
+# Kinds of extents that may leave fewer than two indices.
+_PERHAPS_SINGLE = ("ones", "zero", "alike")
 
 
 class IndicesRole(Role):
-    """Indices into an axis of data: a tensor of any rank from `rank`.
+    """Indices into an axis of data: a tensor.
 
-    The axis is that which `along` names, by default the first. `negative` says whether an index
-    counts from the end where it is negative; `outside` what one gives that is not inside: zeros,
-    the element at the nearer end (`clamp`), a call to be rejected (`reject`), or what the document
-    does not say (`undefined`), which an ambiguity then states. A rank of which the least is the
-    most is required of a call.
+    `along` names the axis, by default the first one. With `negative`, negative indices count from
+    the end. `outside` is the meaning of an index outside of the axis: `zeros`, the element at the
+    nearer end (`clamp`), an invalid call (`reject`), or the document leaves it open (`undefined`),
+    which an ambiguity then states. If the least rank is also the greatest, it is a requirement.
     """
 
     relations: ClassVar = {"into": ("data",), "along": ("axis",)}
@@ -71,50 +71,49 @@ class IndicesRole(Role):
     outside: Literal["zeros", "clamp", "reject", "undefined"]
 
     def rank_bounds(self) -> BoundExpressions:
-        """Return any rank."""
-        return ("0", str(_MOST_DIMENSIONS))
+        """Return all ranks that outputs can have."""
+        return ("0", str(_MAX_OUTPUT_RANK))
 
     def bounds(self) -> BoundExpressions:
-        """Return what is inside, or all numbers of its type where an index may lie outside."""
+        """Return the ends of the axis, or of the type if a valid index may lie outside."""
         if self.may_be_outside:
             return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
-        return (self._least, f"{self._size} - 1")
+        return (self._least_expr, f"{self._size_expr} - 1")
 
     @property
     def may_be_outside(self) -> bool:
-        """Whether a valid call may have an index outside of the axis."""
+        """Whether an index outside of the axis is valid."""
         return self.outside in ("zeros", "clamp")
 
     @property
     def data(self) -> DataRole:
-        """The data that it points into."""
-        return self.partner(self.into, DataRole)
+        """The data that is indexed."""
+        return self.related(self.into, DataRole)
 
     @property
-    def _size(self) -> str:
-        axis = "0" if self.along is None else self.partner(self.along, AxisRole).wrapped
+    def _size_expr(self) -> str:
+        axis = "0" if self.along is None else self.related(self.along, AxisRole).wrapped_expr
         return f"{self.into}.shape[{axis}]"
 
     @property
-    def _least(self) -> str:
-        return f"-{self._size}" if self.negative else "0"
+    def _least_expr(self) -> str:
+        return f"-{self._size_expr}" if self.negative else "0"
 
     @property
-    def _all_inside(self) -> str:
+    def _inside_expr(self) -> str:
         least, most = f"min({self.name}.values)", f"max({self.name}.values)"
-        return f"({self.name}.size == 0 or {self._least} <= {least} and {most} < {self._size})"
+        is_inside = f"{self._least_expr} <= {least} and {most} < {self._size_expr}"
+        return f"({self.name}.size == 0 or {is_inside})"
 
     @property
     def _leading(self) -> LeadingDimsRole | None:
-        """The role that says with how many dimensions of data it begins."""
-        for role in self._signature.roles:
-            if isinstance(role, LeadingDimsRole) and role.shared_with == self.name:
-                return role
-        return None
+        """The role of the number of dimensions that it shares with data, if there is one."""
+        roles = self.referrers("shared_with")
+        return next((role for role in roles if isinstance(role, LeadingDimsRole)), None)
 
     @property
-    def _dims(self) -> tuple[str, ...]:
-        """The factors of its rank and, where there are some, of how many dimensions are shared."""
+    def _rank_factors(self) -> tuple[str, ...]:
+        """The factors of its rank and, if there is one, of the number of shared dimensions."""
         rank = self.factor("rank")
         return (rank,) if self._leading is None else (rank, self._leading.count_factor)
 
@@ -125,85 +124,83 @@ class IndicesRole(Role):
         return "in_range" if self._is_inside(index, n) else "outside"
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield type, rank, extents, layout, the index at a place, and what the others are."""
+        """Yield type, rank, extents, the tested index, its place, the other indices, and layout."""
         yield from self.type_factors(profile)
         name, is_stress = self.name, profile == "stress"
         least, most = map(int, self.rank)
-        # The plainest is a list.
         most = min(most, max(2, least)) if is_stress else most
-        ranks = sorted(range(least, most + 1), key=lambda rank: rank != 1)
-        yield Factor(self.factor("rank"), {str(r): r for r in ranks}, words=f"{name} of rank {{}}")
+        # A list is the plainest.
+        ranks = {str(n): n for n in sorted(range(least, most + 1), key=lambda rank: rank != 1)}
+        yield Factor(self.factor("rank"), ranks, words=f"{name} of rank {{}}")
         extents = ("varied", "ones", "huge") if is_stress else EXTENTS
-        words = f"{{}} extents of {name}"
-        yield Factor(self.factor("extents"), {each: each for each in extents}, words=words)
-        outside = self.may_be_outside
-        values = index_values(is_stress, negative=self.negative, outside=outside)
-        sizes = (self.data.factor("length"), self.type_factor)
-        value_words = {level: VALUE_WORDS[level] for level in values}
-        yield Factor(self.factor("value"), values, sizes, value_words)
-        yield Factor(self.factor("place"), {each: each for each in PLACES}, words=PLACES)
-        if outside:
-            # What its value says already needs no words.
-            reaches = {"in_range": "", "outside": ""}
-            yield Factor(self.factor("reach"), {each: each for each in reaches}, words=reaches)
+        yield Factor.of_names(self.factor("extents"), extents, f"{{}} extents of {name}")
+        table = index_values(is_stress, negative=self.negative, outside=self.may_be_outside)
+        values = {level: value for level, (value, _) in table.items()}
+        words = {level: text for level, (_, text) in table.items()}
+        yield Factor(
+            self.factor("value"), values, (self.data.factor("length"), self.type_factor), words
+        )
+        yield Factor.of_names(self.factor("place"), PLACES)
+        if self.may_be_outside:
+            # The words of the value say it already.
+            yield Factor.of_names(self.factor("reach"), {"in_range": "", "outside": ""})
             rest = {"in_range": "others in range", "outside": "others out of range too"}
-            yield Factor(self.factor("rest"), {each: each for each in rest}, words=rest)
-        orders = {"drawn": ""} if is_stress else ORDERS
-        yield Factor(self.factor("order"), {each: each for each in orders}, words=orders)
+            yield Factor.of_names(self.factor("rest"), rest)
+        yield Factor.of_names(self.factor("order"), {"drawn": ""} if is_stress else ORDERS)
         layouts = LIST_LAYOUTS if is_stress else LAYOUTS
-        laid = {level: LAYOUT_WORDS[level].format(name) for level in layouts}
-        yield Factor(self.factor("layout"), {each: each for each in layouts}, words=laid)
+        words = {layout: LAYOUT_WORDS[layout].format(name) for layout in layouts}
+        yield Factor.of_names(self.factor("layout"), words)
 
-    def derived(self) -> Iterator[DerivedFactor]:
-        """Yield whether the index is in range, which conditions ask for in the place of values."""
+    def derived_factors(self) -> Iterator[DerivedFactor]:
+        """Yield whether the tested index is in range: conditions use this instead of its value."""
         if self.may_be_outside:
             value, n = self.factor("value"), self.data.factor("length")
             yield DerivedFactor(self.factor("reach"), self._reach, (value, n))
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield which extents, indices and layouts go together."""
+        """Forbid extents, indices and layouts that exclude each other."""
         data, types, value = self.data, self.type_factor, self.factor("value")
         n, extents, layout = data.factor("length"), self.factor("extents"), self.factor("layout")
-        place, dims = self.factor("place"), self._dims
+        place, ranks = self.factor("place"), self._rank_factors
         if self.along is None:
             yield forbid(lambda axis: axis != "first", LevelName(data.factor("axis")))
         yield forbid(lambda t, index: not fits(t, index), types, value)
         yield forbid(
-            lambda data_rank, rank, shared=0: data_rank - 1 + rank - shared > _MOST_DIMENSIONS,
-            *(data.factor("rank"), *dims),
+            lambda data_rank, rank, shared=0: data_rank - 1 + rank - shared > _MAX_OUTPUT_RANK,
+            *(data.factor("rank"), *ranks),
         )
         yield forbid(
-            lambda extents, rank, shared=0: extents != "varied" and rank == shared, extents, *dims
+            lambda extents, rank, shared=0: extents != "varied" and rank == shared, extents, *ranks
         )
-        # Without an index no value shows, and there is no place.
+        # Empty indices have no value and no place.
         yield forbid(
             lambda extents, value, place: (
                 extents == "zero" and (value != "zero" or place != "first")
             ),
             *(extents, LevelName(value), place),
         )
-        yield forbid(lambda place, rank: place != "first" and rank == 0, place, dims[0])
-        yield from self._constraints_beside_data()
-        yield from self._constraints_of_order()
-        # What the layouts change takes so many dimensions that are longer than 1.
+        yield forbid(lambda place, rank: place != "first" and rank == 0, place, ranks[0])
+        yield from self._extent_constraints()
+        yield from self._order_constraints()
+        # A layout differs from others only with so many dimensions longer than 1.
         yield forbid(
             lambda layout, extents, rank, shared=0: (
                 layout != "c"
                 and (
-                    extents in _PERHAPS_ONE
+                    extents in _PERHAPS_SINGLE
                     or rank - shared < LONG_AXES_NEEDED[layout]
                     or (LONG_AXES_NEEDED[layout] > 1 and extents not in ("varied", "equal"))
                 )
             ),
-            *(layout, extents, *dims),
+            *(layout, extents, *ranks),
         )
         if self.outside != "zeros":
             yield forbid(lambda n, extents: n == 0 and extents != "zero", n, extents)
         if not self.may_be_outside:
             yield forbid(lambda index, n: n > 0 and not self._is_inside(index, n), value, n)
 
-    def _constraints_beside_data(self) -> Iterator[Constraint]:
-        """Yield which extents there is room for beside those of data."""
+    def _extent_constraints(self) -> Iterator[Constraint]:
+        """Forbid extents that together with those of data make outputs too large."""
         others, extents = self.data.factor("others"), self.factor("extents")
         yield forbid(
             lambda extents, others: others in PAST_A_TILE and extents in (*PAST_A_TILE, "alike"),
@@ -225,145 +222,142 @@ class IndicesRole(Role):
                 *(extents, others, self._leading.count_factor),
             )
 
-    def _constraints_of_order(self) -> Iterator[Constraint]:
-        """Yield what the indices can be beside the one at the place."""
+    def _order_constraints(self) -> Iterator[Constraint]:
+        """Forbid orders and other indices that the tested index excludes."""
         n, types, value = self.data.factor("length"), self.type_factor, self.factor("value")
         extents, order, rest = self.factor("extents"), self.factor("order"), self.factor("rest")
-        dims, place = self._dims, self.factor("place")
+        ranks, place = self._rank_factors, self.factor("place")
         yield forbid(
-            lambda order, extents: order != "drawn" and extents in _PERHAPS_ONE, order, extents
+            lambda order, extents: order != "drawn" and extents in _PERHAPS_SINGLE, order, extents
         )
+        # In a list that rises, extents are replaced by the length of the axis.
         yield forbid(
             lambda order, extents, rank, shared=0: (
                 (order != "drawn" and rank == shared)
                 or (order == "rising" and rank == shared + 1 and extents != "varied")
             ),
-            *(order, extents, *dims),
+            *(order, extents, *ranks),
         )
         yield forbid(lambda order, place: order != "drawn" and place != "first", order, place)
-        begins = {"rising": "zero", "falling": "last"}
+        starts = {"rising": "zero", "falling": "last"}
         yield forbid(
-            lambda order, value: order in begins and value != begins[order], order, LevelName(value)
+            lambda order, value: order in starts and value != starts[order], order, LevelName(value)
         )
         yield forbid(
-            lambda order, n, t: order in begins and (n == 0 or not fits(t, n)), order, n, types
+            lambda order, n, t: order in starts and (n == 0 or not fits(t, n)), order, n, types
         )
         if not self.may_be_outside:
             return
-        yield forbid(lambda order, rest: order in begins and rest == "outside", order, rest)
+        yield forbid(lambda order, rest: order in starts and rest == "outside", order, rest)
         yield forbid(
             lambda order, rest, reach: order == "alike" and rest != reach,
             *(order, rest, self.factor("reach")),
         )
         yield forbid(
-            lambda rest, extents: rest == "outside" and extents in _PERHAPS_ONE, rest, extents
+            lambda rest, extents: rest == "outside" and extents in _PERHAPS_SINGLE, rest, extents
         )
-        yield forbid(lambda rest, rank: rest == "outside" and rank == 0, rest, dims[0])
+        yield forbid(lambda rest, rank: rest == "outside" and rank == 0, rest, ranks[0])
         yield forbid(lambda rest, n, t: rest == "outside" and not fits(t, n), rest, n, types)
         if self._leading is not None:
-            # All dimensions are shared, and each of them may be 1.
+            # With all dimensions shared, these may leave a single index.
             short = ("ones", "long", "wide", "huge")
             yield forbid(
                 lambda rest, others, rank, shared: (
                     rest == "outside" and rank == shared and others in short
                 ),
-                *(rest, self.data.factor("others"), *dims),
+                *(rest, self.data.factor("others"), *ranks),
             )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield where there is no index, or none that shows an element of data."""
-        extents = self.factor("extents")
+        """Yield indices of which none gives an element of data."""
+        extents, reach, rest = map(self.factor, ("extents", "reach", "rest"))
         yield forbid(lambda extents: extents == "zero", extents)
         if self.outside != "zeros":
             return
-        reach = self.factor("reach")
-        # A single index, or several that are equal or all drawn from outside.
+        # These may leave a single index.
         yield forbid(
             lambda reach, extents, rank, shared=0: (
                 reach == "outside" and (extents in ("ones", "alike") or rank == shared)
             ),
-            *(reach, extents, *self._dims),
+            *(reach, extents, *self._rank_factors),
         )
-        rest = self.factor("rest")
         yield forbid(lambda reach, rest: reach == rest == "outside", reach, rest)
 
-    def shape(self, scene: BuildContext) -> tuple[int, ...]:
-        """Return the shape for a choice: the extents that are shared, then its own."""
-        return scene.draw(self.factor("shape"), lambda sampler: self._extents(scene, sampler))
+    def shape(self, context: BuildContext) -> tuple[int, ...]:
+        """Return the shape for a choice: the shared extents, then its own."""
+        return context.draw(self.factor("shape"), partial(self._draw_extents, context))
 
-    def _extents(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice, shape = scene.choice, self.data.shape(scene)
+    def _draw_extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        choice, shape = context.choice, self.data.shape(context)
         rank, kind = choice[self.factor("rank")], choice[self.factor("extents")]
         if kind == "alike":
             return (*shape, *(1,) * rank)[:rank]
-        shared = () if self._leading is None else self._leading.extents(scene)
+        shared = () if self._leading is None else self._leading.extents(context)
         axis = choice[self.data.factor("axis")]
-        beside = prod(extent for d, extent in enumerate(shape) if d != axis)
-        own = sampler.dims(rank - len(shared), kind, beside)
+        outer_size = prod(extent for d, extent in enumerate(shape) if d != axis)
+        own = sampler.dims(rank - len(shared), kind, outer_size)
         n = choice[self.data.factor("length")]
         if choice[self.factor("order")] == "rising" and rank == len(own) == 1 and n > 1:
-            # All in order: the output is data, which a backend may then return itself.
+            # The output equals data, so that a backend may return its input itself.
             own = (n,)
         needed = LONG_AXES_NEEDED[choice[self.factor("layout")]]
         if sum(extent > 1 for extent in own) < needed:
-            # There is room for few elements, but the layout shows in no fewer.
-            long_dims = sampler.sample(range(len(own)), needed)
-            own = tuple(
-                1 if d not in long_dims else 3 if kind == "varied" and d == long_dims[0] else 2
-                for d in range(len(own))
-            )
+            # The drawn extents are too few for the layout to differ from others.
+            first, *others = sampler.sample(range(len(own)), needed)
+            extents = {first: 3 if kind == "varied" else 2} | dict.fromkeys(others, 2)
+            own = tuple(extents.get(d, 1) for d in range(len(own)))
         return (*shared, *own)
 
-    def build(self, scene: BuildContext) -> Tensor:
+    def build(self, context: BuildContext) -> Tensor:
         """Return the indices."""
-        choice, shape = scene.choice, self.shape(scene)
-        values = scene.draw(self.name, lambda sampler: self._values(scene, prod(shape), sampler))
+        choice, shape = context.choice, self.shape(context)
+        values = context.draw(self.name, partial(self._draw_values, context, prod(shape)))
         indices = tensor(choice[self.type_factor], shape, values)
         return with_layout(indices, choice[self.factor("layout")])
 
-    def _values(self, scene: BuildContext, count: int, sampler: Sampler) -> tuple[int, ...]:
-        """Draw the indices, with that in focus at its place."""
-        choice = scene.choice
+    def _draw_values(self, context: BuildContext, count: int, sampler: Sampler) -> tuple[int, ...]:
+        """Draw the indices, with the tested one at its place."""
+        choice = context.choice
         n, value = choice[self.data.factor("length")], choice[self.factor("value")]
         order = choice[self.factor("order")]
         if order == "alike":
             return (value,) * count
         if order in ("rising", "falling"):
-            return run(order, n, count)
-        is_outside = choice.level(self.factor("rest")) == "outside"
+            return consecutive(order, n, count)
+        outside = choice.level(self.factor("rest")) == "outside"
         types = choice[self.type_factor]
-        indices = drawn(sampler, n, types, count, negative=self.negative, outside=is_outside)
-        place = places_of(count)[choice[self.factor("place")]]
-        return replace(indices, place, value) if count else indices
+        indices = draw_indices(sampler, n, types, count, negative=self.negative, outside=outside)
+        position = places_of(count)[choice[self.factor("place")]]
+        return replace(indices, position, value) if count else indices
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return the first, the middle and the last place, on the axis where no role names it."""
+        """Return the first, middle and last place, and the first axis unless `along` names one."""
         places = sorted({*places_of(call.inputs[self.name].size).values()})
         axis = {"axis": 0} if self.along is None else {}
         return [{self.factor("place"): place, **axis} for place in places]
 
-    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
-        """Return the levels of all factors, with the index in focus."""
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors, with the index at the place of `point` as the tested index."""
         indices, values = call.inputs[self.name], self.values_in(call)
-        data, at = call.inputs[self.into], focus[self.factor("place")]
-        n = data.shape[focus["axis"]]
-        value = values[at] if values else 0
-        beside = (*values[:at], *values[at + 1 :])
-        shared = 0 if self._leading is None else self._leading.count(call)
+        data, position = call.inputs[self.into], point[self.factor("place")]
+        n = data.shape[point["axis"]]
+        value = values[position] if values else 0
+        others = (*values[:position], *values[position + 1 :])
+        shared = 0 if self._leading is None else self._leading.count_in(call)
         extents = [*extent_kinds(indices.shape[shared:], 0)]
         if indices.shape == (*data.shape, *(1,) * indices.rank)[: indices.rank]:
             extents.append("alike")
         places = places_of(len(values))
         levels = {
             self.factor("extents"): frozenset(extents),
-            self.factor("place"): levels_where({name: k == at for name, k in places.items()}),
+            self.factor("place"): levels_where({name: k == position for name, k in places.items()}),
             self.factor("order"): observed_orders(values, n),
         }
         if self.may_be_outside:
-            is_beside = bool(beside) and not (
-                self._is_inside(min(beside), n) and self._is_inside(max(beside), n)
+            are_inside = not others or (
+                self._is_inside(min(others), n) and self._is_inside(max(others), n)
             )
-            rest = {"in_range": not is_beside or n == 0, "outside": is_beside}
+            rest = {"in_range": are_inside or n == 0, "outside": not are_inside}
             levels[self.factor("rest")] = levels_where(rest)
             levels[self.factor("reach")] = frozenset([self._reach(value, n)])
         return ObservedLevels(
@@ -377,32 +371,31 @@ class IndicesRole(Role):
         )
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield its type, its rank where that is one, and its range where others are rejected."""
+        """Yield its type, its rank if there is only one, and its range with `outside: reject`."""
         yield from super().requirements()
-        name = self.name
-        least, most = self.rank
+        name, (least, most) = self.name, self.rank
         if least == most:
-            yield Requirement(
-                f"{name}.rank", f"{name} is of rank {most}.", f"{name}.rank == {most}"
-            )
+            text = f"{name} is of rank {most}."
+            yield Requirement(f"{name}.rank", text, f"{name}.rank == {most}")
         if self.outside == "reject":
             axis = () if self.along is None else (f"{self.along}.range",)
             yield Requirement(
                 f"{name}.range",
                 f"Each of {name} is an index of {self.into} along the axis.",
-                self._all_inside,
-                given=(f"{name}.type", f"{name}.rank", *axis),
+                self._inside_expr,
+                prerequisites=(f"{name}.type", f"{name}.rank", *axis),
             )
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
-        """Yield what an index outside gives, where the document does not say."""
-        if self.outside == "undefined":
-            axis = (
-                [] if self.along is None else [*self.partner(self.along, AxisRole).requirements()]
-            )
-            prerequisites = [each.holds for each in (*super().requirements(), *axis)]
-            yield DerivedAmbiguity(
-                f"{self.name}.range",
-                f"What an index of {self.name} outside of the axis gives.",
-                " and ".join(f"({holds})" for holds in (*prerequisites, f"not {self._all_inside}")),
-            )
+        """Yield the meaning of an index outside with `outside: undefined`."""
+        if self.outside != "undefined":
+            return
+        prerequisites = [*super().requirements()]
+        if self.along is not None:
+            prerequisites += self.related(self.along, AxisRole).requirements()
+        conditions = [*(rule.holds for rule in prerequisites), f"not {self._inside_expr}"]
+        yield DerivedAmbiguity(
+            f"{self.name}.range",
+            f"What an index of {self.name} outside of the axis gives.",
+            " and ".join(f"({condition})" for condition in conditions),
+        )

@@ -1,7 +1,8 @@
-"""The role `mapping`: axes of data onto axes of a target shape."""
+"""The role `mapping`: the axes of a target shape that the axes of data become."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Literal
 
 from opcert.arrays import Call, Tensor
@@ -18,23 +19,23 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
+from opcert.roles.list_role import ListRole
 from opcert.roles.mode import ModeRole
 from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 
-# Where it is not given, and data aligns with the end of the target.
+# The level of an omitted mapping: data aligns with the end of the target.
 ALIGNED = "aligned"
-# Which axes of the target it lists: `ends` is the first one and the last ones, `inner` leaves out
-# the first one and another.
+# Which axes of the target are listed: `ends` are the first one and the last ones, `inner` are all
+# but the first one and another.
 _PLACES = ("trailing", "leading", "spread", "ends", "inner")
 
 
-class MappingRole(Role):
+class MappingRole(ListRole):
     """For each axis of data an axis of the target shape, in ascending order.
 
-    It is given in the mode `mode_is` alone where it names a `mode`; where it does not, always, or
-    as the caller likes if it is not `required`. Along an axis that it maps, a size of 1 is `kept`
-    or `stretched`, or the document leaves that `open`.
+    With the key `mode`, it is given only if that mode is `mode_is`. Along an axis that it maps, a
+    size of 1 is `kept` or `stretched`, or the document leaves it `open`.
     """
 
     relations: ClassVar = {"of": ("data",), "into": ("shape",), "mode": ("mode",)}
@@ -47,51 +48,49 @@ class MappingRole(Role):
     ones: Literal["kept", "stretched", "open"] = "kept"
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield where it is said to be given in a mode that there is not."""
+        """Yield an unknown mode, and a missing or superfluous key."""
         mode = self.selected_by
         if mode is None:
             if self.mode_is is not None:
-                yield "mode_is", "expected the key 'mode' beside it"
+                yield "mode_is", "missing key 'mode'; expected it together with 'mode_is'"
+        elif self.mode_is is None:
+            yield "mode", f"missing key 'mode_is'; expected {' or '.join(mode.one_of)}"
         elif self.mode_is not in mode.one_of:
-            near = did_you_mean(str(self.mode_is), [*mode.one_of])
-            key = "mode" if self.mode_is is None else "mode_is"
-            yield key, f"expected one of the words of '{mode.name}' as the key 'mode_is'{near}"
+            near = did_you_mean(self.mode_is, [*mode.one_of])
+            yield "mode_is", f"unknown word '{self.mode_is}' of '{mode.name}'{near}"
         elif self.required:
-            yield "mode", "expected 'required: false', since it is given in one mode alone"
-
-    def rank_bounds(self) -> BoundExpressions:
-        """Return that it is a list."""
-        return ("1", "1")
+            text = f"required in every mode, but given only if '{mode.name}' is {self.mode_is}"
+            yield "mode", f"{text}; expected 'required: false'"
 
     def bounds(self) -> BoundExpressions:
-        """Return the axes that the target has."""
+        """Return the first and the last axis of the target."""
         return ("0", f"{self.into}.size - 1")
 
     @property
     def data(self) -> DataRole:
-        """The data whose axes it maps."""
-        return self.partner(self.of, DataRole)
+        """The data that has the mapped axes."""
+        return self.related(self.of, DataRole)
 
     @property
     def target(self) -> Role:
-        """The target shape whose axes it lists."""
-        return self.partner(self.into, Role)
+        """The target shape that has the listed axes."""
+        return self.related(self.into, Role)
 
     @property
     def selected_by(self) -> ModeRole | None:
-        """The mode that decides whether it is given."""
-        return None if self.mode is None else self.partner(self.mode, ModeRole)
+        """The mode that determines whether it is given, if there is one."""
+        return None if self.mode is None else self.related(self.mode, ModeRole)
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield the axes that it lists."""
+        """Yield the kind of axes that it lists."""
         yield from self.type_factors(profile)
         words = {level: f"mapped to {level} axes" for level in _PLACES}
         if not self.required:
             words = {ALIGNED: "", **words}
-        yield Factor(self.factor("places"), {level: level for level in words}, words=words)
+        yield Factor.of_names(self.factor("places"), words)
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield which axes there are to list, and when it is given."""
+        """Forbid axes that the target does not have, and the wrong mode."""
         places = self.factor("places")
         rank, added = self.data.factor("rank"), self.target.factor("added")
         mode = self.selected_by
@@ -100,7 +99,7 @@ class MappingRole(Role):
                 lambda places, word: (places == ALIGNED) == (word == self.mode_is),
                 *(places, mode.factor("word")),
             )
-        yield from self.omission(places, ALIGNED)
+        yield from self.omission_constraints(places, ALIGNED)
         yield forbid(
             lambda places, added: places not in (ALIGNED, "trailing") and added == 0, places, added
         )
@@ -110,19 +109,19 @@ class MappingRole(Role):
 
     @property
     def aligned(self) -> tuple[str, str, tuple[str, ...]]:
-        """The condition that data aligns, how a sentence says so, and its prerequisites."""
+        """The condition that data aligns at the end, the words for it, and its prerequisites."""
         mode = self.selected_by
         if mode is None:
             return f"{self.name} is None", f"Without {self.name}, ", ()
         words = [word for word in mode.one_of if word != self.mode_is]
-        return mode.is_one_of(words), f"In mode {' or '.join(words)}, ", (mode.known,)
+        return mode.is_one_of(words), f"In mode {' or '.join(words)}, ", (mode.word_requirement,)
 
-    def places(self, scene: BuildContext) -> tuple[int, ...]:
+    def places(self, context: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
-        return scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
+        return context.draw(self.name, partial(self._draw, context))
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice = scene.choice
+    def _draw(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        choice = context.choice
         rank, added = choice[self.data.factor("rank")], choice[self.target.factor("added")]
         places, size = choice.level(self.factor("places")), rank + added
         if places == "leading":
@@ -135,38 +134,40 @@ class MappingRole(Role):
             return sampler.subset_with(range(size), 0, rank)[:rank]
         return tuple(range(added, size))
 
-    def build(self, scene: BuildContext) -> Tensor | None:
-        """Return the axes, laid out in memory as the target is."""
-        if scene.choice[self.factor("places")] == ALIGNED:
+    def build(self, context: BuildContext) -> Tensor | None:
+        """Return the axes in the layout of the target."""
+        if context.choice[self.factor("places")] == ALIGNED:
             return None
-        return self.integers(scene, self.places(scene), scene.choice[self.target.factor("layout")])
+        return self.integer_tensor(
+            context, self.places(context), context.choice[self.target.factor("layout")]
+        )
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Return which axes it lists."""
+        """Observe the kind of axes that it lists."""
         places = self.values_in(call)
         rank, size = len(places), call.inputs[self.into].size
-        is_given, several = self.is_in(call), rank > 1
+        is_given, are_several = self.is_given_in(call), rank > 1
         levels = {
             ALIGNED: not is_given,
             "trailing": is_given and places == tuple(range(size - rank, size)),
             "leading": is_given and places == tuple(range(rank)),
-            "spread": is_given and several and places[0] == 0,
-            "ends": is_given and several and places == (0, *range(size - rank + 1, size)),
-            "inner": is_given and several and places[0] > 0 and places[-1] - places[0] >= rank,
+            "spread": is_given and are_several and places[0] == 0,
+            "ends": is_given and are_several and places == (0, *range(size - rank + 1, size)),
+            "inner": is_given and are_several and places[0] > 0 and places[-1] - places[0] >= rank,
         }
         return ObservedLevels(
             self.observed_type(call), {self.factor("places"): levels_where(levels)}
         )
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield when it is given, its type and form, and which axes it may list."""
+        """Yield its presence, its form, its range and order, and the extents that fit."""
         name, of, into = self.name, self.of, self.into
         mode, values, target = self.selected_by, f"{self.name}.values", f"{into}.values"
         form = (f"{into}.type", f"{into}.rank")
         selected: tuple[str, ...] = ()
-        when, begin = self.is_given, ""
+        when, begin = self.given_expr, ""
         if mode is not None:
-            selected = (mode.known,)
+            selected = (mode.word_requirement,)
             is_selected, begin = mode.is_one_of([str(self.mode_is)]), f"In mode {self.mode_is}, "
             yield Requirement(
                 f"{name}.given",
@@ -176,11 +177,8 @@ class MappingRole(Role):
                 (*selected, *form, f"{into}.least"),
             )
             when = f"{is_selected} and {when}"
-        for requirement in super().requirements():
-            yield replace(requirement, when=when, given=selected)
-        yield Requirement(
-            f"{name}.rank", f"{name} is one-dimensional.", f"{name}.rank == 1", when, selected
-        )
+        for requirement in (*super().requirements(), self.rank_requirement()):
+            yield replace(requirement, when=when, prerequisites=selected)
         yield Requirement(
             f"{name}.size",
             f"{name} has as many elements as {of} has dimensions.",

@@ -11,10 +11,10 @@ from opcert.roles.role import OMITTED, Role
 
 
 class ModeRole(Role):
-    """One of several words, by which an operator works in one way or another.
+    """One of several words that select a variant of the operator.
 
-    `one_of` lists the words. A mode that need not be given has a `default` among them. What else a
-    word may be spelt like is for the document to say, and mostly left open.
+    `one_of` lists the words. A mode that is not required has a `default` among them. Whether other
+    spellings are valid is not part of the role: most documents leave it open.
     """
 
     role: Literal["mode"]
@@ -22,31 +22,34 @@ class ModeRole(Role):
     one_of: tuple[str, ...] = Field(min_length=1)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield where the word that an omitted mode stands for is none."""
+        """Yield that an optional mode has no default among its words."""
         if not self.required and self.default not in self.one_of:
-            words = " or ".join(f"'{word}'" for word in self.one_of)
-            yield "required", f"expected a default for a mode that may be omitted: {words}"
+            words = " or ".join(self.one_of)
+            default = (
+                "missing default" if self.default is None else f"unknown word '{self.default}'"
+            )
+            yield "required", f"{default} of a mode that may be omitted; expected {words}"
 
     def factors(self, _: str) -> Iterator[Factor]:
-        """Yield its words, the default first, and that it is omitted."""
+        """Yield its words, the default first, and its omission."""
         levels = sorted(self.one_of, key=lambda word: word != self.default)
         words = {word: f"{self.name} {word}" for word in levels}
         if not self.required:
             levels.insert(1, OMITTED)
             words[OMITTED] = f"{self.name} omitted"
-        yield Factor(self.factor("word"), {level: level for level in levels}, words=words)
+        yield Factor.of_names(self.factor("word"), levels, words)
 
-    def build(self, scene: BuildContext) -> Any:
-        """Return the word, or None where it is omitted."""
-        word = scene.choice[self.factor("word")]
+    def build(self, context: BuildContext) -> Any:
+        """Return the word, None if it is omitted."""
+        word = context.choice[self.factor("word")]
         return None if word == OMITTED else word
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Return the word."""
+        """Observe the word."""
         return ObservedLevels({self.factor("word"): call.attributes.get(self.name, OMITTED)})
 
     @property
-    def known(self) -> str:
+    def word_requirement(self) -> str:
         """The key of the requirement that it is one of its words."""
         return f"{self.name}.word"
 
@@ -58,4 +61,4 @@ class ModeRole(Role):
         """Yield that it is one of its words."""
         words = self.one_of
         text = f"{self.name} is {' or '.join(words)}."
-        yield Requirement(self.known, text, f"{self.name} in {[*words]}")
+        yield Requirement(self.word_requirement, text, f"{self.name} in {[*words]}")

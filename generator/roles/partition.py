@@ -1,6 +1,7 @@
-"""The role `partition`: lengths of parts that make up an axis."""
+"""The role `partition`: the lengths of the parts of an axis."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import Call, Tensor, highest, insert, lowest, replace
@@ -17,26 +18,26 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.roles.role import Role
+from opcert.roles.list_role import ListRole
 from opcert.roles.samplers import Sampler
 
-# How many parts: up to and past a vector, and past what a runtime may have in a fixed array.
+# Numbers of parts: up to and past a vector, and past fixed arrays that a runtime may use.
 COUNTS = {
     **{"two": 2, "one": 1, "three": 3, "four": 4, "six": 6, "eight": 8, "nine": 9},
     **{"past_16": 17, "past_32": 33},
 }
 MANY_COUNTS = {"past_64": 65, "past_256": 257, "two": 2}
-# What lengths look like: where the first is the mean, parts look equal from their first and their
-# number; where one is past 127, it is negative if a byte is read with a sign.
+# Kinds of lengths. If the first is the mean, the parts seem equal to a runtime that looks at the
+# first only. With the high bit set, a length is negative if its byte is read as signed.
 LENGTHS = ("varied", "ones", "equal", "first_one", "last_one", "first_mean", "high_bit")
-_BYTE = highest("u8")
+_MAX_BYTE = highest("u8")
 
 
-class PartitionRole(Role):
+class PartitionRole(ListRole):
     """Lengths that sum to the size of an axis.
 
-    With `remainder`, one of them may be -1 and is what the others leave. A length may be 0 unless
-    `empty` is false.
+    With `remainder`, one of them may be -1: it stands for what remains of the axis. A length may be
+    0 unless `empty` is false.
     """
 
     relations: ClassVar = {"of": ("data",), "along": ("axis",)}
@@ -47,28 +48,24 @@ class PartitionRole(Role):
     remainder: bool = False
     empty: bool = True
 
-    def rank_bounds(self) -> BoundExpressions:
-        """Return that it is a list."""
-        return ("1", "1")
-
     def bounds(self) -> BoundExpressions:
-        """Return 0, or -1 for what is left, up to the size of the axis."""
+        """Return the least length, -1 included, and the size of the axis."""
         least = "1" if not self.empty else "0"
         if self.remainder:
             least = f"-1 if lowest({self.name}.type) < 0 else {least}"
-        return (least, self._size)
+        return (least, self._size_expr)
 
     @property
     def axis(self) -> AxisRole:
         """The axis that it divides."""
-        return self.partner(self.along, AxisRole)
+        return self.related(self.along, AxisRole)
 
     @property
-    def _size(self) -> str:
-        return f"{self.of}.shape[{self.axis.wrapped}]"
+    def _size_expr(self) -> str:
+        return f"{self.of}.shape[{self.axis.wrapped_expr}]"
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield how many lengths there are, what they look like, and which one is special."""
+        """Yield number and kind of the lengths, a special length and its place, and layout."""
         yield from self.type_factors(profile)
         counts = MANY_COUNTS if profile == "stress" else COUNTS
         words = {level: f"{n} part{'s' * (n > 1)}" for level, n in counts.items()}
@@ -81,44 +78,47 @@ class PartitionRole(Role):
                 special["rest_long"] = "a rest too long for the type of the lengths"
         if not self.empty:
             special.pop("zero")
-        yield Factor(self.factor("special"), {each: each for each in special}, words=special)
+        yield Factor.of_names(self.factor("special"), special)
         places: dict[str, Any] = {"first": 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
         yield Factor(self.factor("place"), places, (self.factor("count"),), "at the {} length")
-        yield Factor(self.factor("lengths"), {each: each for each in LENGTHS}, words="{} lengths")
-        yield self.list_layout()
+        yield Factor.of_names(self.factor("lengths"), LENGTHS, "{} lengths")
+        yield self.layout_factor()
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield each axis with each special length at each place."""
+        """Yield the axis, the special length and its place."""
         yield self.axis.data.factor("axis"), self.factor("special"), self.factor("place")
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield which lengths can make up an axis."""
+        """Forbid lengths that cannot sum to the size of the axis."""
         data = self.axis.data
         n, count, special = data.factor("length"), self.factor("count"), self.factor("special")
         lengths, types, place = self.factor("lengths"), self.type_factor, self.factor("place")
-        rests = ("rest", "rest_empty", "rest_long")
-        added = ("zero", "rest_empty")
-        yield forbid(lambda special, t: special in rests and lowest(t) == 0, special, types)
+        remainders = ("rest", "rest_empty", "rest_long")
+        # Special lengths that take nothing of the axis.
+        empty = ("zero", "rest_empty")
+        yield forbid(lambda special, t: special in remainders and lowest(t) == 0, special, types)
+        # The other lengths are 1, and the remainder is longer than its type can state.
         yield forbid(
             lambda special, n, count, t: (
                 special == "rest_long" and (n < count or n - count + 1 <= highest(t))
             ),
             *(special, n, count, types),
         )
-        yield forbid(lambda special, count: special in added and count < 2, special, count)
+        yield forbid(lambda special, count: special in empty and count < 2, special, count)
         yield forbid(
             lambda special, place: special == "none" and place != "first", special, LevelName(place)
         )
         yield forbid(lambda place, count: place == "middle" and count < 3, LevelName(place), count)
         yield forbid(lambda place, count: place == "last" and count < 2, LevelName(place), count)
-        # Without a special length none is 0, unless all are.
+        # Without a special length, either no length is 0 or all are.
         yield forbid(
             lambda special, count, n: special == "none" and count > n > 0, special, count, n
         )
         yield forbid(lambda special, n: special == "rest" and n == 0, special, n)
+        # Even the greatest lengths of the type are too short for the axis.
         yield forbid(
             lambda special, n, t, count: (
-                special != "rest_long" and n > highest(t) * (count - (special in added))
+                special != "rest_long" and n > highest(t) * (count - (special in empty))
             ),
             *(special, n, types, count),
         )
@@ -133,18 +133,18 @@ class PartitionRole(Role):
         )
         yield forbid(
             lambda lengths, n, count, t, special: (
-                special == "none" and not can_be(lengths, n, count, highest(t))
+                special == "none" and not is_possible(lengths, n, count, highest(t))
             ),
             *(lengths, n, count, types, special),
         )
 
-    def build(self, scene: BuildContext) -> Tensor:
+    def build(self, context: BuildContext) -> Tensor:
         """Return the lengths."""
-        values = scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
-        return self.integers(scene, values, scene.choice[self.factor("layout")])
+        values = context.draw(self.name, partial(self._draw, context))
+        return self.integer_tensor(context, values, context.choice[self.factor("layout")])
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> Sequence[int]:
-        choice = scene.choice
+    def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:
+        choice = context.choice
         n = choice[self.axis.data.factor("length")]
         count, place = choice[self.factor("count")], choice[self.factor("place")]
         most = highest(choice[self.type_factor])
@@ -157,26 +157,26 @@ class PartitionRole(Role):
             return insert(sampler.parts(n, count - 1, most), place, -1)
         if special == "zero":
             return insert(sampler.parts(n, count - 1, most), place, 0)
-        return lengths_of(choice[self.factor("lengths")], n, count, most, sampler)
+        return draw_lengths(choice[self.factor("lengths")], n, count, most, sampler)
 
-    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
-        """Return the levels of all factors."""
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors."""
         tensor = call.inputs[self.name]
         values = self.values_in(call)
         data = call.inputs[self.of]
-        n = data.shape[focus["axis"]]
-        left = n - sum(length for length in values if length > 0)
+        n = data.shape[point["axis"]]
+        remaining = n - sum(length for length in values if length > 0)
         most = highest(tensor.type)
-        is_rest = -1 in values
+        has_remainder = -1 in values
         special = {
-            "none": not is_rest and (0 not in values or n == 0),
-            "zero": not is_rest and 0 in values,
-            "rest": is_rest and 0 < left <= most,
-            "rest_long": is_rest and left > most,
-            "rest_empty": is_rest and left == 0,
+            "none": not has_remainder and (0 not in values or n == 0),
+            "zero": not has_remainder and 0 in values,
+            "rest": has_remainder and 0 < remaining <= most,
+            "rest_long": has_remainder and remaining > most,
+            "rest_empty": has_remainder and remaining == 0,
         }
-        sought = -1 if is_rest else 0
-        places = [k for k, length in enumerate(values) if length == sought] or [0]
+        special_length = -1 if has_remainder else 0
+        places = [k for k, length in enumerate(values) if length == special_length] or [0]
         return ObservedLevels(
             {
                 **self.observed_type(call),
@@ -191,49 +191,51 @@ class PartitionRole(Role):
         )
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield its type and rank, which lengths there may be, and their sum."""
+        """Yield its type, its rank, its least length and its sum."""
         yield from super().requirements()
         name, values = self.name, f"{self.name}.values"
         form = (f"{name}.type", f"{name}.rank")
-        yield Requirement(form[1], f"{name} is one-dimensional.", f"{name}.rank == 1")
+        yield self.rank_requirement()
         least = -1 if self.remainder else 0 if self.empty else 1
         yield Requirement(
             f"{name}.least",
             f"No length is below {least}.",
             f"all(length >= {least} for length in {values})",
-            given=form,
+            prerequisites=form,
         )
         prerequisites: tuple[str, ...] = (f"{self.along}.range", f"{name}.least")
-        total, summed = f"sum({values})", f"{name}.sum"
+        total = f"sum({values})"
         if not self.remainder:
             text = f"The lengths sum to the size of the axis of {self.of}."
-            yield Requirement(summed, text, f"{total} == {self._size}", given=prerequisites)
+            yield Requirement(
+                f"{name}.sum", text, f"{total} == {self._size_expr}", prerequisites=prerequisites
+            )
             return
         yield Requirement(
             f"{name}.one-remainder",
             "At most one length is -1.",
             f"len([length for length in {values} if length == -1]) <= 1",
-            given=form,
+            prerequisites=form,
         )
         prerequisites = (*prerequisites, f"{name}.one-remainder")
         yield Requirement(
-            summed,
+            f"{name}.sum",
             f"Without a -1, the lengths sum to the size of the axis of {self.of}.",
-            f"{total} == {self._size}",
+            f"{total} == {self._size_expr}",
             f"-1 not in {values}",
             prerequisites,
         )
         yield Requirement(
             f"{name}.remainder",
             f"Beside a -1, the lengths are not more than the size of the axis of {self.of}.",
-            f"{total} + 1 <= {self._size}",
+            f"{total} + 1 <= {self._size_expr}",
             f"-1 in {values}",
             prerequisites,
         )
 
 
-def can_be(kind: str, n: int, count: int, most: int) -> bool:
-    """Whether `count` lengths up to `most`, none of them 0, can be of a kind and sum to `n`."""
+def is_possible(kind: str, n: int, count: int, most: int) -> bool:
+    """Whether `count` lengths of a kind, from 1 to `most`, can sum to `n`."""
     if kind == "varied":
         return count != n or count == 1
     if kind == "ones":
@@ -244,11 +246,11 @@ def can_be(kind: str, n: int, count: int, most: int) -> bool:
         return n > 0 and n % count == 0 and n != count
     if kind == "first_mean":
         return count > 2 and n % count == 0 and count < n and n // count < most
-    return most == _BYTE and 127 < n - count + 1 <= most
+    return most == _MAX_BYTE and 127 < n - count + 1 <= most
 
 
-def lengths_of(kind: str, n: int, count: int, most: int, sampler: Sampler) -> tuple[int, ...]:
-    """Draw `count` lengths up to `most` of a kind that sum to `n`."""
+def draw_lengths(kind: str, n: int, count: int, most: int, sampler: Sampler) -> tuple[int, ...]:
+    """Draw `count` lengths of a kind, up to `most`, that sum to `n`."""
     mean = n // count
     if kind == "high_bit":
         return (n - count + 1, *(1,) * (count - 1))
@@ -264,19 +266,19 @@ def lengths_of(kind: str, n: int, count: int, most: int, sampler: Sampler) -> tu
 
 
 def observed_lengths(values: Sequence[int], n: int, most: int) -> frozenset[str]:
-    """Return of which kinds the lengths of an axis of `n` are, where each may be up to `most`."""
-    several = len(values) > 1
+    """Return the kinds of the lengths of an axis of `n`, each at most `most`."""
     if not values:
         return frozenset()
+    are_several = len(values) > 1
     least, greatest = min(values), max(values)
     return levels_where(
         {
-            "varied": n == 0 or not several or least < greatest,
+            "varied": n == 0 or not are_several or least < greatest,
             "ones": least == greatest == 1,
-            "equal": several and least == greatest,
-            "first_one": several and values[0] == 1,
-            "last_one": several and values[-1] == 1,
-            "high_bit": most == _BYTE and greatest > 127,
+            "equal": are_several and least == greatest,
+            "first_one": are_several and values[0] == 1,
+            "last_one": are_several and values[-1] == 1,
+            "high_bit": most == _MAX_BYTE and greatest > 127,
             "first_mean": len(values) > 2
             and -1 not in values
             and values[0] * len(values) == n

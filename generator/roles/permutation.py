@@ -19,7 +19,7 @@ from opcert.roles.per_axis import PerAxis
 from opcert.roles.role import OMITTED
 
 # The orders, with the least rank at which each differs from those before it. A rotation is not its
-# own inverse: it tells an order from the one that undoes it.
+# own inverse: it discriminates between a permutation and its inverse.
 _ORDERS = {
     **{"reversed": 2, "identity": 0, "last_two_exchanged": 3, "first_to_last": 3},
     **{"last_to_first": 3, "disordered": 3},
@@ -29,30 +29,30 @@ _ORDERS = {
 class PermutationRole(PerAxis):
     """An order of all axes of data, each listed once and counted from the front.
 
-    Where it is not required, it is without it the reversed order.
+    An omitted permutation stands for the reversed order.
     """
 
     role: Literal["permutation"]
 
     def bounds(self) -> BoundExpressions | None:
-        """Return the axes that data has."""
+        """Return the first and the last axis of data."""
         return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield the order, and the layout in memory."""
+        """Yield the order and the layout."""
         yield from self.type_factors(profile)
         words = {order: f"axes {order.replace('_', ' ')}" for order in _ORDERS}
         words |= {"reversed": "axes in reversed order", "identity": "axes in their own order"}
         if not self.required:
             words[OMITTED] = f"{self.name} omitted"
-        yield Factor(self.factor("order"), {order: order for order in words}, words=words)
+        yield Factor.of_names(self.factor("order"), words)
         yield from self.layout_factors()
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield which orders the axes of a rank have."""
+        """Forbid orders that ranks do not have, or that another name is for."""
         yield from super().constraints()
         order = self.factor("order")
-        yield from self.omission(order, OMITTED)
+        yield from self.omission_constraints(order, OMITTED)
         yield forbid(
             lambda order, rank: rank < _ORDERS.get(order, 0), order, self.data.factor("rank")
         )
@@ -60,50 +60,50 @@ class PermutationRole(PerAxis):
             layout = self.factor("layout")
             yield forbid(lambda order, layout: order == OMITTED and layout != "c", *(order, layout))
 
-    def build(self, scene: BuildContext) -> Any:
+    def build(self, context: BuildContext) -> Any:
         """Return the order of the axes."""
-        order, rank = scene.choice[self.factor("order")], scene.choice[self.data.factor("rank")]
+        order, rank = context.choice[self.factor("order")], context.choice[self.data.factor("rank")]
         if order == OMITTED:
             return None
-        axes = _named(rank).get(order)
+        axes = _named_orders(rank).get(order)
         if axes is None:
-            axes = scene.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
-        return self.built(scene, axes)
+            axes = context.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
+        return self.build_list(context, axes)
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Return the order and the form."""
+        """Observe the order, the type and the layout."""
         order = tuple(self.values_in(call))
-        is_given, rank = self.is_in(call), call.inputs[self.of].rank
+        is_given, rank = self.is_given_in(call), call.inputs[self.of].rank
         named = {
             level: is_given and order == tuple(axes) and rank >= _ORDERS[level]
-            for level, axes in _named(rank).items()
+            for level, axes in _named_orders(rank).items()
         }
         is_other = is_given and not any(named.values())
         levels = levels_where({**named, "disordered": is_other, OMITTED: not is_given})
-        return ObservedLevels(self.observed_form(call), {self.factor("order"): levels})
+        return ObservedLevels(self.observed_list(call), {self.factor("order"): levels})
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield that it lists the axes of data, each once."""
+        """Yield its form, its range and its uniqueness."""
         yield from super().requirements()
         name = self.name
         yield Requirement(
             f"{name}.range",
             f"Each of {name} is an axis that {self.of} has.",
-            f"all(0 <= axis < {self.of}.rank for axis in {self.numbers})",
-            self.is_given,
-            self.form,
+            f"all(0 <= axis < {self.of}.rank for axis in {self.values_expr})",
+            self.given_expr,
+            self.list_requirements,
         )
         yield Requirement(
             f"{name}.unique",
             "No axis is listed twice.",
-            f"len(set({self.numbers})) == {self.length}",
-            self.is_given,
-            self.form,
+            f"len(set({self.values_expr})) == {self.length_expr}",
+            self.given_expr,
+            self.list_requirements,
         )
 
 
-def _named(rank: int) -> dict[str, Sequence[int]]:
-    """Return the orders of `rank` axes that have a name of their own."""
+def _named_orders(rank: int) -> dict[str, Sequence[int]]:
+    """Return the orders of `rank` axes other than `disordered`, by name."""
     axes = range(rank)
     return {
         "reversed": axes[::-1],

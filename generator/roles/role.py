@@ -1,4 +1,4 @@
-"""A role: what an argument is to the others, with all that follows from it."""
+"""The base class of roles: what an argument is to the others, and all that follows from it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue, PrivateAttr
 
-from opcert.arrays import INTEGERS, Call, Layout, Tensor, vector, with_layout
+from opcert.arrays import INTEGERS, Call
 from opcert.roles.argument import Argument, BoundExpressions
 from opcert.roles.factors import (
     BuildContext,
@@ -22,15 +22,14 @@ from opcert.roles.factors import (
     forbid,
 )
 
-Partner = TypeVar("Partner", bound="Role")
+RelatedRole = TypeVar("RelatedRole", bound="Role")
 ATTRIBUTE_TYPES = ("int", "string", "list")
 OMITTED = "omitted"
-LIST_LAYOUTS = ("c", "reversed", "gapped")
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of an operator, in order, and its type symbols with their element types."""
+    """The arguments of an operator in order, the element types of its symbols, its constants."""
 
     arguments: Mapping[str, Argument]
     types: Mapping[str, tuple[str, ...]]
@@ -38,23 +37,23 @@ class Signature:
 
     @cached_property
     def roles(self) -> list["Role"]:
-        """The arguments that have a role."""
-        return [each for each in self.arguments.values() if isinstance(each, Role)]
+        """The arguments with a role."""
+        return [argument for argument in self.arguments.values() if isinstance(argument, Role)]
 
     def arguments_of(self, symbol: str) -> list[Argument]:
         """Return the arguments with a type symbol."""
-        return [each for each in self.arguments.values() if each.type == symbol]
+        return [argument for argument in self.arguments.values() if argument.type == symbol]
 
 
 class Role(Argument):
-    """An argument with a role.
+    """An argument with a role; the base class of all roles, those of a vendor too.
 
-    The base class of all roles, also of a vendor's own. A role adds factors, builds its argument
-    for a choice of their levels, and observes in a finished call which levels it exhibits. Every
-    other method has an answer for a role that has nothing to say.
+    A role adds factors and constraints, builds its argument for a choice of levels, and observes
+    which levels a finished call exhibits. A subclass must define `build`; every other method has a
+    default.
     """
 
-    # The keys that name other arguments, and the roles that those must have (by name).
+    # The keys that name other arguments, and the names of the roles that those may have.
     relations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     role: str
@@ -64,70 +63,51 @@ class Role(Argument):
     one_of: tuple[str, ...] | None = None
     _signature: Signature = PrivateAttr()
 
-    def bound(self, signature: Signature) -> "Role":
-        """Return the role among the other arguments, with the rank and range that follow."""
+    # Relations to the other arguments
+
+    def bound_to(self, signature: Signature) -> "Role":
+        """Return the role with a signature, and with the rank and range that follow from it."""
         role = self.model_copy()
         role.bind_to(signature)
-        ends = {"rank": role.rank_bounds(), "range": role.bounds()}
-        written = self.model_fields_set
-        return role.model_copy(
-            update={key: value for key, value in ends.items() if key not in written}
-        )
+        derived = {"rank": role.rank_bounds(), "range": role.bounds()}
+        unwritten = derived.keys() - self.model_fields_set
+        return role.model_copy(update={key: derived[key] for key in unwritten})
 
     def bind_to(self, signature: Signature) -> None:
-        """Place the role among the other arguments."""
+        """Set the signature that the role is part of."""
         self._signature = signature
-        # What is cached was worked out among others.
+        # Cached properties depend on the former signature.
         for name in self.__dict__.keys() - type(self).model_fields.keys():
             del self.__dict__[name]
 
-    def rank_bounds(self) -> BoundExpressions:
-        """Return the least and the greatest rank, where the spec does not give them."""
-        return self.rank
-
-    def bounds(self) -> BoundExpressions | None:
-        """Return the least and the greatest value, where the spec does not give them."""
-        return None
-
-    def named_by(self, key: str) -> list["Role"]:
-        """Return the arguments that name this one under `key`."""
-        return [each for each in self._signature.roles if getattr(each, key, None) == self.name]
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with the role among the others: the key at fault, and the text."""
-        return iter(())
-
-    def partner(self, name: str, kind: type[Partner]) -> Partner:
+    def related(self, name: str, kind: type[RelatedRole]) -> RelatedRole:
         """Return the argument `name`, whose role is of the class `kind`."""
         role = self._signature.arguments[name]
         if not isinstance(role, kind):
-            raise TypeError(f"the role of '{name}' is no {kind.__name__}")
+            raise TypeError(f"the role of '{name}' is {type(role).__name__}, not {kind.__name__}")
         return role
+
+    def referrers(self, key: str) -> list["Role"]:
+        """Return the arguments that name this one under `key`."""
+        return [role for role in self._signature.roles if getattr(role, key, None) == self.name]
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the role in its signature: the key at fault, and the text."""
+        return iter(())
+
+    # Expressions for conditions
 
     @property
     def is_attribute(self) -> bool:
-        """Whether it is an attribute, and no tensor."""
+        """Whether it is an attribute, not a tensor."""
         return self.type in ATTRIBUTE_TYPES
 
     @property
-    def numbers(self) -> str:
-        """The expression of its list of numbers."""
-        return self.name if self.is_attribute else f"{self.name}.values"
-
-    @property
-    def length(self) -> str:
-        """The expression of how many numbers its list has."""
-        return f"len({self.name})" if self.is_attribute else f"{self.name}.size"
-
-    @property
-    def is_given(self) -> str:
+    def given_expr(self) -> str:
         """The condition that a call does not omit it."""
         return "True" if self.required else f"{self.name} is not None"
 
-    @property
-    def number(self) -> str:
-        """The expression of its one number."""
-        return self.name if self.is_attribute else f"{self.name}.values[0]"
+    # Factors and constraints that several roles share
 
     def factor(self, aspect: str) -> str:
         """Return the name of its factor for `aspect`."""
@@ -135,67 +115,56 @@ class Role(Argument):
 
     @cached_property
     def type_factor(self) -> str:
-        """The factor of its element type, which the arguments of one symbol share."""
+        """The factor of its element type, which all arguments of one symbol share."""
         return f"{self._signature.arguments_of(self.type)[0].name}_type"
 
     def type_factors(self, profile: str) -> Iterator[Factor]:
         """Yield the factor of its element type, unless another argument has it."""
         if self.is_attribute or self.type_factor != self.factor("type"):
             return
-        sharing = self._signature.arguments_of(self.type)
-        levels = [*self._signature.types[self.type]]
+        types = [*self._signature.types[self.type]]
         if profile == "stress":
-            levels = [each for each in ("i64", "i32", "u32") if each in levels] or levels
-        words = {each: f"{self.name} of {each}" for each in levels}
-        if not any(each.required for each in sharing):
-            levels, words = [OMITTED, *levels], {**words, OMITTED: f"{self.name} omitted"}
-        yield Factor(self.type_factor, {each: each for each in levels}, words=words)
+            types = [name for name in ("i64", "i32", "u32") if name in types] or types
+        words = {name: f"{self.name} of {name}" for name in types}
+        if not any(argument.required for argument in self._signature.arguments_of(self.type)):
+            words = {OMITTED: f"{self.name} omitted", **words}
+        yield Factor.of_names(self.type_factor, words)
 
-    def list_layout(self) -> Factor:
-        """Return the factor of how a list of integers lies in memory."""
-        words = {"c": "", "reversed": f"{self.name} backwards in memory"}
-        words["gapped"] = f"{self.name} with gaps"
-        return Factor(self.factor("layout"), {each: each for each in LIST_LAYOUTS}, words=words)
-
-    def omission(self, factor: str, level: str) -> Iterator[Constraint]:
-        """Yield that its type is omitted where `factor` has the level that omits it."""
+    def omission_constraints(self, factor: str, level: str) -> Iterator[Constraint]:
+        """Yield that its type is omitted with it: where `factor` has the level that omits it."""
         if self.is_attribute or self.required:
             return
         sharing = self._signature.arguments_of(self.type)
-        if any(each.required for each in sharing):
+        if any(argument.required for argument in sharing):
             return
-        about = (LevelName(factor), LevelName(self.type_factor))
-        yield forbid(lambda own, of_type: own != level and of_type == OMITTED, *about)
+        names = (LevelName(factor), LevelName(self.type_factor))
+        yield forbid(lambda own, type_name: own != level and type_name == OMITTED, *names)
         if len(sharing) == 1:
-            yield forbid(lambda own, of_type: own == level and of_type != OMITTED, *about)
+            yield forbid(lambda own, type_name: own == level and type_name != OMITTED, *names)
 
-    def integers(self, scene: BuildContext, values: Sequence[int], layout: Layout = "c") -> Tensor:
-        """Return a one-dimensional tensor of its type."""
-        return with_layout(vector(scene.choice[self.type_factor], tuple(values)), layout)
-
-    def is_in(self, call: Call) -> bool:
+    def is_given_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""
         return self.name in call.inputs or call.attributes.get(self.name) is not None
 
     def values_in(self, call: Call) -> tuple[int, ...]:
-        """Return its integers in a call; none where it is omitted."""
+        """Return its integers in a call; none if it is omitted."""
         if self.is_attribute:
             return tuple(call.attributes.get(self.name) or ())
         tensor = call.inputs.get(self.name)
         return () if tensor is None or tensor.values is None else tuple(map(int, tensor.values))
 
     def observed_type(self, call: Call) -> dict[str, Any]:
-        """Return the element type that a call has in its place."""
+        """Return the level of its type factor that a call exhibits, if the factor is its own."""
         if self.is_attribute or self.type_factor != self.factor("type"):
             return {}
-        sharing = [each.name for each in self._signature.arguments_of(self.type)]
+        sharing = [argument.name for argument in self._signature.arguments_of(self.type)]
         types = [call.inputs[name].type for name in sharing if name in call.inputs]
         return {self.type_factor: types[0] if types else OMITTED}
 
-    # What a role says of the input space.
+    # What a subclass overrides
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield its factors."""
+        """Yield its factors in a profile: core, full or stress."""
         yield from self.type_factors(profile)
 
     def constraints(self) -> Iterator[Constraint]:
@@ -206,49 +175,57 @@ class Role(Argument):
         """Yield the levels under which an output cannot show a fault in the other factors."""
         return iter(())
 
-    def derived(self) -> Iterator[DerivedFactor]:
+    def derived_factors(self) -> Iterator[DerivedFactor]:
         """Yield the factors that others determine."""
         return iter(())
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield the factors that are covered exhaustively together."""
+        """Yield groups of factors that are covered exhaustively together."""
         return iter(())
 
-    def build(self, scene: BuildContext) -> Any:
-        """Return its tensor or its attribute for a choice, or None where it is omitted."""
+    def build(self, context: BuildContext) -> Any:
+        """Return its tensor or its attribute for a choice of levels, None if it is omitted."""
         raise NotImplementedError
 
     @property
     def shapes(self) -> Sequence[str]:
-        """The arguments whose shape this role decides."""
+        """The arguments whose shapes this role determines."""
         return ()
 
-    def shape_for(self, argument: "Role", scene: BuildContext) -> tuple[int, ...]:
-        """Return the shape of one of `shapes` for a choice."""
+    def shape_for(self, argument: "Role", context: BuildContext) -> tuple[int, ...]:
+        """Return the shape of one of the arguments in `shapes`."""
         raise NotImplementedError
 
     def observation_points(self, _call: Call) -> list[ObservationPoint]:
-        """Return the places of a call at which its factors show, where there are several."""
+        """Return the places of a call where its levels are observed, if there are several."""
         return []
 
-    def observe(self, call: Call, _focus: ObservationPoint) -> ObservedLevels:
+    def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
         """Return the levels that a valid call exhibits at a place."""
         return ObservedLevels(self.observed_type(call))
 
+    def rank_bounds(self) -> BoundExpressions:
+        """Return the least and the greatest rank, unless the spec gives them."""
+        return self.rank
+
+    def bounds(self) -> BoundExpressions | None:
+        """Return the least and the greatest valid value, at which mutations aim."""
+        return None
+
     def requirements(self) -> Iterator[Requirement]:
         """Yield what it requires of a call."""
-        symbol = self._signature.types.get(self.type)
-        if symbol is not None and set(symbol) <= set(INTEGERS):
-            is_all = set(symbol) == set(INTEGERS)
-            types = "INTEGERS" if is_all else str(list(symbol))
-            kind = "an integer type" if is_all else f"one of the types {', '.join(symbol)}"
+        types = self._signature.types.get(self.type)
+        if types is not None and set(types) <= set(INTEGERS):
+            is_any = set(types) == set(INTEGERS)
+            names = "INTEGERS" if is_any else str(list(types))
+            kind = "an integer type" if is_any else f"one of the types {', '.join(types)}"
             yield Requirement(
                 f"{self.name}.type",
                 f"{self.name} is of {kind}.",
-                f"{self.name}.type in {types}",
-                self.is_given,
+                f"{self.name}.type in {names}",
+                self.given_expr,
             )
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
-        """Yield what its document does not decide."""
+        """Yield what its document leaves open."""
         return iter(())

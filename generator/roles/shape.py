@@ -1,6 +1,7 @@
 """The role `shape`: a target shape that data broadcasts to."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -17,7 +18,6 @@ from opcert.arrays import (
     highest,
     insert,
 )
-from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
     BuildContext,
@@ -30,33 +30,35 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
+from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import ALIGNED, MappingRole
 from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 from opcert.roles.stretching import (
     FAR,
     STRETCHED,
+    ShapeAndTarget,
     Stretch,
     observed_stretches,
     stretched_shapes,
 )
 
-# How many axes the target has that data lacks.
+# The number of axes that the target has in addition to those of data.
 _ADDED = {"one": 1, "none": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _ADDED |= {"seven": 7, "eight": 8}
 _EMPTY = "empty"
-# Of equal extents with the length of the axis there are not to be more elements than this.
-_MOST_SAME = 700
-_LONG_AXIS = 1_000_000
-# An axis that is stretched beside extents past a tile is no longer than this.
-_MOST_PAST_A_TILE = 127
+# With all extents equal to the length of the axis, a target has at most so many elements.
+_MAX_SAME_ELEMENTS = 700
+_MILLION = 1_000_000
+# An axis that is stretched among extents past a tile is at most so long.
+_MAX_STRETCHED_PAST_A_TILE = 127
 
 
-class ShapeRole(Role):
-    """The shape to which data broadcasts, in this direction alone.
+class ShapeRole(ListRole):
+    """The shape to which data broadcasts, in this direction only.
 
-    Data aligns with its end, and a size of 1 stretches; where a `mapping` is given, each axis of
-    data becomes the axis of the target that this lists. A target has up to `most` elements; unless
+    Data aligns at the end, and a size of 1 stretches. With a `mapping`, each axis of data becomes
+    the axis of the target that the mapping lists. A target has up to `most` elements, and unless
     `empty` is false, it may have none.
     """
 
@@ -67,10 +69,6 @@ class ShapeRole(Role):
     most: int = Field(8, ge=1, le=max(_ADDED.values()))
     empty: bool = True
 
-    def rank_bounds(self) -> BoundExpressions:
-        """Return that it is a list."""
-        return ("1", "1")
-
     @property
     def shapes(self) -> Sequence[str]:
         """The data that broadcasts to it."""
@@ -79,70 +77,61 @@ class ShapeRole(Role):
     @property
     def data(self) -> DataRole:
         """The data that broadcasts to it."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @property
     def mapping(self) -> MappingRole | None:
-        """What maps axes of data onto its own, if the operator has it."""
-        roles = self._signature.roles
-        mappings = (role for role in roles if isinstance(role, MappingRole))
-        return next((role for role in mappings if role.into == self.name), None)
-
-    @property
-    def _may_stretch(self) -> bool:
-        mapping = self.mapping
-        return mapping is None or not mapping.required or mapping.ones == "stretched"
+        """The mapping of axes of data onto its own, if the operator has one."""
+        mappings = (role for role in self.referrers("into") if isinstance(role, MappingRole))
+        return next(mappings, None)
 
     @property
     def _plain_types(self) -> tuple[str, str]:
-        """The element types of data and of the target where one pair of them is enough."""
+        """The element types of data and of the target where one pair is enough."""
         types = self._signature.types
-        of_data, own = types[self.data.type], types[self.type]
-        return (
-            "f32" if "f32" in of_data else of_data[0],
-            "i64" if "i64" in own else max(own, key=highest),
-        )
-
-    @property
-    def _may_be_far(self) -> bool:
-        least, most = map(int, self.data.rank)
-        return least <= 2 <= min(most, self.most) and fits(self._plain_types[1], FAR)
+        data_types, own_types = types[self.data.type], types[self.type]
+        data_type = "f32" if "f32" in data_types else data_types[0]
+        return data_type, "i64" if "i64" in own_types else max(own_types, key=highest)
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield its type, how many axes it adds, which ones it stretches, and its layout."""
+        """Yield type, number of added axes, stretched axes, added axes of 0, and layout."""
         yield from self.type_factors(profile)
-        least_rank = int(self.data.rank[0])
-        most = 2 if profile == "stress" else self.most - least_rank
-        added = {level: n for level, n in _ADDED.items() if n <= most}
+        is_stress, mapping = profile == "stress", self.mapping
+        least_rank, most_rank = map(int, self.data.rank)
+        most_added = 2 if is_stress else self.most - least_rank
+        added = {level: n for level, n in _ADDED.items() if n <= most_added}
         words = {level: f"{level} axes more" for level in added}
         words |= {"one": "one axis more", "none": "equal ranks"}
-        if self.empty and least_rank == 0 and profile != "stress":
+        if self.empty and least_rank == 0 and not is_stress:
             added[_EMPTY], words[_EMPTY] = 0, "an empty target"
         yield Factor(self.factor("added"), added, words=words)
         relations, stretched = {"same": "kept", "stretched": "stretched"}, {**STRETCHED}
-        if not self._may_stretch:
+        if mapping is not None and mapping.required and mapping.ones != "stretched":
             relations, stretched = {"same": "kept"}, {"none": ""}
-        elif profile == "stress" or not self._may_be_far:
-            stretched.pop("far")
-        yield Factor(self.factor("relation"), {each: each for each in relations}, words=relations)
-        yield Factor(self.factor("stretched"), {each: each for each in stretched}, words=stretched)
-        # A new axis without elements, while data has some.
+        else:
+            # A far stretch takes data of rank 2, see below.
+            is_rank_2_valid = least_rank <= 2 <= min(most_rank, self.most)
+            if is_stress or not is_rank_2_valid or not fits(self._plain_types[1], FAR):
+                stretched.pop("far")
+        yield Factor.of_names(self.factor("relation"), relations)
+        yield Factor.of_names(self.factor("stretched"), stretched)
+        # An added axis of size 0 makes the output empty, although data is not.
         new = {"drawn": ""}
-        if self.data.empty and profile != "stress":
+        if self.data.empty and not is_stress:
             new["zero"] = "a new axis of 0"
-        yield Factor(self.factor("new"), {each: each for each in new}, words=new)
-        yield self.list_layout()
+        yield Factor.of_names(self.factor("new"), new)
+        yield self.layout_factor()
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield each axis, kept and stretched, with each choice of others that stretch."""
+        """Yield each axis, kept and stretched, with each kind of others that stretch."""
         yield self.factor("relation"), self.data.factor("axis"), self.factor("stretched")
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield what a target and data can have together."""
+        """Forbid what a target and data cannot have together."""
         data = self.data
         rank, length, others = map(data.factor, ("rank", "length", "others"))
         added, types = self.factor("added"), self.type_factor
-        # Its size, and what fits its type.
+        # The number of elements, and their type.
         yield forbid(lambda rank, added: rank + added > self.most, rank, added)
         yield forbid(
             lambda rank, added: (added == "none" and rank == 0) or (added == _EMPTY and rank > 0),
@@ -156,31 +145,31 @@ class ShapeRole(Role):
             ),
             *(others, types),
         )
-        # The extents beside the axis in focus.
+        # The extents of the other axes.
         yield forbid(
             lambda others, n, rank, added: (
                 (others != "varied" and rank + added < 2)
-                or (others == "same" and (n < 2 or n ** (rank + added) > _MOST_SAME))
-                or (others == "varied" and n > _LONG_AXIS and rank + added > 1)
+                or (others == "same" and (n < 2 or n ** (rank + added) > _MAX_SAME_ELEMENTS))
+                or (others == "varied" and n > _MILLION and rank + added > 1)
             ),
             *(others, length, rank, added),
         )
-        yield from self._constraints_of_stretching()
-        yield from self._constraints_of_layouts()
-        yield from self._constraints_of_single_levels()
+        yield from self._stretching_constraints()
+        yield from self._layout_constraints()
+        yield from self._single_choice_constraints()
 
-    def _constraints_of_stretching(self) -> Iterator[Constraint]:
-        """Yield which axes can be stretched."""
+    def _stretching_constraints(self) -> Iterator[Constraint]:
+        """Forbid to stretch axes without effect, or to outputs that are too large."""
         rank, length, others = map(self.data.factor, ("rank", "length", "others"))
         relation, stretched = self.factor("relation"), self.factor("stretched")
         yield forbid(
             lambda relation, n, others: (
                 relation == "stretched"
-                and (n == 1 or (n > _MOST_PAST_A_TILE and others in ("wide", "tall")))
+                and (n == 1 or (n > _MAX_STRETCHED_PAST_A_TILE and others in ("wide", "tall")))
             ),
             *(relation, length, others),
         )
-        # Stretched alone, an inner axis is to lie between kept ones.
+        # If only an inner axis is stretched, the axes on both sides are longer than 1.
         yield forbid(
             lambda relation, stretched, rank, others: (
                 relation == "stretched"
@@ -205,8 +194,8 @@ class ShapeRole(Role):
             *(stretched, others),
         )
 
-    def _constraints_of_layouts(self) -> Iterator[Constraint]:
-        """Yield which layouts show: most of them change two axes longer than 1."""
+    def _layout_constraints(self) -> Iterator[Constraint]:
+        """Forbid layouts without effect: most of them take two axes longer than 1."""
         data = self.data
         rank, others, layout = map(data.factor, ("rank", "others", "layout"))
         relation, stretched, added = map(self.factor, ("relation", "stretched", "added"))
@@ -222,8 +211,8 @@ class ShapeRole(Role):
         places: list[str] = []
         if mapping is not None and mapping.ones != "stretched":
             places = [mapping.factor("places")]
-        # What is laid out or mapped is not stretched: asked at once, so that a row is planned with
-        # all of them in view. It takes fewer rows.
+        # Data with a layout or a mapping is not stretched. As one constraint the factors share a
+        # table of the covering array, which takes fewer rows.
         yield forbid(
             lambda layout, relation, stretched, places=ALIGNED: (
                 (relation == "stretched" and (layout != "c" or places != ALIGNED))
@@ -240,8 +229,8 @@ class ShapeRole(Role):
             *(self.factor("layout"), rank, added),
         )
 
-    def _constraints_of_single_levels(self) -> Iterator[Constraint]:
-        """Yield where levels stand that one choice of the other factors is enough for."""
+    def _single_choice_constraints(self) -> Iterator[Constraint]:
+        """Restrict levels to one choice of the other factors, where one is enough."""
         data = self.data
         data_type, own_type = self._plain_types
         small = min(
@@ -253,7 +242,7 @@ class ShapeRole(Role):
             self.factor("layout"): "c",
             self.type_factor: own_type,
         }
-        new_of_0 = {
+        new_axis = {
             data.factor("others"): "zero",
             data.factor("length"): 6,
             data.type_factor: data_type,
@@ -270,24 +259,24 @@ class ShapeRole(Role):
             self.factor("new"): "drawn",
         }
         for factor, level, needed in (
-            (self.factor("new"), "zero", {**plain, **new_of_0}),
+            (self.factor("new"), "zero", {**plain, **new_axis}),
             (self.factor("stretched"), "far", {**plain, **far}),
         ):
             for other, value in needed.items():
                 yield forbid(
-                    lambda own, found, level=level, value=value: own == level and found != value,
+                    lambda own, chosen, level=level, value=value: own == level and chosen != value,
                     *(factor, other),
                 )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield where data has one element, and where the target has none."""
+        """Yield data of one element, and targets without elements."""
         rank, length, others = map(self.data.factor, ("rank", "length", "others"))
         relation, stretched = self.factor("relation"), self.factor("stretched")
         yield forbid(lambda new: new == "zero", self.factor("new"))
         yield forbid(
             lambda relation, others: relation == "stretched" and others == "ones", relation, others
         )
-        # Every axis that might be longer is stretched.
+        # All axes of data that could be longer than 1 are stretched.
         yield forbid(
             lambda relation, n, rank, stretched: (
                 (relation == "stretched" and rank < 2)
@@ -298,6 +287,7 @@ class ShapeRole(Role):
             ),
             *(relation, length, rank, stretched),
         )
+        # Around the middle one of three axes, every second axis is every other one.
         yield forbid(
             lambda relation, rank, axis, stretched: (
                 relation == "stretched" and stretched == "alternating" and (rank, axis) == (3, 1)
@@ -305,103 +295,100 @@ class ShapeRole(Role):
             *(relation, rank, self.data.factor("axis"), stretched),
         )
 
-    def build(self, scene: BuildContext) -> Tensor:
+    def build(self, context: BuildContext) -> Tensor:
         """Return the target."""
-        return self.integers(scene, self._extents(scene)[1], scene.choice[self.factor("layout")])
+        _, target = self._extents(context)
+        return self.integer_tensor(context, target, context.choice[self.factor("layout")])
 
-    def shape_for(self, argument: Role, scene: BuildContext) -> tuple[int, ...]:  # noqa: ARG002
+    def shape_for(self, argument: Role, context: BuildContext) -> tuple[int, ...]:  # noqa: ARG002
         """Return the shape of data."""
-        return self._extents(scene)[0]
+        shape, _ = self._extents(context)
+        return shape
 
-    def _extents(self, scene: BuildContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the shapes of data and of the target."""
-        return scene.draw(self.name, lambda sampler: self._drawn(scene, sampler))
+    def _extents(self, context: BuildContext) -> ShapeAndTarget:
+        """Return the shape of data and the target."""
+        return context.draw(self.name, partial(self._draw, context))
 
-    def _places(self, scene: BuildContext) -> tuple[int, ...]:
+    def _places(self, context: BuildContext) -> tuple[int, ...]:
         """Return the axis of the target of each axis of data."""
         mapping = self.mapping
-        if mapping is not None and scene.choice[mapping.factor("places")] != ALIGNED:
-            return mapping.places(scene)
-        rank, added = scene.choice[self.data.factor("rank")], scene.choice[self.factor("added")]
+        if mapping is not None and context.choice[mapping.factor("places")] != ALIGNED:
+            return mapping.places(context)
+        rank, added = context.choice[self.data.factor("rank")], context.choice[self.factor("added")]
         return tuple(range(added, rank + added))
 
-    def _drawn(
-        self, scene: BuildContext, sampler: Sampler
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        choice, data, places = scene.choice, self.data, self._places(scene)
+    def _draw(self, context: BuildContext, sampler: Sampler) -> ShapeAndTarget:
+        choice, data, places = context.choice, self.data, self._places(context)
         rank, length = choice[data.factor("rank")], choice[data.factor("length")]
         size = rank + choice[self.factor("added")]
         others = choice[data.factor("others")]
         if not rank:
             return (), sampler.dims(size, others, length)
-        focus = choice[data.factor("axis")]
-        target = [*insert(sampler.dims(size - 1, others, length), places[focus], length)]
+        tested_axis = choice[data.factor("axis")]
+        target = [*insert(sampler.dims(size - 1, others, length), places[tested_axis], length)]
         if choice[self.factor("new")] == "zero":
             target = [(extent or 2) if d in places else 0 for d, extent in enumerate(target)]
         is_stretched = choice[self.factor("relation")] == "stretched"
-        # Without another axis, data would have a single element, or no layout but the plain one.
-        keeps_another = (
-            is_stretched or length == 1 or LONG_AXES_NEEDED[choice[data.factor("layout")]] > 1
-        )
+        # Otherwise data would have a single element, or its layout would not differ from C.
+        long_axes = LONG_AXES_NEEDED[choice[data.factor("layout")]]
+        keeps_another = is_stretched or length == 1 or long_axes > 1
         kind = choice[self.factor("stretched")]
-        stretch = Stretch(focus, is_stretched, kind, others, keeps_another)
+        stretch = Stretch(tested_axis, is_stretched, kind, others, keeps_another)
         return stretched_shapes(target, places, stretch, sampler)
 
-    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
-        """Return the levels of its factors, and of those of data that its shape decides."""
-        data, axis = call.inputs[self.of], focus.get("axis", 0)
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe its factors, and those factors of data that the target determines."""
+        data, axis = call.inputs[self.of], point.get("axis", 0)
         tensor, mapping, target = call.inputs[self.name], self.mapping, self.values_in(call)
         places = tuple(range(len(target) - data.rank, len(target)))
-        if mapping is not None and mapping.is_in(call):
+        if mapping is not None and mapping.is_given_in(call):
             places = mapping.values_in(call)
         size = target[places[axis]] if data.rank else 1
-        beside = [extent for d, extent in enumerate(target) if not data.rank or d != places[axis]]
+        others = [extent for d, extent in enumerate(target) if not data.rank or d != places[axis]]
         own = data.shape[axis] if data.rank else 1
-        new = [extent for d, extent in enumerate(target) if d not in places]
+        added = [extent for d, extent in enumerate(target) if d not in places]
+        relations = {"same": own == size, "stretched": own == 1 != size}
+        new = {"drawn": True, "zero": 0 in added and 0 not in data.shape}
         return ObservedLevels(
             {
                 **self.observed_type(call),
                 self.data.factor("axis"): axis,
                 self.data.factor("length"): size,
-                self.data.factor("others"): extent_kinds(beside, size),
+                self.data.factor("others"): extent_kinds(others, size),
                 self.factor("layout"): tensor.layout,
                 self.factor("added"): len(target) - data.rank,
             },
             {
-                self.factor("relation"): levels_where(
-                    {"same": own == size, "stretched": own == 1 != size}
-                ),
+                self.factor("relation"): levels_where(relations),
                 self.factor("stretched"): observed_stretches(data.shape, target, places, axis),
-                self.factor("new"): levels_where(
-                    {"drawn": True, "zero": 0 in new and 0 not in data.shape}
-                ),
+                self.factor("new"): levels_where(new),
             },
         )
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield its type and form, and that data broadcasts to it where no mapping is given."""
+        """Yield its form, and that data broadcasts to it unless a mapping is given."""
         yield from super().requirements()
         name, of, values = self.name, self.of, f"{self.name}.values"
         form = (f"{name}.type", f"{name}.rank")
-        yield Requirement(form[1], f"{name} is one-dimensional.", f"{name}.rank == 1")
+        yield self.rank_requirement()
         yield Requirement(
             f"{name}.least",
             f"{name} lists sizes, none of them negative.",
             f"all(size >= 0 for size in {values})",
-            given=form,
+            prerequisites=form,
         )
         mapping, when, begin = self.mapping, "True", ""
-        known: tuple[str, ...] = ()
+        prerequisites: tuple[str, ...] = ()
         if mapping is not None:
             if mapping.required:
                 return
-            when, begin, known = mapping.aligned
+            when, begin, prerequisites = mapping.aligned
         yield Requirement(
             f"{name}.ranks",
             f"{begin}{of} has no more dimensions than {name} has elements.",
             f"{of}.rank <= {name}.size",
             when,
-            (*known, *form, f"{name}.least"),
+            (*prerequisites, *form, f"{name}.least"),
         )
         yield Requirement(
             f"{name}.extents",

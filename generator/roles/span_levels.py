@@ -1,4 +1,4 @@
-"""The levels of spans: where slices start and stop, how far they go, and what they select."""
+"""Levels of the role `spans`: where slices start and stop, their steps, and what they select."""
 
 from collections.abc import Callable
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from opcert.arrays import Array, highest, lowest
 
-# A value, or what it is for the length of an axis and an element type.
-Value = int | Callable[[int, str], int]
+# A constant, or a function of the length of the axis and the element type.
+SpanValue = int | Callable[[int, str], int]
 
-# Where slices begin and end, by the length of the axis and the element type: at, beside and past
-# both ends of the axis, of the type, and of narrower types that it may be cut to.
-PLACES: dict[str, tuple[Value, str]] = {
+# Starts and stops with their words: at, next to and past both ends of the axis, of the type, and of
+# narrower types that a runtime may cut to.
+ENDPOINTS: dict[str, tuple[SpanValue, str]] = {
     "zero": (0, "at 0"),
     "one": (1, "at 1"),
     "last": (lambda n, _: n - 1, "at the last"),
@@ -33,14 +33,17 @@ PLACES: dict[str, tuple[Value, str]] = {
     "below_u32": (1 - (1 << 32), "at 1 - 2^32"),
     "u64_max": ((1 << 64) - 1, "at 2^64 - 1"),
 }
-# The plainest first, and what is enough under stress.
-FIRST = {"start": ("zero", "one", "last", "end"), "stop": ("end", "last", "one", "zero")}
-PLACES_UNDER_STRESS = {
+# The plainest ones, which come first, and those under stress.
+PLAINEST_ENDPOINTS = {
+    "start": ("zero", "one", "last", "end"),
+    "stop": ("end", "last", "one", "zero"),
+}
+ENDPOINTS_UNDER_STRESS = {
     "start": ("zero", "one", "last", "minus_one", "first_from_end", "most"),
     "stop": ("end", "last", "zero", "minus_one", "below", "most"),
 }
-# How far a step goes, whichever way; the least of a type has no positive counterpart.
-SIZES: dict[str, tuple[Value, str]] = {
+# Absolute values of steps with their words. The least value of a type has no positive counterpart.
+STEP_SIZES: dict[str, tuple[SpanValue, str]] = {
     "one": (1, "of 1"),
     "two": (2, "of 2"),
     "three": (3, "of 3"),
@@ -53,12 +56,12 @@ SIZES: dict[str, tuple[Value, str]] = {
     "past_u16": ((1 << 16) + 1, "of 65537"),
     "past_u32": ((1 << 32) + 1, "of 2^32 + 1"),
 }
-SIZES_UNDER_STRESS: dict[str, tuple[Value, str]] = {
-    **{level: SIZES[level] for level in ("one", "two", "three", "least", "past_u8")},
+STEP_SIZES_UNDER_STRESS: dict[str, tuple[SpanValue, str]] = {
+    **{level: STEP_SIZES[level] for level in ("one", "two", "three", "least", "past_u8")},
     "past_u16": (1 << 16, "of 2^16"),
 }
-# What a part counts as that is omitted, forwards and backwards: the whole axis.
-WHEN_OMITTED = {"start": ("zero", "last"), "stop": ("end", "below"), "step": ("one", None)}
+# The levels that an omitted part stands for, forwards and backwards: they take the whole axis.
+OMITTED_STANDS_FOR = {"start": ("zero", "last"), "stop": ("end", "below"), "step": ("one", None)}
 SELECTED = {
     "some": "selects some",
     "all": "selects all",
@@ -67,13 +70,13 @@ SELECTED = {
 }
 
 
-def selected(n: Array, start: Array, stop: Array, size: Array, direction: Array) -> Array:
-    """Return how much a slice selects of an axis, for arrays of all of them."""
+def selection_levels(n: Array, start: Array, stop: Array, size: Array, direction: Array) -> Array:
+    """Return the names of how much slices select of axes of `n`, all given as arrays."""
     forwards = direction > 0
     # As Python's slice.indices does.
     least, most = np.where(forwards, 0, -1), np.where(forwards, n, n - 1)
     first, end = (
-        np.clip(np.where(each < 0, each + n, each), least, most) for each in (start, stop)
+        np.clip(np.where(value < 0, value + n, value), least, most) for value in (start, stop)
     )
     distance = np.where(forwards, end - first, first - end)
     count = np.maximum(0, (distance + size - 1) // np.maximum(size, 1))

@@ -1,7 +1,7 @@
-"""The role `spans`: where slices along axes of data start and stop, and by which step they go."""
+"""The role `spans`: the starts, stops and steps of slices along axes of data."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import Call, fits, python_slice
@@ -21,32 +21,33 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.roles.role import LIST_LAYOUTS, OMITTED, Role
+from opcert.roles.list_role import LIST_LAYOUTS, ListRole
+from opcert.roles.role import OMITTED, Role
 from opcert.roles.samplers import Sampler
 from opcert.roles.span_levels import (
-    FIRST,
-    PLACES,
-    PLACES_UNDER_STRESS,
+    ENDPOINTS,
+    ENDPOINTS_UNDER_STRESS,
+    OMITTED_STANDS_FOR,
+    PLAINEST_ENDPOINTS,
     SELECTED,
-    SIZES,
-    SIZES_UNDER_STRESS,
-    WHEN_OMITTED,
-    Value,
-    selected,
+    STEP_SIZES,
+    STEP_SIZES_UNDER_STRESS,
+    SpanValue,
+    selection_levels,
 )
 
 PARTS = ("start", "stop", "step")
 Span = tuple[int, int, int]
-# An attribute has whatever fits the widest of integers that are common.
-_PLAIN = "i64"
+# Attributes have no element type; their values fit the widest common integers.
+_WIDEST_TYPE = "i64"
 
 
-class SpansRole(Role):
+class SpansRole(ListRole):
     """The starts, the stops or the steps of slices along axes of data, as in Python.
 
-    Three arguments have the role, one for each `part`: `start`, `stop` and `step`. Each is a list,
-    a tensor or an attribute, with an element for each of the axes that `along` names, or for all
-    axes. One that is omitted counts as what takes the whole axis, in steps of 1.
+    Three arguments have the role, one for each `part`: `start`, `stop` and `step`. Each is a tensor
+    or an attribute with an element for each of the axes that `along` names, or for all axes. An
+    omitted part stands for the whole axis, in steps of 1.
     """
 
     relations: ClassVar = {"of": ("data",), "along": ("axes",)}
@@ -56,134 +57,127 @@ class SpansRole(Role):
     of: str
     along: str | None = None
 
-    def rank_bounds(self) -> BoundExpressions:
-        """Return that it is a list."""
-        return ("1", "1")
-
     def bounds(self) -> BoundExpressions | None:
-        """Return all of its type: a slice may reach past its axis."""
+        """Return the ends of its type: a slice may reach past its axis."""
         if self.is_attribute:
             return None
         return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield where one of the three parts is not there once, or is along other axes."""
+        """Yield missing and repeated parts, and parts along different axes."""
         group = self._group
         for part in PARTS:
-            names = [each.name for each in group if each.part == part]
+            names = [role.name for role in group if role.part == part]
             if len(names) > 1 and self.name in names[1:]:
-                yield "part", f"'{names[0]}' is the {part} of '{self.of}' already"
+                yield "part", f"duplicate {part} of '{self.of}'; the first is '{names[0]}'"
             if not names and self is group[0]:
-                text = f"no argument is the {part} of '{self.of}'; expected one with"
-                yield "part", f"{text} 'role: spans' and 'part: {part}'"
-        if self.along != group[0].along:
-            text = f"'{group[0].name}', which it belongs to, has {group[0].along or 'none'}"
-            yield "along", f"found {self.along or 'none'}, but {text}"
+                expected = f"an argument with 'role: spans' and 'part: {part}'"
+                yield "part", f"missing {part} of '{self.of}'; expected {expected}"
+        first = group[0]
+        if self.along != first.along:
+            text = f"along {self.along or 'all axes'}, but '{first.name}' is along"
+            yield "along", f"{text} {first.along or 'all axes'}; expected the same axes"
 
     @cached_property
     def data(self) -> DataRole:
         """The data that is sliced."""
-        return self.partner(self.of, DataRole)
+        return self.related(self.of, DataRole)
 
     @cached_property
     def axes(self) -> AxesRole | None:
-        """The axes that are sliced; without them all are."""
-        return None if self.along is None else self.partner(self.along, AxesRole)
+        """The sliced axes, None for all axes."""
+        return None if self.along is None else self.related(self.along, AxesRole)
 
     @cached_property
     def _group(self) -> list["SpansRole"]:
         roles = self._signature.roles
-        return [each for each in roles if isinstance(each, SpansRole) and each.of == self.of]
+        return [role for role in roles if isinstance(role, SpansRole) and role.of == self.of]
 
     @cached_property
     def _parts(self) -> tuple["SpansRole", "SpansRole", "SpansRole"]:
-        start, stop, step = sorted(self._group, key=lambda each: PARTS.index(each.part))
+        start, stop, step = sorted(self._group, key=lambda role: PARTS.index(role.part))
         return start, stop, step
 
     @cached_property
-    def _main(self) -> str:
-        """The factor of its value, without the direction."""
+    def _value_factor(self) -> str:
+        """The factor of its value; for a step, without the direction."""
         return self.factor("size" if self.part == "step" else "value")
 
     @cached_property
-    def _direction(self) -> str:
+    def _direction_factor(self) -> str:
         return self._parts[2].factor("direction")
 
-    def _level(self, value: Value) -> Any:
-        """Return the value of a level, given the length and the element type, if it has one."""
+    def _level_value(self, value: SpanValue) -> Any:
+        """Return the value of a level as a function of the factors that it depends on."""
         if isinstance(value, int):
             return value
         if self.is_attribute:
-            return lambda n: value(n, _PLAIN)
-        return lambda n, element_type: value(n, _known(element_type))
+            return lambda n: value(n, _WIDEST_TYPE)
+        return lambda n, element_type: value(n, _type_or_widest(element_type))
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield the values, relative to the axis and the type, and what they select."""
+        """Yield value, omission, direction, what the slices select, and layouts of the lists."""
         yield from self.type_factors(profile)
         is_stress, length = profile == "stress", self.data.factor("length")
-        about = (length,) if self.is_attribute else (length, self.type_factor)
+        depends_on = (length,) if self.is_attribute else (length, self.type_factor)
         if self.part == "step":
-            known = SIZES_UNDER_STRESS if is_stress else SIZES
+            table = STEP_SIZES_UNDER_STRESS if is_stress else STEP_SIZES
         else:
-            first = PLACES_UNDER_STRESS[self.part] if is_stress else (*FIRST[self.part], *PLACES)
-            known = {level: PLACES[level] for level in first}
-        levels = {level: self._level(value) for level, (value, _) in known.items()}
-        words = {level: f"a {self.part} {text}" for level, (_, text) in known.items()}
-        yield Factor(self._main, levels, about, words)
+            order: Sequence[str] = (*PLAINEST_ENDPOINTS[self.part], *ENDPOINTS)
+            if is_stress:
+                order = ENDPOINTS_UNDER_STRESS[self.part]
+            table = {level: ENDPOINTS[level] for level in order}
+        levels = {level: self._level_value(value) for level, (value, _) in table.items()}
+        words = {level: f"a {self.part} {text}" for level, (_, text) in table.items()}
+        yield Factor(self._value_factor, levels, depends_on, words)
         if not self.required:
-            given = {"yes": "", "no": f"{self.name} omitted"}
-            yield Factor(self.factor("given"), {each: each for each in given}, words=given)
+            yield Factor.of_names(self.factor("given"), {"yes": "", "no": f"{self.name} omitted"})
         if self.part == "step":
             words = {"forwards": "forwards", "backwards": "backwards"}
-            yield Factor(self._direction, {"forwards": 1, "backwards": -1}, words=words)
+            yield Factor(self._direction_factor, {"forwards": 1, "backwards": -1}, words=words)
         if self.part == "start":
-            levels = {each: each for each in SELECTED}
-            yield Factor(self.factor("selects"), levels, words=SELECTED)
+            yield Factor.of_names(self.factor("selects"), SELECTED)
             layouts = {"c": "", "reversed": "lists backwards in memory"}
             layouts |= {"gapped": "lists with gaps", "mixed": "lists in several layouts"}
-            if self._tensors:
-                levels = {each: each for each in (*LIST_LAYOUTS, *self._mixed)}
-                words = {each: layouts[each] for each in levels}
-                yield Factor(self.factor("layouts"), levels, words=words)
+            if self._tensor_parts:
+                # Mixed layouts take two tensors.
+                mixed = ["mixed"] if len(self._tensor_parts) > 1 else []
+                words = {layout: layouts[layout] for layout in (*LIST_LAYOUTS, *mixed)}
+                yield Factor.of_names(self.factor("layouts"), words)
 
     @cached_property
-    def _tensors(self) -> list["SpansRole"]:
-        return [each for each in self._parts if not each.is_attribute]
-
-    @property
-    def _mixed(self) -> tuple[str, ...]:
-        return ("mixed",) if len(self._tensors) > 1 else ()
+    def _tensor_parts(self) -> list["SpansRole"]:
+        return [part for part in self._parts if not part.is_attribute]
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield which values fit their type, and what goes with omitted and with short lists."""
-        direction, main = self._direction, self._main
+        """Forbid values beyond their type, and what omitted or short lists cannot have."""
+        direction, value = self._direction_factor, self._value_factor
+        # The functions take an element type only if there is a factor for it.
+        types = () if self.is_attribute else (self.type_factor,)
         if self.part == "step":
-            if self.is_attribute:
-                yield forbid(
-                    lambda size, by: size == 0 or not fits(_PLAIN, size * by), main, direction
-                )
-            else:
-                yield forbid(
-                    lambda size, by, t: size == 0 or not fits(_known(t), size * by),
-                    *(main, direction, self.type_factor),
-                )
-        elif self.is_attribute:
-            yield forbid(lambda value: not fits(_PLAIN, value), main)
+            yield forbid(
+                lambda size, sign, t=_WIDEST_TYPE: (
+                    size == 0 or not fits(_type_or_widest(t), size * sign)
+                ),
+                *(value, direction, *types),
+            )
         else:
-            yield forbid(lambda value, t: not fits(_known(t), value), main, self.type_factor)
+            yield forbid(
+                lambda value, t=_WIDEST_TYPE: not fits(_type_or_widest(t), value), value, *types
+            )
         if not self.required:
             given = self.factor("given")
-            yield from self.omission(given, "no")
-            counts_as = WHEN_OMITTED[self.part]
+            yield from self.omission_constraints(given, "no")
+            stands_for = OMITTED_STANDS_FOR[self.part]
             yield forbid(
-                lambda given, value, by: given == "no" and value != counts_as[by < 0],
-                *(given, LevelName(main), direction),
+                lambda given, value, sign: given == "no" and value != stands_for[sign < 0],
+                *(given, LevelName(value), direction),
             )
-        if self.part == "start" and self._tensors:
-            yield from self._constraints_of_layouts(self.factor("layouts"))
+        if self.part == "start" and self._tensor_parts:
+            yield from self._layout_constraints(self.factor("layouts"))
 
-    def _constraints_of_layouts(self, layouts: str) -> Iterator[Constraint]:
-        """Yield that layouts other than C take lists of two elements or more."""
+    def _layout_constraints(self, layouts: str) -> Iterator[Constraint]:
+        """Forbid layouts other than C for lists of fewer than two elements, or for no list."""
         axes, data = self.axes, self.data
         if axes is None or (axes.omitted == "all" and not axes.required):
             yield forbid(
@@ -201,109 +195,119 @@ class SpansRole(Role):
                     ),
                     *(layouts, listing, LevelName(data.factor("axis"))),
                 )
-        optional = [each.factor("given") for each in self._tensors if not each.required]
+        optional = [part.factor("given") for part in self._tensor_parts if not part.required]
         for given in optional:
             yield forbid(lambda layout, given: layout == "mixed" and given == "no", layouts, given)
-        if len(optional) == len(self._tensors):
+        if len(optional) == len(self._tensor_parts):
             yield forbid(
                 lambda layout, *given: layout != "c" and "yes" not in given, layouts, *optional
             )
 
-    def derived(self) -> Iterator[DerivedFactor]:
+    def derived_factors(self) -> Iterator[DerivedFactor]:
         """Yield how much of the axis is selected."""
         if self.part == "start":
             start, stop, step = self._parts
-            about = (self.data.factor("length"), start._main, stop._main, step._main)
-            yield DerivedFactor(self.factor("selects"), selected, (*about, self._direction), True)
+            values = (start._value_factor, stop._value_factor, step._value_factor)
+            yield DerivedFactor(
+                self.factor("selects"),
+                selection_levels,
+                (self.data.factor("length"), *values, self._direction_factor),
+                vectorised=True,
+            )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield where nothing is selected."""
+        """Yield slices that select nothing."""
         if self.part == "start":
             yield forbid(lambda selects: selects == "none", self.factor("selects"))
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield starts with stops in both directions, and what is selected of which extents."""
+        """Yield starts with stops in both directions, and extents with what is selected of them."""
         if self.part == "start":
             start, stop, _ = self._parts
-            yield start._main, stop._main, self._direction
+            yield start._value_factor, stop._value_factor, self._direction_factor
             data = self.data
             yield data.factor("length"), data.factor("others"), self.factor("selects")
 
-    def build(self, scene: BuildContext) -> Any:
-        """Return the values for all sliced axes, that in focus among them."""
-        choice = scene.choice
+    def build(self, context: BuildContext) -> Any:
+        """Return the values for all sliced axes, the tested axis among them."""
+        choice = context.choice
         if choice.level(self.factor("given")) == "no":
             return None
         start = self._parts[0]
-        spans = scene.draw(start.factor("spans"), lambda sampler: self._drawn(scene, sampler))
+        spans = context.draw(start.factor("spans"), partial(self._draw_spans, context))
         values = [span[PARTS.index(self.part)] for span in spans]
         if self.is_attribute:
             return values
         layout = choice[start.factor("layouts")]
         if layout == "mixed":
-            position = self._tensors.index(self)
-            layout = ("reversed", "c", "gapped")[position]
-        return self.integers(scene, values, layout)
+            layout = ("reversed", "c", "gapped")[self._tensor_parts.index(self)]
+        return self.integer_tensor(context, values, layout)
 
-    def _drawn(self, scene: BuildContext, sampler: Sampler) -> Sequence[Span]:
-        choice, data = scene.choice, self.data
-        rank, axis = choice[data.factor("rank")], choice[data.factor("axis")]
-        shape, axes = data.shape(scene), self.axes
+    def _draw_spans(self, context: BuildContext, sampler: Sampler) -> Sequence[Span]:
+        choice, data = context.choice, self.data
+        rank, tested_axis = choice[data.factor("rank")], choice[data.factor("axis")]
+        shape = data.shape(context)
         start, stop, step = self._parts
-        by = choice[step._main] * choice[self._direction]
-        focus = (choice[start._main], choice[stop._main], by)
-        listed = range(rank) if axes is None else axes.listed(scene)
-        return [focus if d == axis else self._span(choice, shape[d], sampler) for d in listed]
-
-    def _span(self, choice: Choice, n: int, sampler: Sampler) -> Span:
-        """Draw a slice that selects something of an axis of `n`, where there is something."""
-        types = [
-            _PLAIN if each.is_attribute else _known(choice.level(each.type_factor))
-            for each in self._parts
+        signed_step = choice[step._value_factor] * choice[self._direction_factor]
+        tested_span = (choice[start._value_factor], choice[stop._value_factor], signed_step)
+        axes = range(rank) if self.axes is None else self.axes.listed(context)
+        return [
+            tested_span if axis == tested_axis else self._draw_span(choice, shape[axis], sampler)
+            for axis in axes
         ]
-        are_given = [choice.level(each.factor("given")) != "no" for each in self._parts]
+
+    def _draw_span(self, choice: Choice, n: int, sampler: Sampler) -> Span:
+        """Draw a slice of an axis of `n` that selects something, unless the axis is empty."""
+        types = [
+            _WIDEST_TYPE if part.is_attribute else _type_or_widest(choice.level(part.type_factor))
+            for part in self._parts
+        ]
+        are_given = [choice.level(part.factor("given")) != "no" for part in self._parts]
         while n:
             start, stop, step = sampler.span(n, types[0])
             step = step if are_given[2] else 1
             start = start if are_given[0] else 0 if step > 0 else n - 1
             stop = stop if are_given[1] else n if step > 0 else -n - 1
             values = (start, stop, step)
-            do_fit = all(
+            fit = all(
                 fits(t, value) or not is_given
                 for t, value, is_given in zip(types, values, are_given, strict=True)
             )
-            if do_fit and python_slice(n, *values):
+            if fit and python_slice(n, *values):
                 return values
         return 0, 0, 1
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return each axis with its place in the lists, unless axes are listed."""
+        """Return each axis with its position in the lists, unless axes are listed."""
         if self.part != "start" or self.along is not None:
             return []
         return [{"axis": d, "element": d} for d in range(call.inputs[self.of].rank)]
 
-    def observe(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
-        """Return the levels of all factors, of the slice along the axis in focus."""
-        seen: dict[str, Any] = self.observed_type(call)
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors, with the axis of `point` as the tested axis."""
+        values: dict[str, Any] = self.observed_type(call)
         levels: dict[str, frozenset[str]] = {}
         if not self.required:
-            levels[self.factor("given")] = frozenset(["yes" if self.is_in(call) else "no"])
+            levels[self.factor("given")] = frozenset(["yes" if self.is_given_in(call) else "no"])
         start, stop, step = self._parts
-        if "element" not in focus:
-            own = [self._main, *([self._direction] if self.part == "step" else [])]
-            own += [self.factor("selects")] if self.part == "start" else []
-            levels |= dict.fromkeys(own, frozenset())
+        if "element" not in point:
+            # No axis is sliced.
+            unobserved = [self._value_factor]
+            unobserved += [self._direction_factor] if self.part == "step" else []
+            unobserved += [self.factor("selects")] if self.part == "start" else []
+            levels |= dict.fromkeys(unobserved, frozenset())
         else:
-            n, k = call.inputs[self.of].shape[focus["axis"]], focus["element"]
-            by = (step.values_in(call) or {k: 1})[k]
-            first = (start.values_in(call) or {k: 0 if by > 0 else n - 1})[k]
-            end = (stop.values_in(call) or {k: n if by > 0 else -n - 1})[k]
-            value = {"start": first, "stop": end, "step": abs(by)}[self.part]
-            seen[self._main] = value
+            n, k = call.inputs[self.of].shape[point["axis"]], point["element"]
+            signed_step = (step.values_in(call) or {k: 1})[k]
+            is_forward = signed_step > 0
+            first = (start.values_in(call) or {k: 0 if is_forward else n - 1})[k]
+            end = (stop.values_in(call) or {k: n if is_forward else -n - 1})[k]
+            by_part = {"start": first, "stop": end, "step": abs(signed_step)}
+            values[self._value_factor] = by_part[self.part]
             if self.part == "step":
-                seen[self._direction] = 1 if by > 0 else -1
+                values[self._direction_factor] = 1 if is_forward else -1
             if self.part == "start":
-                count = len(python_slice(n, first, end, by))
+                count = len(python_slice(n, first, end, signed_step))
                 levels[self.factor("selects")] = levels_where(
                     {
                         "some": 1 < count < n,
@@ -312,83 +316,84 @@ class SpansRole(Role):
                         "none": count == 0,
                     }
                 )
-        if self.part == "start" and self._tensors:
-            given = [call.inputs.get(each.name) for each in self._tensors]
-            layouts = {each.layout for each in given if each is not None}
-            seen[self.factor("layouts")] = "mixed" if len(layouts) > 1 else "".join(layouts)
-        return ObservedLevels(seen, levels)
+        if self.part == "start" and self._tensor_parts:
+            tensors = [call.inputs.get(part.name) for part in self._tensor_parts]
+            layouts = {tensor.layout for tensor in tensors if tensor is not None}
+            values[self.factor("layouts")] = "mixed" if len(layouts) > 1 else "".join(layouts)
+        return ObservedLevels(values, levels)
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield their type, their ranks, that there are as many of each, and that no step is 0.
+        """Yield types, rank, lengths, and that no step is 0.
 
-        The start states what they require together.
+        The start yields what all parts require together.
         """
         name = self.name
         if not self.is_attribute:
-            text = f"{name} is one-dimensional."
-            yield Requirement(f"{name}.rank", text, f"{name}.rank == 1", self.is_given)
+            yield self.rank_requirement()
         if self.part == "start":
-            yield from self._types()
-            yield from self._lengths()
+            yield from self._type_requirement()
+            yield from self._length_requirements()
         if self.part == "step":
             yield Requirement(
                 f"{name}.nonzero",
                 "No step is 0.",
-                f"all(value != 0 for value in {self.numbers})",
-                self.is_given,
+                f"all(value != 0 for value in {self.values_expr})",
+                self.given_expr,
             )
 
-    def _types(self) -> Iterator[Requirement]:
+    def _type_requirement(self) -> Iterator[Requirement]:
         """Yield the element types of all parts, as one requirement."""
         kinds: dict[str, list[str]] = {}
         conditions = []
-        for part in self._tensors:
-            for each in Role.requirements(part):
-                kinds.setdefault(each.text.partition(" is ")[2], []).append(part.name)
-                conditions.append(
-                    each.holds if part.required else f"({part.name} is None or {each.holds})"
-                )
+        for part in self._tensor_parts:
+            for requirement in Role.requirements(part):
+                kind = requirement.text.partition(" is ")[2].removesuffix(".")
+                kinds.setdefault(kind, []).append(part.name)
+                holds = requirement.holds
+                conditions.append(holds if part.required else f"({part.name} is None or {holds})")
         texts = [
-            f"{_series(names)} {'are' if len(names) > 1 else 'is'} {kind.removesuffix('.')}"
+            f"{_series(names)} {'are' if len(names) > 1 else 'is'} {kind}"
             for kind, names in kinds.items()
         ]
         if conditions:
             yield Requirement(f"{self.name}.type", f"{'; '.join(texts)}.", " and ".join(conditions))
 
-    def _lengths(self) -> Iterator[Requirement]:
-        """Yield how many slices there are: as many of each part, one for each axis."""
+    def _length_requirements(self) -> Iterator[Requirement]:
+        """Yield that all parts have one length, and that it goes with the axes."""
         start, axes, rank = self._parts[0], self.axes, f"{self.of}.rank"
-        lists: list[Role] = [*self._parts, *([axes] if axes is not None else [])]
-        ranks = tuple(f"{each.name}.rank" for each in lists if not each.is_attribute)
-        # What one is compared with has to be there.
-        first = next((each for each in lists if each.required), start)
-        conditions = [
-            f"{each.length} == {first.length}"
-            if each.required
-            else f"({each.name} is None or {each.length} == {first.length})"
-            for each in lists
-            if each is not first
-        ]
-        names = [each.name if each.required else f"where given {each.name}" for each in lists]
+        lists: list[ListRole] = [*self._parts, *([axes] if axes is not None else [])]
+        ranks = tuple(f"{part.name}.rank" for part in lists if not part.is_attribute)
+        # All lengths are compared with that of one list, which must not be omitted.
+        compared = next((part for part in lists if part.required), start)
+        conditions = []
+        for part in lists:
+            if part is not compared:
+                is_equal = f"{part.length_expr} == {compared.length_expr}"
+                conditions.append(
+                    is_equal if part.required else f"({part.name} is None or {is_equal})"
+                )
+        names = [part.name if part.required else f"where given {part.name}" for part in lists]
         text = f"{_series(names)} have equally many elements"
         if axes is None:
-            conditions.append(f"{first.length} == {rank}")
+            conditions.append(f"{compared.length_expr} == {rank}")
             text += f", one for each dimension of {self.of}"
-        yield Requirement(f"{self.name}.length", f"{text}.", " and ".join(conditions), given=ranks)
+        yield Requirement(
+            f"{self.name}.length", f"{text}.", " and ".join(conditions), prerequisites=ranks
+        )
         if axes is not None and not axes.required:
             is_first = axes.omitted == "first"
             yield Requirement(
                 f"{self.name}.fit",
                 f"Without {axes.name}, there are {'no more' if is_first else 'as many'} slices "
                 f"{'than' if is_first else 'as'} {self.of} has dimensions.",
-                f"{first.length} {'<=' if is_first else '=='} {rank}",
+                f"{compared.length_expr} {'<=' if is_first else '=='} {rank}",
                 f"{axes.name} is None",
                 (f"{self.name}.length",),
             )
 
 
-def _known(element_type: str) -> str:
-    return _PLAIN if element_type == OMITTED else element_type
+def _type_or_widest(element_type: str) -> str:
+    return _WIDEST_TYPE if element_type == OMITTED else element_type
 
 
 def _series(names: Sequence[str]) -> str:

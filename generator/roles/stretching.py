@@ -1,14 +1,17 @@
-"""Which sizes of 1 stretch to those of a target shape: drawn, and observed."""
+"""The sizes of 1 that stretch to those of a target shape: drawn, and observed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from opcert.roles.factors import levels_where
 from opcert.roles.samplers import Sampler
 
-# Past 16 bits.
+# The shape of data and that to which it broadcasts.
+ShapeAndTarget: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+# An extent past 16 bits.
 FAR = 65537
-# Which axes beside that in focus stretch, and how a sentence says so.
+# Which axes stretch in addition to the tested one, with words.
 STRETCHED = {
     "none": "",
     "some": "some other axes stretched",
@@ -20,13 +23,13 @@ STRETCHED = {
 
 @dataclass(frozen=True)
 class Stretch:
-    """The axes of data that are to stretch: that in focus or not, and others of one `kind`.
+    """The axes of data that are to stretch: the tested `axis` or not, and a `kind` of others.
 
-    With `keeps_another`, another axis is to be kept, and longer than 1 where the kind of the
-    `others`, the extents that the target has beside the axis in focus, has such.
+    `others` is the kind of the other extents of the target. With `keeps_another`, one of the other
+    axes does not stretch, and is longer than 1 if their kind allows it.
     """
 
-    focus: int
+    axis: int
     is_stretched: bool
     kind: str
     others: str
@@ -35,58 +38,59 @@ class Stretch:
 
 def stretched_shapes(
     target: Sequence[int], places: Sequence[int], stretch: Stretch, sampler: Sampler
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the shape of data whose axes are at `places` of a target, and the target.
+) -> ShapeAndTarget:
+    """Return the shape of data whose axes become `places` of a target, and the target.
 
-    Extents of the target grow from 1 where without it a stretch would not show, or no other axis
-    would be kept that has to be.
+    Extents of the target grow from 1 if a stretch would have no effect otherwise, or if no axis
+    longer than 1 would be kept.
     """
     extents, kind = list(target), stretch.kind
-    in_focus = places[stretch.focus]
-    sides = [axis for axis in range(len(places)) if axis != stretch.focus]
+    tested_place = places[stretch.axis]
+    other_axes = [axis for axis in range(len(places)) if axis != stretch.axis]
     if kind == "some":
-        # Longer axes first, one of them is left where one has to be.
-        longer = [axis for axis in sides if extents[places[axis]] > 1]
-        ones = sampler.disordered([axis for axis in sides if axis not in longer])
+        # Of the longer axes one stays, if one has to. Axes of 1 are used if there is no other.
+        longer = [axis for axis in other_axes if extents[places[axis]] > 1]
+        ones = sampler.disordered([axis for axis in other_axes if axis not in longer])
         candidates = [*longer, *ones][: max(len(longer), 1 + stretch.keeps_another)]
         most = max(1, len(candidates) - stretch.keeps_another)
         stretched = sampler.sample(candidates, sampler.between(1, most))
     elif kind == "alternating":
-        stretched = tuple(axis for axis in sides if (axis - stretch.focus) % 2)
+        stretched = tuple(axis for axis in other_axes if (axis - stretch.axis) % 2)
     else:
-        stretched = () if kind == "none" else tuple(sides)
+        stretched = () if kind == "none" else tuple(other_axes)
     if kind == "far":
         extents[places[stretched[0]]] = FAR
-    past_one: list[tuple[int, ...]] = [stretched]
+    # Groups of axes of which each needs one that is longer than 1 in the target.
+    groups: list[tuple[int, ...]] = [stretched]
     if kind == "alternating":
-        past_one = [(axis,) for axis in stretched]
+        groups = [(axis,) for axis in stretched]
     if stretch.keeps_another and stretch.others not in ("ones", "zero"):
-        past_one.append(tuple(axis for axis in sides if axis not in stretched))
-    for axes in past_one:
+        groups.append(tuple(axis for axis in other_axes if axis not in stretched))
+    for axes in groups:
         if axes and all(extents[places[axis]] == 1 for axis in axes):
             place = places[sampler.pick(axes)]
-            beside = {n for d, n in enumerate(extents) if d not in (place, in_focus)}
-            # Varied extents are not all the same.
-            extents[place] = 3 if stretch.others == "varied" and beside == {2} else 2
-    single = {*stretched, stretch.focus} if stretch.is_stretched else {*stretched}
+            rest = {n for d, n in enumerate(extents) if d not in (place, tested_place)}
+            # Varied extents are not all equal.
+            extents[place] = 3 if stretch.others == "varied" and rest == {2} else 2
+    single = {*stretched, stretch.axis} if stretch.is_stretched else {*stretched}
     shape = [1 if axis in single else extents[place] for axis, place in enumerate(places)]
     return tuple(shape), tuple(extents)
 
 
 def observed_stretches(
-    shape: Sequence[int], target: Sequence[int], places: Sequence[int], focus: int
+    shape: Sequence[int], target: Sequence[int], places: Sequence[int], tested_axis: int
 ) -> frozenset[str]:
-    """Return which kinds of axes of data stretch beside that in focus."""
-    sides = [axis for axis in range(len(shape)) if axis != focus]
-    by = {axis: target[places[axis]] - shape[axis] for axis in sides}
-    is_some = any(length > 0 for length in by.values())
-    is_second = all((by[axis] > 0) == bool((axis - focus) % 2) for axis in sides)
+    """Return the kinds of axes of data that stretch in addition to the tested one."""
+    others = [axis for axis in range(len(shape)) if axis != tested_axis]
+    growth = {axis: target[places[axis]] - shape[axis] for axis in others}
+    any_stretches = any(extent > 0 for extent in growth.values())
+    is_alternating = all((growth[axis] > 0) == bool((axis - tested_axis) % 2) for axis in others)
     return levels_where(
         {
-            "none": not is_some,
-            "some": is_some,
-            "all": is_some and all(shape[axis] == 1 for axis in sides),
-            "alternating": is_some and is_second,
-            "far": max(by.values(), default=0) >= FAR - 1,
+            "none": not any_stretches,
+            "some": any_stretches,
+            "all": any_stretches and all(shape[axis] == 1 for axis in others),
+            "alternating": any_stretches and is_alternating,
+            "far": max(growth.values(), default=0) >= FAR - 1,
         }
     )

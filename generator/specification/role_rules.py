@@ -58,7 +58,7 @@ def complete_from_roles(spec: Spec) -> Spec:
     signature = Signature(
         {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
     )
-    roles = {role.name: role.bound(signature) for role in spec.bound_roles}
+    roles = {role.name: role.bound_to(signature) for role in spec.bound_roles}
     # Bound once more, so that each finds the others with their ranks and ranges.
     arguments = {each.name: roles.get(each.name, each) for each in spec.arguments}
     signature = Signature(arguments, spec.type_sets, spec.constants)
@@ -101,7 +101,7 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
 
 
 def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rule:
-    given = tuple(ids[key] for key in requirement.given if key in ids)
+    given = tuple(ids[key] for key in requirement.prerequisites if key in ids)
     derived: dict[str, Any] = {
         "kind": "requirement",
         "given": given,

@@ -11,6 +11,7 @@ from opcert.suite.format import (
     Extent,
     GeneratedArray,
     IndexedCase,
+    RuleText,
     StoredArray,
     StrictModel,
     TypeName,
@@ -20,7 +21,7 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.rule_cases import RuleCases, cases_by_rule, valid_calls
 from opcert.suite.spec_check import check_specs
 from opcert.suite.spec_warnings import RuleCounts
-from opcert.suite.suite import CasesById, Suite, core_suite_folder, read_manifest
+from opcert.suite.suite import CasesById, Suite, SuiteCase, core_suite_folder, load, read_manifest
 from opcert.suite.writing import refuse_foreign_files, replace_marked_folder, write_suite
 
 __all__ = [
@@ -38,15 +39,18 @@ __all__ = [
     "OperatorSuite",
     "RuleCases",
     "RuleCounts",
+    "RuleText",
     "StoredArray",
     "StrictModel",
     "Suite",
+    "SuiteCase",
     "TypeName",
     "cases_by_rule",
     "check_specs",
     "core_suite_folder",
     "generate",
     "generate_suite_files",
+    "load",
     "measure_coverage",
     "read_manifest",
     "refuse_foreign_files",

@@ -1,14 +1,14 @@
-"""What a suite covers, counted in its arrays: rules, levels, tuples of levels, types and ranks."""
+"""Measures what a suite covers in its own data: rules, combinations of levels, types and ranks."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from opcert.arrays import Call
 from opcert.cases import (
     COVERING_STRENGTH,
     InputSpace,
@@ -18,20 +18,18 @@ from opcert.cases import (
     discriminates,
 )
 from opcert.combinatorics import FeasibleRows, alternative_rows
-from opcert.specification import SpecFile, evaluate_integer, parse_expression
-from opcert.suite.format import IndexedCase
+from opcert.specification import Spec, SpecFile, evaluate_integer, parse_expression
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.rule_cases import cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
 
-Flags = npt.NDArray[np.bool_]
-Level = tuple[str, str]
-PAIR = 2
+BoolArray = npt.NDArray[np.bool_]
+_TUPLE_NAMES = {1: "levels", 2: "pairs of levels", 3: "triples of levels"}
 
 
 @dataclass(frozen=True)
 class DimensionCoverage:
-    """How much there is of one dimension, and the names of what is not there."""
+    """How many items of a dimension a suite covers, and the names of those it misses."""
 
     dimension: str
     present: int
@@ -39,16 +37,23 @@ class DimensionCoverage:
 
     @property
     def share(self) -> float:
-        """The part that is present, 1.0 where there is nothing to be."""
-        whole = self.present + len(self.missing)
-        return self.present / whole if whole else 1.0
+        """The share of the items that is covered: 1.0 where there are none."""
+        total = self.present + len(self.missing)
+        return self.present / total if total else 1.0
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a suite covers of one operator; `told` are the factors counted in the data.
+    """What a suite covers of one operator.
 
-    `rules` has the number of calls that keep or show each rule, and of those that break it.
+    Attributes:
+        rules: For each rule, the number of valid calls that satisfy or exhibit it, and of calls
+            that violate it.
+        levels: For each factor and level, the number of places in calls that exhibit it.
+        types: The number of valid calls by element type and rank of the first input.
+        feature_levels: The number of valid calls in each feature level.
+        observed_factors: The factors whose levels are observed in the data; the levels of the
+            others are taken from the plan.
     """
 
     operator: str
@@ -56,196 +61,190 @@ class Coverage:
     levels: Mapping[str, Mapping[str, int]]
     types: Mapping[tuple[str, int], int]
     feature_levels: Mapping[str, int]
-    told: tuple[str, ...]
-    covered: tuple[DimensionCoverage, ...]
+    observed_factors: tuple[str, ...]
+    dimensions: tuple[DimensionCoverage, ...]
 
     @property
     def share(self) -> float:
-        """The least share of all dimensions: the figure of the operator."""
-        return min(each.share for each in self.covered)
+        """The least share of all dimensions."""
+        return min(dimension.share for dimension in self.dimensions)
 
 
 def measure_coverage(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[Coverage]:
-    """Yield what the suite covers of each operator that has a spec, by its profile's strength."""
+    """Yield the coverage of each operator that has a spec, at the strength of the suite's profile.
+
+    Raises:
+        OpcertError: a condition of a spec cannot be evaluated on a call of the suite.
+    """
     for name, operator in suite.operators.items():
         if name in specs:
-            manifest = suite.manifest
-            yield _Count(operator, specs[name], manifest.profile, manifest.seed).coverage()
+            yield _measure(operator, specs[name], suite.manifest.profile, suite.manifest.seed)
 
 
-class _Count:
-    """The calls of one operator, with the levels that show in each."""
+def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: int) -> Coverage:
+    spec = spec_file.spec
+    calls = valid_calls(operator)
+    cases = [operator.cases[case_id] for case_id in calls]
+    rules = {
+        rule.id: (len(by_rule.positive), len(by_rule.negative))
+        for rule, by_rule in zip(
+            spec.rules, cases_by_rule(spec, operator, calls).values(), strict=True
+        )
+    }
+    lowest_rank, highest_rank = (
+        evaluate_integer(parse_expression(bound), spec.fixed_names) for bound in spec.leading.rank
+    )
+    counts = Counter((case.type, case.rank) for case in cases)
+    types = {
+        (element_type, rank): counts[element_type, rank]
+        for element_type in spec.type_sets[spec.leading.type]
+        for rank in range(lowest_rank, highest_rank + 1)
+    }
+    feature_levels = {
+        level.name: sum(level.name in case.feature_levels for case in cases)
+        for level in spec.feature_levels
+    }
+    level_coverage = _LevelCoverage(operator, spec_file, profile, seed, calls)
+    dimensions = [
+        level_coverage.count(_TUPLE_NAMES[t], [*combinations(level_coverage.levels, t)])
+        for t in range(1, COVERING_STRENGTH[profile] + 1)
+    ]
+    full_combinations = level_coverage.space.full_combinations()
+    dimensions.append(level_coverage.count("full combinations", full_combinations))
+    # The stress profile is about sizes, and need not repeat the rest.
+    if profile != "stress":
+        dimensions += [
+            _count_names(
+                "rules", {rule: _is_exercised(spec, rule, *rules[rule]) for rule in rules}
+            ),
+            _count_names(
+                "types x ranks", {f"{t} of rank {rank}": n > 0 for (t, rank), n in types.items()}
+            ),
+            _count_names("feature levels", {name: n > 0 for name, n in feature_levels.items()}),
+        ]
+    return Coverage(
+        operator=spec.operator,
+        rules=rules,
+        levels=level_coverage.observations(),
+        types=types,
+        feature_levels=feature_levels,
+        observed_factors=tuple(level_coverage.observed_factors),
+        dimensions=tuple(dimensions),
+    )
+
+
+def _is_exercised(spec: Spec, rule: str, positive: int, negative: int) -> bool:
+    """Whether valid calls satisfy or exhibit a rule, and others violate it where they can."""
+    requirement = spec.requirements.get(rule)
+    can_be_violated = requirement is not None and requirement.unbreakable is None
+    return positive > 0 and (negative > 0 or not can_be_violated)
+
+
+def _count_names(dimension: str, covered: Mapping[str, bool]) -> DimensionCoverage:
+    missing = tuple(name for name, is_covered in covered.items() if not is_covered)
+    return DimensionCoverage(dimension, len(covered) - len(missing), missing)
+
+
+class _LevelCoverage:
+    """The levels that the valid calls of one operator exhibit, alone and in combination."""
 
     def __init__(
-        self, operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: int
-    ) -> None:
-        self.operator = operator
-        self.spec = spec = spec_file.spec
-        self.author = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
-        self.profile = profile
-        self.calls = valid_calls(operator)
-        self.valid = [operator.cases[case] for case in self.calls]
-        self.observer = Observer(spec, profile)
-        self.space = InputSpace(spec, profile)
-        self.choices, self.telling = self.space.choices()
-        self.levels: list[Level] = [
-            (factor, level) for factor, levels in self.observer.levels.items() for level in levels
-        ]
-
-    def coverage(self) -> Coverage:
-        rules, types = self.rules(), self.types()
-        first = self.spec.feature_levels
-        features = {
-            each.name: sum(each.name in case.feature_levels for case in self.valid)
-            for each in first
-        }
-        counted = self.shown.sum(axis=0).tolist()
-        levels: dict[str, dict[str, int]] = {factor: {} for factor in self.observer.levels}
-        for (factor, level), count in zip(self.levels, counted, strict=True):
-            levels[factor][level] = count
-        strength = COVERING_STRENGTH[self.profile]
-        return Coverage(
-            operator=self.spec.operator,
-            rules=rules,
-            levels=levels,
-            types=types,
-            feature_levels=features,
-            told=tuple(self.observer.factors),
-            covered=(
-                *(self.tuples(t) for t in range(1, strength + 1)),
-                self.full_combinations(),
-                # Under stress it is sizes that count.
-                *(() if self.profile == "stress" else self.named(rules, types, features)),
-            ),
-        )
-
-    def named(
         self,
-        rules: Mapping[str, tuple[int, int]],
-        types: Mapping[tuple[str, int], int],
-        features: Mapping[str, int],
-    ) -> Iterator[DimensionCoverage]:
-        """Yield what there is of that which the spec lists by name."""
-        yield _named("rules", {rule: self.is_exercised(rule, rules[rule]) for rule in rules})
-        yield _named("types x ranks", {f"{t} of rank {r}": n > 0 for (t, r), n in types.items()})
-        yield _named("feature levels", {name: n > 0 for name, n in features.items()})
+        operator: OperatorSuite,
+        spec_file: SpecFile,
+        profile: str,
+        seed: int,
+        calls: Mapping[str, Call],
+    ) -> None:
+        observer = Observer(spec_file.spec, profile)
+        self.levels = {factor: [*levels] for factor, levels in observer.levels.items()}
+        self.observed_factors = observer.factors
+        self.space = InputSpace(spec_file.spec, profile)
+        self._feasible, self._discriminating = self.space.choices()
+        self._planner = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
+        # One line for each place of a call at which its levels are observed.
+        lines: list[list[bool]] = []
+        is_discriminating: list[bool] = []
+        for case_id, call in calls.items():
+            case = operator.cases[case_id]
+            inputs = operator.inputs(case)
+            call_discriminates = discriminates(
+                [inputs[name] for name in case.data_inputs],
+                operator.outputs(case),
+                operator.inverted_data_outputs(case),
+            )
+            planned = {factor: frozenset([level]) for factor, level in case.levels.items()}
+            for observation in observer.observe(call):
+                exhibited = planned | {
+                    factor: observation.levels(factor) for factor in observer.factors
+                }
+                lines.append(
+                    [
+                        level in exhibited.get(factor, ())
+                        for factor, levels in self.levels.items()
+                        for level in levels
+                    ]
+                )
+                is_discriminating.append(call_discriminates)
+        ends = np.cumsum([len(levels) for levels in self.levels.values()])
+        matrix = np.array(lines, bool).reshape(len(lines), ends[-1] if len(ends) else 0)
+        columns = np.split(matrix, ends[:-1], axis=1)
+        self._exhibited: dict[str, BoolArray] = dict(zip(self.levels, columns, strict=True))
+        self._is_discriminating = np.array(is_discriminating, bool)
 
-    def rules(self) -> dict[str, tuple[int, int]]:
-        found = cases_by_rule(self.spec, self.operator, self.calls).values()
+    def observations(self) -> dict[str, dict[str, int]]:
+        """Return how many places of calls exhibit each level of each factor."""
         return {
-            rule.id: (len(cases.positive), len(cases.negative))
-            for rule, cases in zip(self.spec.rules, found, strict=True)
+            factor: dict(zip(levels, self._exhibited[factor].sum(axis=0).tolist(), strict=True))
+            for factor, levels in self.levels.items()
         }
 
-    def is_exercised(self, rule: str, counts: tuple[int, int]) -> bool:
-        """Whether valid calls keep or show a rule, and others break it where that can be."""
-        requirement = self.spec.requirements.get(rule)
-        breakable = requirement is not None and requirement.unbreakable is None
-        return counts[0] > 0 and (counts[1] > 0 or not breakable)
+    def count(self, dimension: str, groups: Sequence[Sequence[str]]) -> DimensionCoverage:
+        """Count the combinations of levels of each group of factors.
 
-    def types(self) -> dict[tuple[str, int], int]:
-        """Count the valid calls by type and rank of the leading input, the declared ones."""
-        least, most = (
-            evaluate_integer(parse_expression(end), self.spec.fixed_names)
-            for end in self.spec.leading.rank
-        )
-        counts = Counter((case.type, case.rank) for case in self.valid)
-        types = self.spec.type_sets[self.spec.leading.type]
-        return {(t, r): counts[t, r] for t in types for r in range(least, most + 1)}
-
-    @cached_property
-    def lines(self) -> tuple[Flags, Flags]:
-        """For each place of each valid call: the levels that show, and whether its output tells."""
-        shown: list[list[bool]] = []
-        tells: list[bool] = []
-        for case in self.valid:
-            told = self.tells(case)
-            for observation in self.observer.observe(self.calls[case.id]):
-                seen = {factor: observation.levels(factor) for factor in self.observer.factors}
-                drawn = {f: frozenset([level]) for f, level in case.levels.items()}
-                here = {**drawn, **seen}
-                shown.append([level in here.get(factor, ()) for factor, level in self.levels])
-                tells.append(told)
-        return np.array(shown, bool).reshape(len(shown), len(self.levels)), np.array(tells, bool)
-
-    def tells(self, case: IndexedCase) -> bool:
-        """Whether outputs depend on data, in which there are elements to be told apart."""
-        inputs = self.operator.inputs(case)
-        outputs, others = self.operator.outputs(case), self.operator.inverted_data_outputs(case)
-        return discriminates([inputs[name] for name in case.data_inputs], outputs, others)
-
-    @property
-    def shown(self) -> Flags:
-        return self.lines[0]
-
-    def tuples(self, t: int) -> DimensionCoverage:
-        """Count the t-tuples of levels that stand in a call, where it can be one that tells."""
-        names = {1: "levels", 2: "pairs of levels", 3: "triples of levels"}
-        groups = combinations(self.observer.levels, t)
-        return self.counted(names[t], [group for group in groups if len(group) == t])
-
-    def full_combinations(self) -> DimensionCoverage:
-        """Count the combinations that the spec wants of some factors."""
-        return self.counted("full combinations", self.space.full_combinations())
-
-    def counted(self, dimension: str, groups: Sequence[Sequence[str]]) -> DimensionCoverage:
+        A combination counts only in a discriminating call, where a discriminating call can have it.
+        """
         present, missing = 0, list[str]()
-        shown, tells = self.lines
         for group in groups:
-            everywhere, told = self.standing(group, shown), self.standing(group, shown[tells])
-            for cell in np.ndindex(told.shape):
-                named = {f: self.names[f][i] for f, i in zip(group, cell, strict=True)}
-                if told[cell] or (everywhere[cell] and not self.can_discriminate(named)):
+            columns = [self._exhibited[factor] for factor in group]
+            in_any = _combined(columns)
+            in_discriminating = _combined([c[self._is_discriminating] for c in columns])
+            positions = [[*self.levels].index(factor) for factor in group]
+            for cell in np.ndindex(in_any.shape):
+                levels = dict(zip(positions, cell, strict=True))
+                if in_discriminating[cell] or (in_any[cell] and not self._can_discriminate(levels)):
                     present += 1
-                elif self.can_be(named, self.choices):
-                    missing.append(" ".join(f"{f}={level}" for f, level in named.items()))
+                elif _is_feasible(levels, self._feasible):
+                    names = zip(group, cell, strict=True)
+                    missing.append(" ".join(f"{f}={self.levels[f][i]}" for f, i in names))
         return DimensionCoverage(dimension, present, tuple(missing))
 
-    def standing(self, group: Sequence[str], lines: Flags) -> Flags:
-        """Return which combinations of the levels of `group` stand in one of `lines`."""
-        return _together([lines[:, self.columns[factor]] for factor in group])
-
-    @cached_property
-    def names(self) -> dict[str, list[str]]:
-        return {factor: [*levels] for factor, levels in self.observer.levels.items()}
-
-    @cached_property
-    def columns(self) -> dict[str, slice]:
-        """Where the levels of each factor are among all levels."""
-        ends = np.cumsum([0, *map(len, self.names.values())]).tolist()
-        return {f: slice(*ends[i : i + 2]) for i, f in enumerate(self.names)}
-
-    def can_be(self, levels: Mapping[str, str], choices: FeasibleRows) -> bool:
-        """Whether one of the rows of `choices` has `levels`."""
-        wanted = self._wanted(levels)
-        pairs = combinations(sorted(wanted.items()), 2)
-        if not all(choices.pairs[f, g][i, j] for (f, i), (g, j) in pairs):
-            return False
-        return len(wanted) == PAIR or choices.consistent_with(wanted) is not None
-
-    def can_discriminate(self, levels: Mapping[str, str]) -> bool:
-        """Whether a row with `levels` has a call that discriminates: of the few that were tried."""
-        return self.can_be(levels, self.telling) and any(
-            self.author.discriminates(self.space, row)
-            for row in alternative_rows(self.telling, self._wanted(levels))
+    def _can_discriminate(self, levels: Mapping[int, int]) -> bool:
+        """Whether one of a few calls with these levels, of factors by position, discriminates."""
+        return _is_feasible(levels, self._discriminating) and any(
+            self._planner.discriminates(self.space, row)
+            for row in alternative_rows(self._discriminating, levels)
         )
 
-    def _wanted(self, levels: Mapping[str, str]) -> dict[int, int]:
-        order = [*self.names]
-        return {order.index(f): self.names[f].index(level) for f, level in levels.items()}
+
+def _is_feasible(levels: Mapping[int, int], rows: FeasibleRows) -> bool:
+    """Whether a feasible row has these levels, of factors by position."""
+    # Pairs are in a table, and decide most questions.
+    for (f, i), (g, j) in combinations(sorted(levels.items()), 2):
+        if not rows.pairs[f, g][i, j]:
+            return False
+    return len(levels) == 2 or rows.consistent_with(levels) is not None
 
 
-def _together(columns: Sequence[Flags]) -> Flags:
-    """Return which levels, one of each factor, are set in one line."""
+def _combined(columns: Sequence[BoolArray]) -> BoolArray:
+    """Return which combinations of levels occur together in a line.
+
+    Each of `columns` has the shape [lines, levels of a factor]; the result has one axis a factor.
+    """
     first, *others = columns
     if not others:
         return np.asarray(first.any(axis=0))
     if len(others) == 1:
-        counts = first.T.astype(np.float32) @ others[0].astype(np.float32)
-        return np.asarray(counts > 0)
-    return np.stack([_together([each[set_] for each in others]) for set_ in first.T])
-
-
-def _named(dimension: str, present: Mapping[str, bool]) -> DimensionCoverage:
-    missing = tuple(name for name, is_there in present.items() if not is_there)
-    return DimensionCoverage(dimension, len(present) - len(missing), missing)
+        # A product of float matrices is much faster than one of Booleans.
+        return np.asarray(first.T.astype(np.float32) @ others[0].astype(np.float32) > 0)
+    return np.stack([_combined([c[has_level] for c in others]) for has_level in first.T])

@@ -1,8 +1,8 @@
-"""Vectors -> the files of a suite: packs, indexes, pytest files, manifest."""
+"""Writes the files of a suite: packs, indexes, pytest files and the manifest."""
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -22,211 +22,257 @@ from opcert.arrays import (
     stored_dtype,
     type_name,
 )
-from opcert.cases import Case, Vector, short_digest
+from opcert.cases import Vector, levels_by_factor, role_factors, short_digest
 from opcert.specification import DocumentedTensor, Spec, SpecFile
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,
+    AmbiguityText,
     DigestedArray,
+    DocumentText,
+    ErratumText,
     GeneratedArray,
     Index,
     IndexedCase,
     Manifest,
     OperatorEntry,
+    RuleText,
     StoredArray,
-)
-from opcert.suite.index_texts import (
-    ambiguity_texts,
-    document_text,
-    erratum_texts,
-    level_words,
-    rule_texts,
 )
 from opcert.template_environment import template_environment
 
+# The contents of files by their path within a folder.
 FileContents = Mapping[str, bytes]
 # The longest line of a literal in an emitted test.
-_LINE = 80
+_LINE_LENGTH = 80
 
 
 def operator_files(
     spec_file: SpecFile, vectors: Iterable[Vector], profile: str
 ) -> tuple[OperatorEntry, FileContents]:
-    """Return one operator's entry in the manifest, and its files by path within the suite.
+    """Return an operator's entry in the manifest, and its files by path within the suite.
 
-    Of `vectors`, one at a time is needed.
+    `vectors` are consumed one by one, so that only one has its arrays in memory.
     """
     spec = spec_file.spec
     stem = f"{spec.family}/{spec.slug}"
-    tests = f"{spec.family}/test_{spec.slug.replace('-', '_')}.py"
-    arrays = _Arrays()
+    pack = _Pack()
     lines: list[str] = []
     counts: Counter[str] = Counter()
-    for case in _indexed_cases(spec, vectors, arrays):
-        lines.append(_line(case))
+    for case in _indexed_cases(spec, vectors, pack):
+        record = case.model_dump(mode="json", exclude_defaults=True)
+        if case.levels:
+            # `factors` of the index name the factors, in this order.
+            record["levels"] = [*case.levels.values()]
+        lines.append(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
         counts[case.expects] += 1
         counts["ambiguous"] += case.ambiguity is not None
-    index = Index(
-        format=FORMAT,
-        operator=spec.operator,
-        spec=spec_file.name,
-        document=document_text(spec),
-        pack=f"{stem}.npz",
-        feature_levels=tuple(level.name for level in spec.feature_levels),
-        rules=rule_texts(spec),
-        ambiguities=ambiguity_texts(spec),
-        errata=erratum_texts(spec),
-        factors=level_words(spec, profile),
-        cases=(),
-    )
     entry = OperatorEntry(
         spec=spec_file.name,
         spec_version=spec.version,
         spec_sha256=spec_file.digest,
         index=f"{stem}.json",
         pack=f"{stem}.npz",
-        tests=tests,
+        tests=f"{spec.family}/test_{spec.slug.replace('-', '_')}.py",
         cases=len(lines),
         rejections=counts["rejection"],
         implementation_defined=counts["ambiguous"],
     )
-    written = {
-        entry.index: _index_text(index, lines).encode(),
-        entry.pack: arrays.writer.pack().data,
-        entry.tests: _render("test_operator.py.j2", spec_file=spec_file, spec=spec).encode(),
+    index = _index_without_cases(spec_file, entry.pack, profile)
+    index_fields = index.model_dump(exclude={"cases"}, exclude_defaults=True, mode="json")
+    # One case a line, so that tools for lines of text can find and compare cases.
+    index_text = (
+        json.dumps(index_fields, indent=1, ensure_ascii=False)[:-2]
+        + ',\n "cases": [\n  '
+        + ",\n  ".join(lines)
+        + "\n ]\n}\n"
+    )
+    files = {
+        entry.index: index_text.encode(),
+        entry.pack: pack.writer.pack().data,
+        entry.tests: _render("test_operator.py.j2", spec_file=spec_file, spec=spec),
     }
-    return entry, written
+    return entry, files
 
 
 def suite_files(
     profile: str, seed: int, operators: Sequence[tuple[str, OperatorEntry, FileContents]]
 ) -> FileContents:
-    """Return every file of a suite by path, the manifest with the digests of the others."""
-    written = {
-        "__init__.py": _render("__init__.py.j2", profile=profile).encode(),
-        "conftest.py": _render("conftest.py.j2").encode(),
+    """Return every file of a suite by path, with the manifest and its digests of the others."""
+    contents = {
+        "__init__.py": _render("__init__.py.j2", profile=profile),
+        "conftest.py": _render("conftest.py.j2"),
     }
     for _, _, files in operators:
-        written |= files
+        contents |= files
     manifest = Manifest(
         format=FORMAT,
         profile=profile,
         seed=seed,
         operators={name: entry for name, entry, _ in sorted(operators, key=itemgetter(0))},
-        files={name: sha256(data).hexdigest() for name, data in sorted(written.items())},
+        files={path: sha256(data).hexdigest() for path, data in sorted(contents.items())},
     )
     text = json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
-    return {**written, MANIFEST: text.encode()}
+    return {**contents, MANIFEST: text.encode()}
 
 
-class _Arrays:
-    """The arrays of a pack, each named after the first case that has one with its elements."""
+def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
+    """Return an index with everything that the cases refer to, and no cases yet."""
+    spec = spec_file.spec
 
-    def __init__(self) -> None:
-        self.writer = PackWriter()
-        self._names: dict[tuple[object, ...], str] = {}
+    def errata_of(name: str) -> tuple[str, ...]:
+        return spec.full_ids(*(erratum.id for erratum in spec.errata if name in erratum.affects))
 
-    def stored(self, name: str, array: Array, layout: Layout) -> StoredArray:
-        """Return where the elements of `array` are stored: under `name` unless they were before."""
-        element_type = type_name(array.dtype)
-        dtype = stored_dtype(element_type)
-        key = dtype, array.shape, sha256(array.tobytes()).digest()
-        if key not in self._names:
-            self._names[key] = name
-            self.writer.add(name, array.view(dtype) if array.dtype != dtype else array)
-        name = self._names[key]
-        offset = self.writer.offsets[name]
-        return StoredArray(
-            array=name, type=element_type, shape=array.shape, offset=offset, layout=layout
-        )
+    return Index(
+        format=FORMAT,
+        operator=spec.operator,
+        spec=spec_file.name,
+        document=DocumentText(
+            title=spec.document.title,
+            version=spec.document.version,
+            language=spec.document.language,
+            sha256=spec.document.sha256,
+        ),
+        pack=pack,
+        feature_levels=tuple(level.name for level in spec.feature_levels),
+        rules={
+            spec.full_id(rule.id): RuleText(
+                clause=rule.clause, text=rule.text, errata=errata_of(rule.id)
+            )
+            for rule in spec.rules
+        },
+        ambiguities={
+            spec.full_id(ambiguity.id): AmbiguityText(
+                clause=ambiguity.clause,
+                text=ambiguity.text,
+                valid=ambiguity.readings.valid,
+                invalid=ambiguity.readings.invalid,
+                errata=errata_of(ambiguity.id),
+            )
+            for ambiguity in spec.ambiguities
+        },
+        errata={
+            spec.full_id(erratum.id): ErratumText(
+                clause=erratum.clause,
+                text=erratum.text,
+                reading=erratum.reading,
+                affects=spec.full_ids(*erratum.affects),
+            )
+            for erratum in spec.errata
+        },
+        factors=_level_descriptions(spec, profile),
+        cases=(),
+    )
 
 
-def _indexed_cases(spec: Spec, vectors: Iterable[Vector], arrays: _Arrays) -> Iterator[IndexedCase]:
-    # By case, the type and rank of its leading input.
-    leads: dict[str | None, tuple[str, int]] = {}
+def _level_descriptions(spec: Spec, profile: str) -> dict[str, dict[str, str]]:
+    """Return a phrase for each level of each factor; the spec's own words win over its roles'."""
+    phrases = {factor.name: factor.words for factor in role_factors(spec, profile)}
+    phrases.update(spec.cases.words)
+
+    def describe(factor: str, level: str) -> str:
+        words = phrases.get(factor) or {}
+        readable = level.replace("_", " ")
+        if isinstance(words, str):
+            return words.replace("{}", readable)
+        return words.get(level, f"{factor.replace('_', ' ')} {readable}")
+
+    return {
+        factor: {level.name: describe(factor, level.name) for level in levels}
+        for factor, levels in levels_by_factor(spec, profile).items()
+    }
+
+
+def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iterator[IndexedCase]:
+    """Yield the record of each case, and add its arrays to `pack`."""
+    first_input: dict[str | None, tuple[str, int]] = {}
     behaviours = frozenset(spec.full_ids(*spec.behaviours))
     for vector in vectors:
         case, tensors = vector.case, vector.case.call.inputs
         stem = short_digest(case.id)
         leading = tensors.get(spec.leading.name)
-        leads[case.id] = (
-            (leading.type, leading.rank) if leading else leads.get(case.baseline, ("", 0))
+        # A case that omits the first input has the type and rank of its baseline.
+        first_input[case.id] = (
+            (leading.type, leading.rank) if leading else first_input.get(case.baseline, ("", 0))
         )
+        element_type, rank = first_input[case.id]
         yield IndexedCase(
             id=case.id,
             expects="outputs" if case.violated_rule is None else "rejection",
             violated_rule=case.violated_rule,
             baseline=case.baseline,
             extra_behaviours=case.extra_behaviours,
-            ambiguity=case.ambiguity,
-            why=f"{case.example.clause}: {case.example.text}" if case.example else "",
-            rules=_told(behaviours, case),
+            ambiguity=None if case.ambiguity is None else spec.full_id(case.ambiguity),
+            example=f"{case.example.clause}: {case.example.text}" if case.example else "",
+            rules=tuple(rule for rule in case.rules if case.violated_rule or rule in behaviours),
             levels=case.levels,
             feature_levels=case.feature_levels,
-            type=leads[case.id][0],
-            rank=leads[case.id][1],
+            type=element_type,
+            rank=rank,
             data_inputs=tuple(name for name, tensor in tensors.items() if tensor.values is None),
-            example=case.example is not None,
             attributes=case.call.attributes,
             inputs={
-                name: _input(tensors[name], f"{stem}/{name}", array, arrays)
+                name: pack.add_input(f"{stem}/{name}", tensors[name], array)
                 for name, array in vector.inputs.items()
             },
-            outputs=_outputs(f"{stem}/output", vector.outputs, arrays),
-            inverted_data_outputs=_outputs(f"{stem}/other", vector.other, arrays),
+            outputs=pack.add_outputs(f"{stem}/output", vector.outputs),
+            inverted_data_outputs=pack.add_outputs(f"{stem}/inverted_data_output", vector.other),
         )
-        # Its arrays may be large, and the next vector's are about to be made.
+        # Free its arrays, which may be large, before the next vector makes its own.
         del vector
 
 
-def _told(behaviours: Collection[str], case: Case) -> tuple[str, ...]:
-    """Return the rules that a case tells of: the one it breaks, or the behaviours it shows."""
-    return tuple(rule for rule in case.rules if case.violated_rule or rule in behaviours)
+class _Pack:
+    """The arrays of a pack. Equal arrays are stored once, under the name of the first."""
 
+    def __init__(self) -> None:
+        self.writer = PackWriter()
+        self._names: dict[tuple[object, ...], str] = {}
 
-def _input(
-    tensor: Tensor, name: str, array: Array, arrays: _Arrays
-) -> StoredArray | GeneratedArray:
-    seed = recipe_seed(tensor)
-    if seed is None:
-        return arrays.stored(name, array, tensor.layout)
-    return GeneratedArray(
-        type=tensor.type,
-        shape=array.shape,
-        seed=seed,
-        sha256=sha256(array.tobytes()).hexdigest(),
-        layout=tensor.layout,
-    )
-
-
-def _outputs(
-    name: str, outputs: Sequence[Array], arrays: _Arrays
-) -> tuple[StoredArray | DigestedArray, ...]:
-    return tuple(
-        arrays.stored(f"{name}.{i}", array, "c")
-        if array.nbytes <= MAX_STORED_BYTES
-        else DigestedArray(
-            type=type_name(array.dtype),
+    def add(self, name: str, array: Array, layout: Layout) -> StoredArray:
+        """Store an array under `name`, unless an equal one is there, and return its place."""
+        element_type = type_name(array.dtype)
+        dtype = stored_dtype(element_type)
+        key = dtype, array.shape, sha256(array.tobytes()).digest()
+        if key not in self._names:
+            self._names[key] = name
+            self.writer.add(name, array.view(dtype) if array.dtype != dtype else array)
+        stored = self._names[key]
+        return StoredArray(
+            array=stored,
+            type=element_type,
             shape=array.shape,
-            sha256=sha256(array.tobytes()).hexdigest(),
+            offset=self.writer.offsets[stored],
+            layout=layout,
         )
-        for i, array in enumerate(outputs)
-    )
 
+    def add_input(self, name: str, tensor: Tensor, array: Array) -> StoredArray | GeneratedArray:
+        """Store an input, or return the seed that generates it."""
+        seed = recipe_seed(tensor)
+        if seed is None:
+            return self.add(name, array, tensor.layout)
+        return GeneratedArray(
+            type=tensor.type,
+            shape=array.shape,
+            seed=seed,
+            sha256=sha256(array.tobytes()).hexdigest(),
+            layout=tensor.layout,
+        )
 
-def _line(case: IndexedCase) -> str:
-    written = case.model_dump(mode="json", exclude_defaults=True)
-    if case.levels:
-        # The index names the factors, in this order.
-        written["levels"] = [*case.levels.values()]
-    return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
-
-
-def _index_text(index: Index, lines: Sequence[str]) -> str:
-    """Write an index with `lines` for its cases."""
-    head = index.model_dump(exclude={"cases"}, exclude_defaults=True, mode="json")
-    text = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
-    return text + ',\n "cases": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
+    def add_outputs(
+        self, stem: str, outputs: Sequence[Array]
+    ) -> tuple[StoredArray | DigestedArray, ...]:
+        """Store outputs, and only the digests of large ones."""
+        return tuple(
+            self.add(f"{stem}.{i}", array, "c")
+            if array.nbytes <= MAX_STORED_BYTES
+            else DigestedArray(
+                type=type_name(array.dtype),
+                shape=array.shape,
+                sha256=sha256(array.tobytes()).hexdigest(),
+            )
+            for i, array in enumerate(outputs)
+        )
 
 
 @cache
@@ -238,18 +284,18 @@ def _environment() -> Environment:
     return environment
 
 
-def _render(template: str, **names: Any) -> str:
-    return _environment().get_template(template).render(**names)
+def _render(template: str, **variables: Any) -> bytes:
+    return _environment().get_template(template).render(**variables).encode()
 
 
 def _docstring(text: str) -> str:
-    """Write `text` as a docstring, whatever quotes it has."""
+    """Return `text` as a Python docstring."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"""{escaped}"""'
 
 
 def _tensor_literal(documented: DocumentedTensor, indent: int) -> str:
-    """Write a documented tensor: its elements nested by dimension, or that the pack has them."""
+    """Return a documented tensor as Python: its nested elements, or that only the pack has them."""
     if documented.values is None:
         return f'packed("{documented.type}", {list(documented.shape)})'
     dtype = ELEMENT_TYPES[documented.type]
@@ -258,21 +304,22 @@ def _tensor_literal(documented: DocumentedTensor, indent: int) -> str:
 
 
 def _literal(value: Any, indent: int) -> str:
-    """Write plain data as Python, a long list with one element a line."""
-    flat = _python(value)
-    if not isinstance(value, list) or len(flat) + indent <= _LINE:
-        return flat
+    """Return JSON-like data as Python, with one element a line where a list is long."""
+    one_line = _one_line_literal(value)
+    if not isinstance(value, list) or len(one_line) + indent <= _LINE_LENGTH:
+        return one_line
     inner, outer = " " * (indent + 4), " " * indent
-    lines = [f"{inner}{_literal(each, indent + 4)},\n" for each in value]
+    lines = [f"{inner}{_literal(element, indent + 4)},\n" for element in value]
     return f"[\n{''.join(lines)}{outer}]"
 
 
-def _python(value: Any) -> str:
-    """Write plain data as Python with double quotes."""
+def _one_line_literal(value: Any) -> str:
+    # `repr` would quote strings with apostrophes; formatters of Python prefer double quotes.
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_python(k)}: {_python(v)}" for k, v in value.items()) + "}"
+        items = (f"{_one_line_literal(k)}: {_one_line_literal(v)}" for k, v in value.items())
+        return "{" + ", ".join(items) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_python, value)) + "]"
+        return "[" + ", ".join(map(_one_line_literal, value)) + "]"
     return repr(value)

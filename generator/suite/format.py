@@ -1,4 +1,4 @@
-"""The format of a suite's manifest and indexes, as they are written and as they are read."""
+"""The JSON format of a suite: its manifest, and the index of each operator."""
 
 from collections.abc import Mapping
 from math import prod
@@ -16,7 +16,7 @@ from pydantic import (
 
 from opcert.arrays import ELEMENT_TYPES, MAX_DIMENSIONS, MAX_ELEMENTS, Layout
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "manifest.json"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -25,15 +25,15 @@ Extent = Annotated[int, Field(ge=0)]
 
 
 class StrictModel(BaseModel):
-    """A part of a suite's JSON: immutable, with no keys but its own."""
+    """An immutable JSON object that allows no unknown keys and converts no values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class StoredArray(StrictModel):
-    """Where an array is: its name in the pack, and where its elements begin in the pack's bytes.
+    """An array in the pack: its name there, and the offset of its elements in the pack's bytes.
 
-    `layout` is how its elements lie in memory when they are handed over; the pack has C order.
+    The pack stores elements in C order; `layout` is the memory layout that a backend receives.
     """
 
     array: str
@@ -43,24 +43,28 @@ class StoredArray(StrictModel):
     layout: Layout = "c"
 
 
-def _possible(shape: tuple[int, ...]) -> tuple[int, ...]:
-    if len(shape) > MAX_DIMENSIONS or prod(max(n, 1) for n in shape) > MAX_ELEMENTS:
+def _check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
+    # A damaged index must not make opcert allocate all memory.
+    if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > MAX_ELEMENTS:
         raise ValueError(f"up to {MAX_DIMENSIONS} extents and {MAX_ELEMENTS} elements")
     return shape
 
 
 class GeneratedArray(StrictModel):
-    """An input too large to store: what makes it, and the digest of its elements in C order."""
+    """An input too large to store: the seed that generates it, and the digest of its elements.
+
+    The digest is the SHA-256 of the elements in C order.
+    """
 
     type: TypeName
-    shape: Annotated[tuple[Extent, ...], AfterValidator(_possible)]
+    shape: Annotated[tuple[Extent, ...], AfterValidator(_check_size)]
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     sha256: Digest
     layout: Layout = "c"
 
 
 class DigestedArray(StrictModel):
-    """An output too large to store: the digest of its elements in C order."""
+    """An output too large to store: the SHA-256 of its elements in C order."""
 
     type: TypeName
     shape: tuple[Extent, ...]
@@ -68,7 +72,7 @@ class DigestedArray(StrictModel):
 
 
 class DocumentText(StrictModel):
-    """The document that the cases rest on, with the digest of its text where that is recorded."""
+    """The operator document, with the SHA-256 of its text where the spec records it."""
 
     title: str
     version: str
@@ -77,7 +81,7 @@ class DocumentText(StrictModel):
 
 
 class RuleText(StrictModel):
-    """What a violated_rule says, in opcert's factors, and where; `errata` are those that affect it."""
+    """The clause and the paraphrased text of a rule, and the ids of the errata that affect it."""
 
     clause: str
     text: str
@@ -85,9 +89,9 @@ class RuleText(StrictModel):
 
 
 class AmbiguityText(StrictModel):
-    """What the document leaves open, with an argument for either reading: valid, or invalid.
+    """A question that the document leaves open, with an argument for either reading of the call.
 
-    Which of them the reference takes, a case says itself: `expects`.
+    A case's `expects` says which reading the reference takes.
     """
 
     clause: str
@@ -98,7 +102,7 @@ class AmbiguityText(StrictModel):
 
 
 class ErratumText(StrictModel):
-    """Where the document contradicts itself, how it is read, and what rests on the reading."""
+    """A contradiction in the document, how opcert reads it, and the ids that this affects."""
 
     clause: str
     text: str
@@ -106,15 +110,15 @@ class ErratumText(StrictModel):
     affects: tuple[str, ...]
 
 
-def _remembered(factors: Mapping[str, object], info: ValidationInfo) -> Mapping[str, object]:
-    """Keep the factors, which the cases behind them have levels of."""
+def _remember_factors(factors: Mapping[str, object], info: ValidationInfo) -> Mapping[str, object]:
+    """Keep the factors' names for `_levels_by_factor`: pydantic validates `cases` afterwards."""
     if info.context is not None:
         info.context["factors"] = [*factors]
     return factors
 
 
-def _by_factor(levels: Any, info: ValidationInfo) -> Any:
-    """Return the levels by factor, where a file lists their names alone."""
+def _levels_by_factor(levels: Any, info: ValidationInfo) -> Any:
+    """Return a list of levels, as a file has them, as a mapping from factor to level."""
     if not isinstance(levels, list) or info.context is None:
         return levels
     factors = info.context.get("factors", [])
@@ -124,15 +128,22 @@ def _by_factor(levels: Any, info: ValidationInfo) -> Any:
 
 
 class IndexedCase(StrictModel):
-    """One case: what it calls, what it expects and why it exists.
+    """A case in an index: its call, what it expects, and why it exists.
 
-    A file lists the names of its `levels` alone, in the order in which the index has the factors.
-
-    `why` is what the document says of an example. Any inverted_data_outputs case exists for its `levels`, or for
-    the change that tells it from its `baseline`; `extra_behaviours` are the behaviours that a call to be rejected
-    would show and its baseline does not. `type` and `rank` are those of the operator's first
-    input, or of the baseline's where the case leaves it out. The elements of `data_inputs` inputs mean nothing
-    to the operator but as data to move.
+    Attributes:
+        violated_rule: The requirement that a call to be rejected violates.
+        baseline: The valid case that this case differs from in one change.
+        extra_behaviours: Behaviours that a rejected call would exhibit and its baseline does not.
+        ambiguity: The ambiguity that the call touches, which makes the case indecisive.
+        example: What the document says of the call, where it is a documented example.
+        rules: The violated rule, or the behaviours that the call exhibits.
+        levels: The level of each factor, for a planned case. A file lists the levels in the order
+            of the index's `factors`.
+        type: The element type of the first input, or of the baseline's where the case omits it.
+        rank: The rank of the same input.
+        data_inputs: Inputs whose elements the operator only moves.
+        inverted_data_outputs: The golden outputs with every bit of the data inputs inverted,
+            where they are other than the inverted `outputs`.
     """
 
     id: str
@@ -141,14 +152,13 @@ class IndexedCase(StrictModel):
     baseline: str | None = None
     extra_behaviours: tuple[str, ...] = ()
     ambiguity: str | None = None
-    why: str = ""
+    example: str = ""
     rules: tuple[str, ...]
-    levels: Annotated[Mapping[str, str], BeforeValidator(_by_factor)] = {}
+    levels: Annotated[Mapping[str, str], BeforeValidator(_levels_by_factor)] = {}
     feature_levels: tuple[str, ...] = ()
     type: TypeName
     rank: Extent
     data_inputs: tuple[str, ...] = ()
-    example: bool = False
     attributes: Mapping[str, JsonValue]
     inputs: Mapping[str, StoredArray | GeneratedArray]
     outputs: tuple[StoredArray | DigestedArray, ...] = ()
@@ -156,19 +166,20 @@ class IndexedCase(StrictModel):
 
     @property
     def index_types(self) -> frozenset[str]:
-        """The element types of the inputs behind the first."""
-        return frozenset([each.type for each in self.inputs.values()][1:])
+        """The element types of all inputs but the first."""
+        return frozenset([array.type for array in self.inputs.values()][1:])
 
     @property
     def input_types(self) -> Mapping[str, str]:
         """The element type of each input by name."""
-        return {name: each.type for name, each in self.inputs.items()}
+        return {name: array.type for name, array in self.inputs.items()}
 
 
 class Index(StrictModel):
-    """The cases of one operator, the pack that holds their arrays, and what the cases rest on.
+    """The cases of one operator, the pack with their arrays, and the document's facts behind them.
 
-    `factors` are what a sentence calls the levels of each factor, nothing where one is not worth it.
+    `factors` maps each factor to its levels, and each level to a phrase that describes it, which
+    is empty for a level that needs no mention.
     """
 
     format: int
@@ -180,12 +191,16 @@ class Index(StrictModel):
     rules: Mapping[str, RuleText]
     ambiguities: Mapping[str, AmbiguityText] = {}
     errata: Mapping[str, ErratumText] = {}
-    factors: Annotated[Mapping[str, Mapping[str, str]], AfterValidator(_remembered)] = {}
+    factors: Annotated[Mapping[str, Mapping[str, str]], AfterValidator(_remember_factors)] = {}
     cases: tuple[IndexedCase, ...]
 
 
 class OperatorEntry(StrictModel):
-    """What the manifest says of one operator."""
+    """An operator in the manifest: its spec, its files by path, and how many cases it has.
+
+    `rejections` counts the cases that expect a rejection, `implementation_defined` those that
+    touch an ambiguity.
+    """
 
     spec: str
     spec_version: int
@@ -199,7 +214,7 @@ class OperatorEntry(StrictModel):
 
 
 class Manifest(StrictModel):
-    """What a suite consists of."""
+    """The manifest of a suite: how it was generated, its operators, and the digest of each file."""
 
     format: int
     profile: str

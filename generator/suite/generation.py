@@ -1,4 +1,4 @@
-"""Specs -> suite: every operator in a process of its own where asked for, the same bytes always."""
+"""Generates a suite from specs: the same bytes with any number of worker processes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -11,63 +11,10 @@ from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.specification import SpecFile, read_spec, read_specs_in
 from opcert.suite.emit import FileContents, operator_files, suite_files
 from opcert.suite.format import OperatorEntry
-from opcert.suite.writing import differences, write_suite
+from opcert.suite.writing import folder_differences, write_suite
 
-Part = tuple[str, OperatorEntry, FileContents]
-
-
-def generate_suite_files(
-    specs: Sequence[SpecFile],
-    profile: str = "core",
-    seed: int = 0,
-    jobs: int = 1,
-    done: Callable[[str], None] = lambda _: None,
-) -> FileContents:
-    """Return the files of the suite that `specs` give; `done` is told each finished operator.
-
-    Raises:
-        SpecError: with the mistakes of every spec.
-        OpcertError: the profile is not one that can be generated.
-    """
-    if profile not in COVERING_STRENGTH:
-        known = ", ".join(COVERING_STRENGTH)
-        raise OpcertError(f"profile '{profile}' is none; expected one of {known}")
-    parts: list[Part] = []
-    mistakes: list[Mistake] = []
-    make = partial(_part, profile=profile, seed=seed)
-    for spec, part in zip(specs, _mapped(make, [each.path for each in specs], jobs), strict=True):
-        if isinstance(part, list):
-            mistakes += part
-        else:
-            parts.append(part)
-            done(spec.spec.operator)
-    if mistakes:
-        raise SpecError(mistakes)
-    return suite_files(profile, seed, parts)
-
-
-def _mapped(
-    make: Callable[[Path], Part | list[Mistake]], paths: Sequence[Path], jobs: int
-) -> Iterator[Part | list[Mistake]]:
-    if jobs <= 1:
-        yield from map(make, paths)
-        return
-    # Spawned, since the caller may have threads of its own.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        # The longest spec first: it takes longest, and would be waited for alone.
-        longest = sorted(paths, key=lambda path: -path.stat().st_size)
-        parts = {path: pool.submit(make, path) for path in longest}
-        yield from (parts[path].result() for path in paths)
-
-
-def _part(path: Path, profile: str, seed: int) -> Part | list[Mistake]:
-    """Return one operator's part, or the mistakes in its spec."""
-    try:
-        spec_file = read_spec(path)
-        vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
-        return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
-    except SpecError as error:
-        return error.mistakes
+# An operator's id, its entry in the manifest, and its files.
+OperatorPart = tuple[str, OperatorEntry, FileContents]
 
 
 def generate(
@@ -79,18 +26,77 @@ def generate(
     seed: int = 0,
     jobs: int = 1,
     check: bool = False,
-    done: Callable[[str], None] = lambda _: None,
+    on_operator: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
-    """Write the suite that the specs give to the folder `out`, in the place of one there.
+    """Write the suite of the specs in a folder, by default opcert's own, and replace a former one.
 
-    With `check`, write nothing and return how `out` differs from it, one line a file.
+    With `check`, write nothing and return how the folder `out` differs from that suite, one line
+    a file. `operator` is a glob pattern of operators, `jobs` the number of worker processes;
+    `on_operator` is called with each operator that is finished.
 
     Raises:
-        OpcertError: a spec has mistakes, or `out` cannot be written or holds something else.
+        OpcertError: a spec has mistakes, or `out` holds other files or cannot be written.
     """
-    folder = Path(specs) if specs is not None else None
-    files = generate_suite_files(read_specs_in(folder, operator), profile, seed, jobs, done)
+    spec_files = read_specs_in(None if specs is None else Path(specs), operator)
+    files = generate_suite_files(spec_files, profile, seed, jobs, on_operator)
     if check:
-        return differences(Path(out), files)
+        return folder_differences(Path(out), files)
     write_suite(Path(out), files)
     return []
+
+
+def generate_suite_files(
+    specs: Sequence[SpecFile],
+    profile: str = "core",
+    seed: int = 0,
+    jobs: int = 1,
+    on_operator: Callable[[str], None] = lambda _: None,
+) -> FileContents:
+    """Return the files of the suite of `specs` by path.
+
+    Raises:
+        SpecError: with the mistakes of all specs.
+        OpcertError: the profile is unknown.
+    """
+    if profile not in COVERING_STRENGTH:
+        *others, last = COVERING_STRENGTH
+        raise OpcertError(f"unknown profile '{profile}'; expected {', '.join(others)} or {last}")
+    parts: list[OperatorPart] = []
+    mistakes: list[Mistake] = []
+    generate_part = partial(_generate_part, profile=profile, seed=seed)
+    results = _map_in_processes(generate_part, [spec.path for spec in specs], jobs)
+    for spec, part in zip(specs, results, strict=True):
+        if isinstance(part, list):
+            mistakes += part
+        else:
+            parts.append(part)
+            on_operator(spec.spec.operator)
+    if mistakes:
+        raise SpecError(mistakes)
+    return suite_files(profile, seed, parts)
+
+
+def _generate_part(path: Path, profile: str, seed: int) -> OperatorPart | list[Mistake]:
+    """Return one operator's part of the suite, or the mistakes in its spec."""
+    # Takes a path: functions of a spec, such as its reference, cannot be sent to a process.
+    try:
+        spec_file = read_spec(path)
+        vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
+        return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
+    except SpecError as error:
+        return error.mistakes
+
+
+def _map_in_processes(
+    generate_part: Callable[[Path], OperatorPart | list[Mistake]], paths: Sequence[Path], jobs: int
+) -> Iterator[OperatorPart | list[Mistake]]:
+    """Yield the results in the order of `paths`."""
+    if jobs <= 1:
+        yield from map(generate_part, paths)
+        return
+    # Spawned rather than forked: the caller may have threads.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        # The longest spec takes longest; started last, it would run alone at the end.
+        longest_first = sorted(paths, key=lambda path: -path.stat().st_size)
+        futures = {path: pool.submit(generate_part, path) for path in longest_first}
+        yield from (futures[path].result() for path in paths)

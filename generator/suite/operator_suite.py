@@ -1,4 +1,4 @@
-"""The cases of one operator with their arrays: from its pack, made by a recipe, or proved."""
+"""The cases of one operator with their arrays: stored in the pack, generated, or recomputed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,13 +27,17 @@ from opcert.suite.format import (
     StoredArray,
 )
 
-# How many values of an input a message shows.
-_BRIEF = 16
+# Inputs of up to this many elements are written out where a message describes a call.
+_DESCRIBED_ELEMENTS = 16
 
 
 @dataclass(frozen=True)
 class OperatorSuite:
-    """The cases of one operator, and its pack's bytes."""
+    """The index and the pack of one operator.
+
+    `folder` is the suite's folder. `specs` is the folder of specs whose reference recomputes the
+    outputs that are too large to store, by default opcert's own.
+    """
 
     entry: OperatorEntry
     index: Index
@@ -48,181 +52,189 @@ class OperatorSuite:
 
     @cached_property
     def exclusions(self) -> frozenset[str]:
-        """What a backend may name to leave cases out: rules, and levels as factor=level."""
+        """The names by which a backend may exclude cases: rules, and levels as factor=level."""
         rules = {rule for case in self.index.cases for rule in case.rules}
-        pairs = (pair for case in self.index.cases for pair in case.levels.items())
-        return frozenset(rules.union(f"{factor}={level}" for factor, level in pairs))
+        levels = (level for case in self.index.cases for level in case.levels.items())
+        return frozenset(rules.union(f"{factor}={level}" for factor, level in levels))
 
     @cached_property
     def input_names(self) -> list[str]:
-        """The inputs that any case gives."""
+        """The names of the inputs that occur in any case."""
         return list(dict.fromkeys(name for case in self.index.cases for name in case.inputs))
 
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
-        """Return fresh, writeable arrays, laid out, by name in the spec's order."""
+        """Return fresh, writeable inputs in their memory layouts, by name in the spec's order."""
         return {
-            name: copy_in_layout(self.read_array(given), given.layout)
-            for name, given in case.inputs.items()
+            name: copy_in_layout(self.read_array(array), array.layout)
+            for name, array in case.inputs.items()
         }
 
-    def call(self, case: IndexedCase) -> str:
-        """Return the call in one line: types, shapes and short values of inputs, attributes."""
-        parts = []
-        for name, given in case.inputs.items():
-            brief = name not in case.data_inputs and 0 < prod(given.shape) <= _BRIEF
-            values = f" {self.read_array(given).tolist()}" if brief else ""
-            layout = f" {given.layout}" if given.layout != "c" else ""
-            parts.append(f"{name}={given.type}{list(given.shape)}{layout}{values}")
-        return ", ".join([*parts, *(f"{name}={each!r}" for name, each in case.attributes.items())])
+    def describe_call(self, case: IndexedCase) -> str:
+        """Return one line with the types, shapes and short values of inputs, and the attributes."""
+        arguments = []
+        for name, array in case.inputs.items():
+            is_short = 0 < prod(array.shape) <= _DESCRIBED_ELEMENTS
+            has_meaning = name not in case.data_inputs
+            values = f" {self.read_array(array).tolist()}" if is_short and has_meaning else ""
+            layout = f" {array.layout}" if array.layout != "c" else ""
+            arguments.append(f"{name}={array.type}{list(array.shape)}{layout}{values}")
+        arguments += [f"{name}={value!r}" for name, value in case.attributes.items()]
+        return ", ".join(arguments)
 
     def outputs(self, case: IndexedCase) -> list[Array]:
         """Return the golden outputs, read-only.
 
         Raises:
-            SuiteError: one is too large to store, and the reference at hand does not give it.
+            SuiteError: an output is too large to store, and the reference does not reproduce it.
         """
-        if case.id not in self._last:
-            self._last.clear()
-            self._last[case.id] = self._goldens(case, case.outputs, self.inputs)
-        return self._last[case.id]
+        if case.id not in self._last_outputs:
+            self._last_outputs.clear()
+            self._last_outputs[case.id] = self._golden_outputs(case, case.outputs, self.inputs)
+        return self._last_outputs[case.id]
 
     @cached_property
-    def _last(self) -> dict[str, list[Array]]:
-        """The golden outputs of the case that was asked for last: the large ones take time."""
+    def _last_outputs(self) -> dict[str, list[Array]]:
+        # Of the last case only: a certification asks several times in a row, and large outputs
+        # are slow to recompute and too large to keep.
         return {}
 
     def inverted_data_inputs(self, case: IndexedCase) -> dict[str, Array]:
-        """Return inputs of the same types and shapes, the data in the free ones inverted."""
-        inputs = {name: self.read_array(given) for name, given in case.inputs.items()}
-        return {
-            name: copy_in_layout(
-                invert_bits(a) if name in case.data_inputs else a, case.inputs[name].layout
-            )
-            for name, a in inputs.items()
-        }
+        """Return the inputs with every bit of the data inputs inverted."""
+        inputs = {}
+        for name, record in case.inputs.items():
+            array = self.read_array(record)
+            if name in case.data_inputs:
+                array = invert_bits(array)
+            inputs[name] = copy_in_layout(array, record.layout)
+        return inputs
 
     def inverted_data_outputs(self, case: IndexedCase) -> list[Array]:
-        """Return the golden outputs for `other_inputs`, as `outputs` does."""
-        if case.inverted_data_outputs or not case.data_inputs:
-            return self._goldens(
-                case, case.inverted_data_outputs or case.outputs, self.inverted_data_inputs
-            )
-        return [invert_bits(array) for array in self.outputs(case)]
+        """Return the golden outputs for `inverted_data_inputs`, read-only.
 
-    def _goldens(
+        Raises:
+            SuiteError: an output is too large to store, and the reference does not reproduce it.
+        """
+        if case.inverted_data_outputs or not case.data_inputs:
+            records = case.inverted_data_outputs or case.outputs
+            return self._golden_outputs(case, records, self.inverted_data_inputs)
+        return [invert_bits(output) for output in self.outputs(case)]
+
+    def _golden_outputs(
         self,
         case: IndexedCase,
-        stated: Sequence[StoredArray | DigestedArray],
-        inputs: Callable[[IndexedCase], dict[str, Array]],
+        records: Sequence[StoredArray | DigestedArray],
+        make_inputs: Callable[[IndexedCase], dict[str, Array]],
     ) -> list[Array]:
-        if not any(isinstance(each, DigestedArray) for each in stated):
-            return [self._array(each) for each in stated if isinstance(each, StoredArray)]
+        """Return stored outputs from the pack, and recompute those that only have a digest."""
+        if not any(isinstance(record, DigestedArray) for record in records):
+            return [self._read_stored(r) for r in records if isinstance(r, StoredArray)]
         try:
-            made = golden_outputs(self._reference, inputs(case), case.attributes)
+            computed = golden_outputs(self._reference, make_inputs(case), case.attributes)
         except RejectedError as error:
-            raise self._not_made(case, error.raised) from None
+            raise self._irreproducible(case, error.raised) from None
         except OpcertError as error:
-            raise self._not_made(case, str(error)) from None
-        forms = [(ELEMENT_TYPES[each.type], each.shape) for each in stated]
-        if forms != [_form(each) for each in made]:
-            raise self._not_made(case, "it gives outputs of other types or shapes")
-        return [
-            self._array(each) if isinstance(each, StoredArray) else self._proved(case, each, array)
-            for each, array in zip(stated, made, strict=True)
-        ]
-
-    def _proved(self, case: IndexedCase, golden_outputs: DigestedArray, array: Array) -> Array:
-        if sha256(array.tobytes()).hexdigest() != golden_outputs.sha256:
-            raise self._not_made(case, "it gives others than the suite has the digests of")
-        return array
+            raise self._irreproducible(case, str(error)) from None
+        expected = [(ELEMENT_TYPES[record.type], record.shape) for record in records]
+        if expected != [
+            (getattr(output, "dtype", None), getattr(output, "shape", None)) for output in computed
+        ]:
+            raise self._irreproducible(case, "it returns other types or shapes")
+        outputs = []
+        for record, output in zip(records, computed, strict=True):
+            if isinstance(record, StoredArray):
+                outputs.append(self._read_stored(record))
+            elif sha256(output.tobytes()).hexdigest() == record.sha256:
+                outputs.append(output)
+            else:
+                raise self._irreproducible(case, "it returns values with other digests")
+        return outputs
 
     @cached_property
     def _reference(self) -> Reference:
         try:
             return load_references(self.specs)[self.index.operator]
         except KeyError:
-            text = f"no spec of {self.index.operator}, whose reference gives the large outputs"
-            raise SuiteError(f"{text}; name the folder of its spec by --specs") from None
+            raise SuiteError(
+                f"no spec of {self.index.operator}, whose reference recomputes outputs that are "
+                "too large to store; name the folder of its spec by --specs"
+            ) from None
 
-    def _not_made(self, case: IndexedCase, why: str) -> SuiteError:
-        text = f"the reference does not give the outputs of {case.id}, too large to store: {why}"
-        return SuiteError(f"{text}; use the specs and the opcert that generated the suite")
+    def _irreproducible(self, case: IndexedCase, reason: str) -> SuiteError:
+        return SuiteError(
+            f"the reference does not reproduce the outputs of {case.id}, which are too large to "
+            f"store: {reason}; use the specs and the version of opcert that generated the suite"
+        )
 
-    def prove(self) -> None:
-        """Prove that each baseline stands before its case, and each array within the pack.
+    def validate(self) -> None:
+        """Check that each case refers to cases, rules, inputs and arrays that exist.
 
         Raises:
             SuiteError: one does not.
         """
-        before: set[str] = set()
+        preceding: set[str] = set()
         for case in self.index.cases:
-            if case.baseline is not None and case.baseline not in before:
-                text = f"{case.id} has no baseline {case.baseline} before it"
-                raise contradiction(self.folder / self.entry.index, text)
-            before.add(case.id)
-            credited = case.baseline is not None and case.violated_rule in self.index.rules
-            if case.expects == "rejection" and not credited:
-                text = f"{case.id} must be rejected, and has no baseline or no rule of the index"
-                raise contradiction(self.folder / self.entry.index, text)
-            if case.ambiguity is not None and self.ambiguity_of(case) not in self.index.ambiguities:
-                text = f"{case.id} is of an ambiguity that the index does not have"
-                raise contradiction(self.folder / self.entry.index, text)
-            unknown = {*case.rules, *filter(None, [case.violated_rule])} - self.index.rules.keys()
-            if unknown:
-                text = f"{case.id} is of rules that the index does not have: {', '.join(unknown)}"
-                raise contradiction(self.folder / self.entry.index, text)
-            if not set(case.data_inputs) <= case.inputs.keys():
-                text = f"{case.id} has free inputs {list(case.data_inputs)} that it does not have"
-                raise contradiction(self.folder / self.entry.index, text)
-            for each in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
-                if isinstance(each, StoredArray):
-                    self._array(each)
+            problem = self._inconsistency(case, preceding)
+            if problem is not None:
+                raise inconsistent_suite(self.folder / self.entry.index, f"{case.id} {problem}")
+            preceding.add(case.id)
+            for record in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
+                if isinstance(record, StoredArray):
+                    self._read_stored(record)
 
-    def ambiguity_of(self, case: IndexedCase) -> str | None:
-        """Return the full id of the ambiguity that a case touches."""
-        slug = case.id.partition("/")[0]
-        return f"{slug}/{case.ambiguity}" if case.ambiguity is not None else None
+    def _inconsistency(self, case: IndexedCase, preceding: set[str]) -> str | None:
+        """Return what is wrong with a case, if anything; `preceding` are the ids before it."""
+        if case.baseline is not None and case.baseline not in preceding:
+            return f"has the baseline {case.baseline}, which does not precede it"
+        # The baseline decides whether a rejection counts.
+        if case.expects == "rejection" and (case.baseline is None or case.violated_rule is None):
+            return "must be rejected, but has no baseline or no violated rule"
+        if case.ambiguity is not None and case.ambiguity not in self.index.ambiguities:
+            return f"touches an unknown ambiguity: {case.ambiguity}"
+        unknown_rules = {*case.rules, *filter(None, [case.violated_rule])} - self.index.rules.keys()
+        if unknown_rules:
+            return f"has unknown rules: {', '.join(sorted(unknown_rules))}"
+        unknown_inputs = set(case.data_inputs) - case.inputs.keys()
+        if unknown_inputs:
+            return f"has unknown data inputs: {', '.join(sorted(unknown_inputs))}"
+        return None
 
     def errata_of(self, case: IndexedCase) -> list[str]:
-        """Return the full ids of the errata that affect what a case expects."""
-        names = {case.id, case.violated_rule, self.ambiguity_of(case), *case.rules}
-        return [erratum for erratum, text in self.index.errata.items() if names & set(text.affects)]
+        """Return the ids of the errata that affect what a case expects."""
+        names = {case.id, case.violated_rule, case.ambiguity, *case.rules}
+        return [id_ for id_, erratum in self.index.errata.items() if names & set(erratum.affects)]
 
-    def read_array(self, given: StoredArray | GeneratedArray) -> Array:
-        """Return the elements of an array in C order, read-only.
+    def read_array(self, record: StoredArray | GeneratedArray) -> Array:
+        """Return the elements of an input in C order, read-only.
 
         Raises:
-            SuiteError: the pack or the recipe does not have them.
+            SuiteError: the pack does not have them, or the seed generates something else.
         """
-        if isinstance(given, StoredArray):
-            return self._array(given)
-        array = _made(given)
+        if isinstance(record, StoredArray):
+            return self._read_stored(record)
+        array = _generate(record)
         if array is None:
-            text = f"the recipe of seed {given.seed} does not make what the suite has"
-            raise contradiction(self.folder / self.entry.index, text)
+            text = f"seed {record.seed} generates an array with another digest"
+            raise inconsistent_suite(self.folder / self.entry.index, text)
         return array
 
-    def _array(self, stored: StoredArray) -> Array:
+    def _read_stored(self, record: StoredArray) -> Array:
+        dtype = stored_dtype(record.type)
         try:
-            bits = read_elements(self.pack, stored.offset, stored.shape, stored_dtype(stored.type))
+            stored = read_elements(self.pack, record.offset, record.shape, dtype)
         except ValueError:
-            text = f"{stored.array} is not within the pack's {len(self.pack)} bytes"
-            raise contradiction(self.folder / self.entry.pack, text) from None
-        return bits.view(ELEMENT_TYPES[stored.type])
+            text = f"array {record.array} exceeds the {len(self.pack)} bytes of the pack"
+            raise inconsistent_suite(self.folder / self.entry.pack, text) from None
+        return stored.view(ELEMENT_TYPES[record.type])
 
 
 @lru_cache(maxsize=4)
-def _made(given: GeneratedArray) -> Array | None:
-    """Return what a recipe makes, read-only, unless it is something else than the suite has."""
-    array = seeded_array(given.type, given.shape, given.seed)
+def _generate(record: GeneratedArray) -> Array | None:
+    """Return the array that a seed generates, read-only, or None where its digest differs."""
+    array = seeded_array(record.type, record.shape, record.seed)
     array.flags.writeable = False
-    return array if sha256(array.tobytes()).hexdigest() == given.sha256 else None
+    return array if sha256(array.tobytes()).hexdigest() == record.sha256 else None
 
 
-def _form(array: object) -> tuple[object, object]:
-    return getattr(array, "dtype", None), getattr(array, "shape", None)
-
-
-def contradiction(path: Path, text: str) -> SuiteError:
-    """Return the error of a file that contradicts the suite that it is part of."""
+def inconsistent_suite(path: Path, text: str) -> SuiteError:
+    """Return the error for a file that contradicts itself or the rest of its suite."""
     return SuiteError(f"{path}: {text}; generate the suite again")

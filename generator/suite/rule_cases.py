@@ -1,4 +1,4 @@
-"""Suite + spec -> the cases behind each rule, told from the suite's own arrays."""
+"""Finds the cases of each rule, from the suite's own arrays."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from opcert.suite.operator_suite import OperatorSuite
 
 @dataclass(frozen=True)
 class RuleCases:
-    """The ids of the cases behind one rule.
+    """The ids of the cases of one rule.
 
-    `positive` are valid calls that keep or show it, `negative` calls that must be rejected for it,
-    `left_open` calls that tell of it where the document leaves open what is right.
+    `positive` are valid calls that satisfy the requirement or exhibit the behaviour, `negative`
+    calls that must be rejected for it, `ambiguous` calls that touch an ambiguity as well.
     """
 
     positive: tuple[str, ...]
@@ -28,7 +28,7 @@ class RuleCases:
 def cases_by_rule(
     spec: Spec, operator: OperatorSuite, calls: Mapping[str, Call]
 ) -> dict[str, RuleCases]:
-    """Return the cases behind each rule of `spec` by its full id; `calls` are the valid ones.
+    """Return the cases of each rule by its full id; `calls` are the operator's `valid_calls`.
 
     Raises:
         ExpressionError: a condition of `spec` cannot be evaluated on a call of the suite.
@@ -47,31 +47,37 @@ def cases_by_rule(
                 positive[spec.full_id(name)].append(case.id)
     return {
         rule: RuleCases(tuple(positive[rule]), tuple(negative[rule]), tuple(ambiguous[rule]))
-        for rule in spec.full_ids(*(each.id for each in spec.rules))
+        for rule in spec.full_ids(*(rule.id for rule in spec.rules))
     }
 
 
 def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
-    """Return the calls that have to give outputs, by case, but those that are left open."""
-    cases = [case for case in operator.index.cases if case.ambiguity is None]
-    return {case.id: _call(operator, case) for case in cases if case.expects == "outputs"}
+    """Return the valid calls by case id, without those that touch an ambiguity."""
+    return {
+        case.id: _call(operator, case)
+        for case in operator.index.cases
+        if case.ambiguity is None and case.expects == "outputs"
+    }
 
 
 def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
-    """Return the call of a case, made of nothing but its arrays and attributes."""
+    """Return the call of a case as the planner would describe it."""
     inputs = {}
     for name, array in operator.inputs(case).items():
-        given = case.inputs[name]
-        is_free = name in case.data_inputs
-        values = None if is_free else tuple(array.ravel().tolist())
-        uniform = _alike(array) if is_free else "no"
+        record = case.inputs[name]
+        is_data = name in case.data_inputs
         inputs[name] = Tensor(
-            given.type, given.shape, values, requested_layout=given.layout, uniform=uniform
+            record.type,
+            record.shape,
+            None if is_data else tuple(array.ravel().tolist()),
+            requested_layout=record.layout,
+            uniform=_uniform_elements(array) if is_data else "no",
         )
     return Call(inputs, case.attributes)
 
 
-def _alike(array: Array) -> Literal["no", "some", "zero"]:
+def _uniform_elements(array: Array) -> Literal["no", "some", "zero"]:
+    """Return whether all elements are equal, and whether they are zero; one element is not."""
     bits = bits_of(array).ravel()
     if bits.size <= 1 or (bits != bits[0]).any():
         return "no"

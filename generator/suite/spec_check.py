@@ -1,7 +1,4 @@
-"""Specs -> what their cases exercise; a rule, type or boundary without a case is a mistake.
-
-What may be right and is likely to be forgotten is a warning.
-"""
+"""Checks a spec with its cases: a rule, type or bound that no case exercises is a mistake."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -11,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import Call
 from opcert.cases import Case, Conditions, Vector, check_laws, generate_cases, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles import BoundExpressions
@@ -29,12 +25,13 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_warnings import RuleCounts, warnings_of
 from opcert.yaml_files import YamlPath
 
+# Returns the integers of an argument that a declared range bounds.
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 
 
 @dataclass(frozen=True)
 class CheckedSpec:
-    """A spec without mistakes: its cases with their arrays, their counts by rule, and warnings."""
+    """A spec without mistakes: its core suite, the number of cases of each rule, and warnings."""
 
     spec_file: SpecFile
     operator: OperatorSuite
@@ -43,138 +40,126 @@ class CheckedSpec:
 
 
 def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
-    """Check specs whole: as files, as draws, against the reference, and for what they exercise.
+    """Check specs: the files, the cases drawn from them, the reference, and what cases exercise.
 
     Raises:
-        SpecError: with the mistakes of all of them.
+        SpecError: with the mistakes of all specs.
     """
     mistakes: list[Mistake] = []
     checked: list[CheckedSpec] = []
     specs = read_specs(paths)
-    references = {each.spec.operator: each.reference for each in specs}
-    references = {**load_references(None), **references} if _names_others(specs) else references
+    references = {spec_file.spec.operator: spec_file.reference for spec_file in specs}
+    laws = [law for spec_file in specs for law in spec_file.spec.laws]
+    if any(call.operator for law in laws for call in law.calls.values()):
+        # A law may call an operator that comes with opcert.
+        references = {**load_references(None), **references}
     for spec_file in specs:
         try:
             cases = generate_cases(spec_file, "core", seed=0)
             vectors = make_vectors(spec_file, cases)
             check_laws(spec_file, vectors, references)
-            operator = _operator_suite(spec_file, vectors)
+            entry, files = operator_files(spec_file, vectors, "core")
         except SpecError as error:
             mistakes += error.mistakes
             continue
-        deciding = [case for case in cases if case.ambiguity is None]
-        counted = _rule_counts(spec_file, deciding)
+        index = Index.model_validate_json(files[entry.index], context={})
+        operator = OperatorSuite(entry, index, files[entry.pack], Path(entry.spec).parent)
+        decisive = [case for case in cases if case.ambiguity is None]
+        counts = _count_cases(spec_file, decisive)
         mistakes += _aliasing(spec_file, vectors)
-        mistakes += _unexercised_rules(spec_file, counted)
-        mistakes += _unreached(spec_file, [case for case in deciding if case.violated_rule is None])
-        warnings = sorted({*warnings_of(spec_file, deciding, counted)})
-        checked.append(CheckedSpec(spec_file, operator, counted, warnings))
+        mistakes += _unexercised_rules(spec_file, counts)
+        mistakes += _unreached(spec_file, [case for case in decisive if not case.violated_rule])
+        warnings = sorted({*warnings_of(spec_file, decisive, counts)})
+        checked.append(CheckedSpec(spec_file, operator, counts, warnings))
     if mistakes:
         raise SpecError(mistakes)
     return checked
 
 
-def _operator_suite(spec_file: SpecFile, vectors: Sequence[Vector]) -> OperatorSuite:
-    """Return the cases as a suite has them, without a folder."""
-    entry, files = operator_files(spec_file, vectors, "core")
-    index = Index.model_validate_json(files[entry.index], context={})
-    return OperatorSuite(entry, index, files[entry.pack], Path(entry.spec).parent)
+def _count_cases(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]:
+    positive = [rule for case in cases if case.violated_rule is None for rule in case.rules]
+    negative = [case.violated_rule for case in cases]
+    rules = ((spec_file.spec.full_id(rule.id), rule.kind) for rule in spec_file.spec.rules)
+    return [RuleCounts(id_, kind, positive.count(id_), negative.count(id_)) for id_, kind in rules]
 
 
 def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Iterator[Mistake]:
-    """Yield a mistake where an output of the reference shares memory with one of its inputs."""
+    """Yield a mistake if an output of the reference shares memory with one of its inputs."""
     for vector in vectors:
         if vector.case.violated_rule is not None:
             continue
         inputs = {name: array.copy() for name, array in vector.inputs.items()}
         outputs = spec_file.reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
         for name, array in inputs.items():
-            # Arrays of their own overlap only where one is a view of the other.
+            # The inputs are copies: memory bounds overlap only where an output is a view.
             if any(np.may_share_memory(array, output) for output in outputs):
-                text = f"the reference returns a view of its input '{name}'"
-                yield spec_file.mistake(("reference",), f"{text}; expected arrays of its own")
+                yield spec_file.mistake(
+                    ("reference",),
+                    f"the reference returns a view of its input '{name}'; expected a new array",
+                )
                 return
-
-
-def _names_others(specs: Sequence[SpecFile]) -> bool:
-    """Whether a law calls another operator, which may be one of those that come with opcert."""
-    laws = [law for each in specs for law in each.spec.laws]
-    return any(call.operator for law in laws for call in law.calls.values())
-
-
-def _rule_counts(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]:
-    kept = [rule for case in cases if case.violated_rule is None for rule in case.rules]
-    broken = [case.violated_rule for case in cases if case.violated_rule is not None]
-    names = ((spec_file.spec.full_id(rule.id), rule.kind) for rule in spec_file.spec.rules)
-    return [RuleCounts(name, kind, kept.count(name), broken.count(name)) for name, kind in names]
 
 
 def _unexercised_rules(spec_file: SpecFile, counts: Sequence[RuleCounts]) -> Iterator[Mistake]:
-    for i, (rule, counted) in enumerate(zip(spec_file.spec.rules, counts, strict=True)):
-        if not counted.positive:
+    for i, (rule, rule_counts) in enumerate(zip(spec_file.spec.rules, counts, strict=True)):
+        if not rule_counts.positive:
             yield spec_file.mistake(("rules", i, "id"), f"no valid case exercises '{rule.id}'")
 
 
-def _unreached(spec_file: SpecFile, valid: Sequence[Case]) -> Iterator[Mistake]:
-    """Yield each type, rank, feature level and end of a range that no valid case has."""
+def _unreached(spec_file: SpecFile, valid_cases: Sequence[Case]) -> Iterator[Mistake]:
+    """Yield each type, feature level and bound of a rank or range that no valid case has."""
     spec = spec_file.spec
-    drawn = {
-        each.name: [case.call.inputs[each.name] for case in valid if each.name in case.call.inputs]
-        for each in spec.inputs
-    }
-    for i, each in enumerate(spec.inputs):
-        found = {tensor.type for tensor in drawn[each.name]}
-        for name in sorted(set(spec.type_sets[each.type]) - found):
-            yield spec_file.mistake(("inputs", i, "type"), f"no case has '{each.name}' of {name}")
+    for i, argument in enumerate(spec.inputs):
+        inputs = (case.call.inputs.get(argument.name) for case in valid_cases)
+        types = {tensor.type for tensor in inputs if tensor is not None}
+        for name in sorted(set(spec.type_sets[argument.type]) - types):
+            text = f"no case has '{argument.name}' of {name}"
+            yield spec_file.mistake(("inputs", i, "type"), text)
     for i, level in enumerate(spec.feature_levels):
-        if not any(level.name in case.feature_levels for case in valid):
+        if not any(level.name in case.feature_levels for case in valid_cases):
             text = f"no case is in feature level {level.name}"
             yield spec_file.mistake(("feature_levels", i), text)
-    yield from _unreached_ends(spec_file, [case.call for case in valid])
-
-
-def _unreached_ends(spec_file: SpecFile, calls: Sequence[Call]) -> Iterator[Mistake]:
-    conditions = Conditions(spec_file.spec)
-    seen = [conditions.names(call) for call in calls]
-    for place, name, values_of, ends in _ranges(spec_file):
-        present = [names for names in seen if names[name] is not None]
+    conditions = Conditions(spec)
+    scopes = [conditions.names(case.call) for case in valid_cases]
+    for path, name, values_of, bounds in _declared_ranges(spec_file):
+        with_argument = [scope for scope in scopes if scope[name] is not None]
         try:
-            yield from _unreached_ends_of(spec_file, present, place, name, values_of, ends)
+            texts = list(_unreached_bounds(with_argument, name, values_of, bounds))
         except (ExpressionError, Inapplicable, TypeError) as error:
-            yield spec_file.mistake(place, str(error))
+            texts = [str(error)]
+        for text in texts:
+            yield spec_file.mistake(path, text)
 
 
-def _unreached_ends_of(
+def _declared_ranges(
     spec_file: SpecFile,
-    seen: Sequence[Mapping[str, Any]],
-    place: YamlPath,
-    name: str,
-    values_of: ValuesOf,
-    ends: BoundExpressions,
-) -> Iterator[Mistake]:
-    reached = [False, False]
-    for names in seen:
-        least, most = (evaluate_integer(parse_expression(end), names) for end in ends)
-        for value in values_of(names[name]):
-            if not least <= value <= most:
-                text = f"a valid case has {value} for '{name}', outside [{least}, {most}]"
-                yield spec_file.mistake(place, text)
-                return
-            reached = [reached[0] or value == least, reached[1] or value == most]
-    for end, is_reached in zip(ends, reached, strict=True):
-        if not is_reached:
-            text = f"no case of '{name}' reaches the boundary {abbreviate(end)}"
-            yield spec_file.mistake(place, text)
-
-
-def _ranges(spec_file: SpecFile) -> Iterator[tuple[YamlPath, str, ValuesOf, BoundExpressions]]:
-    """Yield each declared range: its place, what it is of, how to read the values, its ends."""
-    for i, each in enumerate(spec_file.spec.inputs):
-        yield ("inputs", i, "rank"), each.name, lambda tensor: (tensor.rank,), each.rank
-        if each.range is not None:
-            # What a pattern fills has no values to speak of.
-            yield ("inputs", i, "range"), each.name, lambda given: given.values or (), each.range
+) -> Iterator[tuple[YamlPath, str, ValuesOf, BoundExpressions]]:
+    """Yield each rank and range: its path, the argument, how to get the values, and the bounds."""
+    for i, argument in enumerate(spec_file.spec.inputs):
+        yield ("inputs", i, "rank"), argument.name, lambda tensor: (tensor.rank,), argument.rank
+        if argument.range is not None:
+            # A tensor that a pattern fills has no values.
+            path: YamlPath = ("inputs", i, "range")
+            yield path, argument.name, lambda tensor: tensor.values or (), argument.range
     for i, attribute in enumerate(spec_file.spec.attributes):
         if attribute.range is not None:
-            place = ("attributes", i, "range")
-            yield place, attribute.name, lambda value: (value,), attribute.range
+            path = ("attributes", i, "range")
+            yield path, attribute.name, lambda value: (value,), attribute.range
+
+
+def _unreached_bounds(
+    scopes: Sequence[Mapping[str, Any]], name: str, values_of: ValuesOf, bounds: BoundExpressions
+) -> Iterator[str]:
+    """Yield which bounds of an argument no call reaches, or that a call exceeds them."""
+    is_lower_reached = is_upper_reached = False
+    for scope in scopes:
+        lower, upper = (evaluate_integer(parse_expression(bound), scope) for bound in bounds)
+        for value in values_of(scope[name]):
+            if not lower <= value <= upper:
+                yield f"a valid case has {value} for '{name}', outside [{lower}, {upper}]"
+                return
+            is_lower_reached |= value == lower
+            is_upper_reached |= value == upper
+    for bound, is_reached in zip(bounds, (is_lower_reached, is_upper_reached), strict=True):
+        if not is_reached:
+            yield f"no case of '{name}' reaches the boundary {abbreviate(bound)}"

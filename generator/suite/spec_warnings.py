@@ -1,4 +1,4 @@
-"""Cases of a spec -> warnings: what its author is likely to have forgotten."""
+"""Warns the author of a spec of what is probably missing: checks that no negative case needs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -11,13 +11,13 @@ from opcert.errors import ExpressionError, Inapplicable, Mistake
 from opcert.roles import BoundExpressions
 from opcert.specification import SpecFile, abbreviate, evaluate_integer, parse_expression
 
-# How few valid calls that show a behaviour are few.
-_FEW = 3
+# Fewer valid cases that exhibit a behaviour are too few.
+_MIN_CASES = 3
 
 
 @dataclass(frozen=True)
 class RuleCounts:
-    """How many cases stand behind one rule: calls that keep or show it, calls that break it."""
+    """How many valid cases satisfy or exhibit a rule, and how many cases violate it."""
 
     rule: str
     kind: str
@@ -28,86 +28,87 @@ class RuleCounts:
 def warnings_of(
     spec_file: SpecFile, cases: Sequence[Case], counts: Sequence[RuleCounts]
 ) -> Iterator[Mistake]:
-    """Yield what `cases`, those that decide something, seem to lack.
+    """Yield what the decisive `cases` of a spec seem to lack.
 
-    Only the author knows whether the document makes a call beyond a declaration invalid.
+    These are no mistakes: only the author knows whether the document makes a call that exceeds a
+    declaration invalid.
     """
     spec = spec_file.spec
-    negative = [case for case in cases if case.violated_rule is not None]
-    names = [Conditions(spec).names(case.call) for case in negative]
-    for i, argument in enumerate(spec.inputs):
-        given = [
-            case.call.inputs[argument.name]
-            for case in negative
-            if argument.name in case.call.inputs
-        ]
-        types = set(spec.type_sets[argument.type])
-        if not types.issuperset(TYPE_SETS["any"]) and all(each.type in types for each in given):
-            text = f"no negative case has '{argument.name}' of a type outside {argument.type}"
-            yield spec_file.mistake(("inputs", i, "type"), text)
-        for beyond in _never_beyond(names, argument.name, argument.rank, ranks=True):
-            text = f"no negative case has '{argument.name}' of a rank {beyond}"
-            yield spec_file.mistake(("inputs", i, "rank"), text)
-    yield from _unbroken_declarations(spec_file, names)
+    yield from _unviolated_declarations(spec_file, [case for case in cases if case.violated_rule])
     for i, count in enumerate(counts):
-        if count.kind == "behaviour" and 0 < count.positive < _FEW:
-            found = f"found {count.positive}, expected {_FEW} or more"
-            text = f"few valid cases show '{spec.rules[i].id}': {found}"
-            yield spec_file.mistake(("rules", i, "id"), text)
-    stated = any(output.values is not None for each in spec.examples for output in each.outputs)
+        if count.kind == "behaviour" and 0 < count.positive < _MIN_CASES:
+            yield spec_file.mistake(
+                ("rules", i, "id"),
+                f"few valid cases exhibit '{spec.rules[i].id}': found {count.positive}, expected "
+                f"{_MIN_CASES} or more",
+            )
+    outputs = [output for example in spec.examples for output in example.outputs]
+    has_oracle = spec.laws or any(output.values is not None for output in outputs)
     for i, output in enumerate(spec.outputs):
-        if output.element is None and not stated and not spec.laws:
-            text = "no example states values of outputs, no law speaks of them, and no formula"
+        if output.element is None and not has_oracle:
             yield spec_file.mistake(
                 ("outputs", i, "name"),
-                f"{text} ('element') gives those of '{output.name}': nothing can show that the "
-                "reference computes wrong values",
+                f"nothing can show that the reference computes wrong values for '{output.name}': "
+                "there is no example with output values, no law, and no 'element' formula",
             )
 
 
-def _unbroken_declarations(
-    spec_file: SpecFile, names: Sequence[dict[str, Any]]
-) -> Iterator[Mistake]:
-    """Yield each range, and each required argument, that no negative case breaks."""
+def _unviolated_declarations(spec_file: SpecFile, negative: Sequence[Case]) -> Iterator[Mistake]:
+    """Yield each type, rank, range and required argument that no negative case violates."""
     spec = spec_file.spec
-    for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        for i, each in enumerate(arguments):
-            for beyond in _never_beyond(names, each.name, each.range, ranks=False):
-                text = f"no negative case has '{each.name}' {beyond}"
+    conditions = Conditions(spec)
+    scopes = [conditions.names(case.call) for case in negative]
+    for i, argument in enumerate(spec.inputs):
+        tensors = [case.call.inputs.get(argument.name) for case in negative]
+        types = set(spec.type_sets[argument.type])
+        # There is no type outside a set of all types.
+        if not types.issuperset(TYPE_SETS["any"]) and all(
+            tensor is None or tensor.type in types for tensor in tensors
+        ):
+            text = f"no negative case has '{argument.name}' of a type outside {argument.type}"
+            yield spec_file.mistake(("inputs", i, "type"), text)
+        for bound in _unexceeded_bounds(scopes, argument.name, argument.rank, is_rank=True):
+            text = f"no negative case has '{argument.name}' of a rank {bound}"
+            yield spec_file.mistake(("inputs", i, "rank"), text)
+    for part, declared in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, declaration in enumerate(declared):
+            name = declaration.name
+            for bound in _unexceeded_bounds(scopes, name, declaration.range, is_rank=False):
+                text = f"no negative case has '{name}' {bound}"
                 yield spec_file.mistake((part, i, "range"), text)
-            if each.required and all(each.name not in found["omitted"] for found in names):
-                text = f"no negative case omits the required '{each.name}'"
+            if declaration.required and all(name not in scope["omitted"] for scope in scopes):
+                text = f"no negative case omits the required '{name}'"
                 yield spec_file.mistake((part, i, "required"), text)
 
 
-def _never_beyond(
-    calls: Sequence[dict[str, Any]], name: str, ends: BoundExpressions | None, *, ranks: bool
+def _unexceeded_bounds(
+    scopes: Sequence[dict[str, Any]], name: str, bounds: BoundExpressions | None, *, is_rank: bool
 ) -> Iterator[str]:
-    """Yield beyond which ends of a rank or range the calls never have an argument."""
-    if ends is None:
+    """Yield the bounds of an argument's rank or range that no call exceeds, as "below '0'"."""
+    if bounds is None:
         return
-    below = above = False
-    # There is nothing below rank 0, or beyond what an element type has.
-    has_below, has_above = ranks and ends[0] != "0", ranks
-    for names in calls:
-        value = names[name]
-        if value is None:
+    is_below = is_above = False
+    # No rank is below 0, and no element is outside the limits of its type.
+    can_be_below, can_be_above = is_rank and bounds[0] != "0", is_rank
+    for scope in scopes:
+        argument = scope[name]
+        if argument is None:
             continue
-        # Where another argument is missing or of another form, an end may have no meaning.
+        # Bounds may refer to another argument that this call omits, or has in another form.
         with suppress(ExpressionError, Inapplicable, TypeError):
-            least, most = (evaluate_integer(parse_expression(end), names) for end in ends)
-            if ranks:
-                found: Sequence[Any] = (value.rank,)
-            elif isinstance(value, Tensor):
-                found = value.values or ()
-                is_integer = value.type in INTEGERS
-                has_below = has_below or (is_integer and least > lowest(value.type))
-                has_above = has_above or (is_integer and most < highest(value.type))
+            lower, upper = (evaluate_integer(parse_expression(bound), scope) for bound in bounds)
+            if is_rank:
+                values: Sequence[Any] = (argument.rank,)
+            elif isinstance(argument, Tensor):
+                values = argument.values or ()
+                is_integer = argument.type in INTEGERS
+                can_be_below |= is_integer and lower > lowest(argument.type)
+                can_be_above |= is_integer and upper < highest(argument.type)
             else:
-                found, has_below, has_above = (value,), True, True
-            below = below or any(number < least for number in found)
-            above = above or any(number > most for number in found)
-    if has_below and not below:
-        yield f"below {abbreviate(ends[0])}"
-    if has_above and not above:
-        yield f"above {abbreviate(ends[1])}"
+                values, can_be_below, can_be_above = (argument,), True, True
+            is_below = is_below or any(value < lower for value in values)
+            is_above = is_above or any(value > upper for value in values)
+    if can_be_below and not is_below:
+        yield f"below {abbreviate(bounds[0])}"
+    if can_be_above and not is_above:
+        yield f"above {abbreviate(bounds[1])}"

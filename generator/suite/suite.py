@@ -1,4 +1,4 @@
-"""A suite on disk, read and proved whole before anything is run from it."""
+"""Reads a suite, and checks all of it before anything runs from it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,28 +7,118 @@ from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
+from opcert.arrays import Array
 from opcert.errors import SuiteError
 from opcert.specification import SpecFile, read_specs_in
-from opcert.suite.format import (
-    FORMAT,
-    MANIFEST,
-    Index,
-    IndexedCase,
-    Manifest,
-    OperatorEntry,
-)
-from opcert.suite.operator_suite import OperatorSuite, contradiction
+from opcert.suite.format import FORMAT, MANIFEST, Index, IndexedCase, Manifest, OperatorEntry
+from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
 from opcert.untrusted_files import read_limited
 from opcert.yaml_files import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
-CasesById = Mapping[str, tuple[OperatorSuite, IndexedCase]]
-# The most bytes that are read of a file; a pack of the largest suite has a tenth of it.
-LARGEST = 1 << 30
+# The largest pack of the stress profile has a tenth of this.
+MAX_FILE_BYTES = 1 << 30
+
+
+class SuiteCase(NamedTuple):
+    """A case with its arrays. It unpacks into the cases of its operator and its own record."""
+
+    operator_suite: OperatorSuite
+    record: IndexedCase
+
+    @property
+    def id(self) -> str:
+        """The id, which begins with the slug of the operator."""
+        return self.record.id
+
+    @property
+    def operator(self) -> str:
+        """The id of the operator, FAMILY/NAME."""
+        return self.operator_suite.index.operator
+
+    @property
+    def expects(self) -> Literal["outputs", "rejection"]:
+        """Whether the call gives outputs, or must be rejected."""
+        return self.record.expects
+
+    @property
+    def inputs(self) -> dict[str, Array]:
+        """New, writeable input arrays by name, in the spec's order and their memory layouts.
+
+        Scalars are 0-d; an omitted optional input is absent.
+        """
+        return self.operator_suite.inputs(self.record)
+
+    @property
+    def attributes(self) -> Mapping[str, JsonValue]:
+        """The attributes by name; an omitted one is absent."""
+        return self.record.attributes
+
+    @property
+    def outputs(self) -> list[Array]:
+        """The golden outputs, read-only; none where the call must be rejected.
+
+        Raises:
+            SuiteError: an output is too large to store, and the reference does not reproduce it.
+        """
+        return self.operator_suite.outputs(self.record)
+
+    @property
+    def violated_rule(self) -> str | None:
+        """The id of the requirement that a call to be rejected violates."""
+        return self.record.violated_rule
+
+    @property
+    def baseline(self) -> str | None:
+        """The id of the valid case that this one differs from in one change."""
+        return self.record.baseline
+
+    @property
+    def ambiguity(self) -> str | None:
+        """The id of the ambiguity that the call touches; such a case decides nothing."""
+        return self.record.ambiguity
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The id of the violated requirement, or those of the behaviours that the call exhibits."""
+        return self.record.rules
+
+
+CasesById = Mapping[str, SuiteCase]
+
+
+def load(folder: str | Path | None = None, specs: str | Path | None = None) -> "Suite":
+    """Read a suite, by default the core suite that comes with opcert.
+
+    A suite yields its cases with their golden data, in the order in which a certification runs
+    them:
+
+        for case in opcert.load():
+            if case.expects == "outputs" and case.ambiguity is None:
+                outputs = run(case.operator, case.inputs, case.attributes)
+                for actual, expected in zip(outputs, case.outputs, strict=True):
+                    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+                    assert actual.tobytes() == expected.tobytes()
+
+    `suite.cases[id]` is the case with an id. A case has `id`, `operator`, `expects` ("outputs" or
+    "rejection"), `inputs` (arrays by name), `attributes`, `outputs` (a list of arrays), and where
+    they apply `violated_rule`, `baseline`, `ambiguity` and `rules`; `record` has all that the
+    index states. Element types that NumPy lacks are those of ml_dtypes.
+
+    Outputs that are too large to store are recomputed by the reference of the operator's spec in
+    the folder `specs`, by default opcert's own, and checked by their digests.
+
+    Raises:
+        SuiteError: the suite is missing, damaged, incomplete or of another format.
+    """
+    suite = Suite(None if folder is None else Path(folder), None if specs is None else Path(specs))
+    # Indexes are checked when they are first read; a reader hears of damage at once.
+    _ = suite.operators
+    return suite
 
 
 def core_suite_folder() -> Path:
@@ -37,23 +127,26 @@ def core_suite_folder() -> Path:
 
 
 class Suite:
-    """A suite whose every file is as its manifest says."""
+    """A suite in a folder, every file of which has the digest that the manifest states.
+
+    Attributes:
+        folder: Where it is.
+        digest: The SHA-256 of its manifest, which identifies the suite.
+        manifest: How it was generated, and its operators and files.
+    """
 
     def __init__(self, folder: Path | None = None, specs: Path | None = None) -> None:
-        """Open the suite in `folder`, by default the core suite that comes with opcert.
-
-        The references that give outputs too large to store are those of `specs`, by default those
-        of opcert.
+        """Read the files of a suite; `folder` and `specs` are those of `load`.
 
         Raises:
-            SuiteError: it is not there, of another version, damaged or incomplete.
+            SuiteError: a file is missing or damaged, or the manifest has another format.
         """
         self.folder = folder if folder is not None else core_suite_folder()
         self._specs = specs
-        text = _bytes(self.folder / MANIFEST)
-        self.digest = sha256(text).hexdigest()
-        self.manifest = _model(self.folder / MANIFEST, text, Manifest)
-        self._files = {name: self._proved(name) for name in self.manifest.files}
+        manifest = _read(self.folder / MANIFEST)
+        self.digest = sha256(manifest).hexdigest()
+        self.manifest = _parse(self.folder / MANIFEST, manifest, Manifest)
+        self._files = {name: self._read_file(name) for name in self.manifest.files}
 
     @cached_property
     def operators(self) -> Mapping[str, OperatorSuite]:
@@ -68,99 +161,107 @@ class Suite:
 
     @cached_property
     def cases(self) -> CasesById:
-        """Every case by id, with the operator that it is of."""
-        return {case.id: (operator, case) for operator, case in self}
+        """The cases by id, in the order in which they run."""
+        return {case.id: case for case in self}
+
+    def __iter__(self) -> Iterator[SuiteCase]:
+        """Yield the cases in the order in which they run."""
+        for operator in self.operators.values():
+            for record in operator.cases.values():
+                yield SuiteCase(operator, record)
 
     def select(self, operator: str, case: str) -> list[str]:
-        """Return the ids of the cases whose operator and id match two globs."""
+        """Return the ids of the cases whose operator and id match two glob patterns."""
         return [
-            each
-            for each, (of, _) in self.cases.items()
-            if fnmatchcase(of.index.operator, operator) and fnmatchcase(each, case)
+            id_
+            for id_, candidate in self.cases.items()
+            if fnmatchcase(candidate.operator, operator) and fnmatchcase(id_, case)
         ]
 
     @cached_property
     def feature_levels(self) -> list[str]:
-        """The feature levels that its operators have, each once."""
-        levels = (of.index.feature_levels for of in self.operators.values())
-        return sorted({level for each in levels for level in each})
+        """The names of the feature levels of its operators, sorted."""
+        indexes = (operator.index for operator in self.operators.values())
+        return sorted({level for index in indexes for level in index.feature_levels})
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a certificate says of the suite."""
-        manifest = self.manifest
+        """The suite as a certificate records it."""
+        operators = self.manifest.operators
         return {
-            "version": manifest.format,
-            "profile": manifest.profile,
-            "seed": manifest.seed,
+            "version": self.manifest.format,
+            "profile": self.manifest.profile,
+            "seed": self.manifest.seed,
             "digest": self.digest,
-            "cases": sum(each.cases for each in manifest.operators.values()),
-            "specs": {name: each.spec_sha256 for name, each in manifest.operators.items()},
+            "cases": sum(entry.cases for entry in operators.values()),
+            "specs": {name: entry.spec_sha256 for name, entry in operators.items()},
         }
 
     def spec_files(self) -> dict[str, SpecFile]:
-        """Return the specs by operator that the suite was generated from, where they are at hand.
+        """Return the specs at hand that the suite was generated from, by operator.
 
         Raises:
-            OpcertError: a spec at hand has mistakes.
+            OpcertError: a spec has mistakes.
         """
-        wanted = {name: each.spec_sha256 for name, each in self.manifest.operators.items()}
-        known = {each.spec.operator: each for each in read_specs_in(self._specs)}
-        return {n: known[n] for n in wanted if n in known and known[n].digest == wanted[n]}
+        available = {spec_file.spec.operator: spec_file for spec_file in read_specs_in(self._specs)}
+        return {
+            name: available[name]
+            for name, entry in self.manifest.operators.items()
+            if name in available and available[name].digest == entry.spec_sha256
+        }
 
-    def __iter__(self) -> Iterator[tuple[OperatorSuite, IndexedCase]]:
-        """Yield every case, with the operator that it is of."""
-        for operator in self.operators.values():
-            for case in operator.cases.values():
-                yield operator, case
-
-    def _proved(self, name: str) -> bytes:
+    def _read_file(self, name: str) -> bytes:
+        # A suite may come from a stranger: its manifest must not lead to other files.
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            text = f"file '{name}' is outside the suite"
-            raise contradiction(self.folder / MANIFEST, text)
-        data = _bytes(self.folder / name)
+            raise inconsistent_suite(self.folder / MANIFEST, f"file '{name}' is outside the suite")
+        data = _read(self.folder / name)
         if sha256(data).hexdigest() != self.manifest.files[name]:
             raise SuiteError(
-                f"{self.folder / name}: {len(data)} bytes that are not those the manifest names; "
-                "it was changed or cut short: generate the suite again"
+                f"{self.folder / name}: the digest of its {len(data)} bytes is not the one in the "
+                "manifest; the file was changed or cut short: generate the suite again"
             )
         return data
 
     def _operator(self, name: str, entry: OperatorEntry) -> OperatorSuite:
         for file in (entry.index, entry.pack, entry.tests):
             if file not in self._files:
-                raise contradiction(self.folder / MANIFEST, f"'{file}' of {name} has no digest")
-        place = self.folder / entry.index
-        index = _model(place, self._files[entry.index], Index)
-        operator = OperatorSuite(entry, index, self._files[entry.pack], self.folder, self._specs)
-        counts = (
-            len(index.cases),
-            sum(case.expects == "rejection" for case in index.cases),
-            sum(case.ambiguity is not None for case in index.cases),
-        )
-        stated = (entry.cases, entry.rejections, entry.implementation_defined)
+                text = f"no digest of '{file}', a file of {name}"
+                raise inconsistent_suite(self.folder / MANIFEST, text)
+        path = self.folder / entry.index
+        index = _parse(path, self._files[entry.index], Index)
         if index.operator != name:
-            raise contradiction(place, f"is of {index.operator}, not of {name}")
-        if counts != stated:
-            raise contradiction(place, f"has {counts} cases, the manifest {stated}")
-        if len(operator.cases) != len(index.cases):
-            raise contradiction(place, "has two cases of one id")
-        operator.prove()
+            raise inconsistent_suite(path, f"expected the index of {name}, found {index.operator}")
+        counted = {
+            "cases": len(index.cases),
+            "rejections": sum(case.expects == "rejection" for case in index.cases),
+            "implementation_defined": sum(case.ambiguity is not None for case in index.cases),
+        }
+        for key, count in counted.items():
+            stated = getattr(entry, key)
+            if count != stated:
+                text = f"{count} {key.replace('_', '-')}, but the manifest states {stated}"
+                raise inconsistent_suite(path, text)
+        ids = [case.id for case in index.cases]
+        if len(set(ids)) != len(ids):
+            duplicate = next(id_ for i, id_ in enumerate(ids) if id_ in ids[:i])
+            raise inconsistent_suite(path, f"duplicate case id '{duplicate}'")
+        operator = OperatorSuite(entry, index, self._files[entry.pack], self.folder, self._specs)
+        operator.validate()
         return operator
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of the suite in `folder`, whose files may be damaged.
+    """Return the manifest of the suite in `folder`, whose other files may be damaged.
 
     Raises:
-        SuiteError: it is not there, of another version or damaged.
+        SuiteError: the manifest is missing, damaged or of another format.
     """
-    return _model(folder / MANIFEST, _bytes(folder / MANIFEST), Manifest)
+    return _parse(folder / MANIFEST, _read(folder / MANIFEST), Manifest)
 
 
-def _bytes(path: Path) -> bytes:
+def _read(path: Path) -> bytes:
     try:
-        return read_limited(path, LARGEST)
+        return read_limited(path, MAX_FILE_BYTES)
     except (OSError, ValueError) as error:
         raise SuiteError(
             f"{path}: {getattr(error, 'strerror', None) or error}; expected a folder that "
@@ -168,28 +269,24 @@ def _bytes(path: Path) -> bytes:
         ) from None
 
 
-def _model(path: Path, text: bytes, model: type[Model]) -> Model:
+def _parse(path: Path, text: bytes, model: type[Model]) -> Model:
     try:
-        found = model.model_validate_json(text, context={})
+        parsed = model.model_validate_json(text, context={})
     except ValidationError as error:
-        # What of the form is wrong tells nothing where the format is another one.
-        _check_format(path, _format(path, text))
-        raise contradiction(path, describe_first_error(error)) from None
-    _check_format(path, found.format)
-    return found
-
-
-def _format(path: Path, text: bytes) -> Any:
-    try:
-        found: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise contradiction(path, f"not JSON: {error}") from None
-    return found.get("format") if isinstance(found, dict) else None
+        # A file of another format has other keys: the format explains the errors better.
+        try:
+            data: Any = json.loads(text)
+        except (ValueError, RecursionError) as json_error:
+            raise inconsistent_suite(path, f"not JSON: {json_error}") from None
+        _check_format(path, data.get("format") if isinstance(data, dict) else None)
+        raise inconsistent_suite(path, describe_first_error(error)) from None
+    _check_format(path, parsed.format)
+    return parsed
 
 
 def _check_format(path: Path, version: Any) -> None:
     if version != FORMAT:
         raise SuiteError(
-            f"{path}: format {version}; this opcert reads format {FORMAT}: generate the suite "
-            "again, or use the opcert that wrote it"
+            f"{path}: found format {version}, expected {FORMAT}; generate the suite again, or use "
+            "the version of opcert that wrote it"
         )

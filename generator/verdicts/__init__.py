@@ -15,6 +15,7 @@ from opcert.verdicts.reproduction import (
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     DECISIVE_BREACHES,
+    FAILURE_KINDS,
     FAILURE_STATUSES,
     STATUSES,
     WAIVABLE_KINDS,
@@ -27,6 +28,7 @@ from opcert.verdicts.verdict import (
 __all__ = [
     "BACKEND_CONTRACT",
     "DECISIVE_BREACHES",
+    "FAILURE_KINDS",
     "FAILURE_STATUSES",
     "STATUSES",
     "WAIVABLE_KINDS",

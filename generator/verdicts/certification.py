@@ -216,7 +216,7 @@ def failure_context(operator: OperatorSuite, case: IndexedCase, kind: FailureKin
 
     A breach of the backend contract names no rule.
     """
-    call = f"\n    in {operator.call(case)}"
+    call = f"\n    in {operator.describe_call(case)}"
     if case.violated_rule is None or kind in BACKEND_CONTRACT:
         return call
     rule = operator.index.rules[case.violated_rule]

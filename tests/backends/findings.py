@@ -1,7 +1,7 @@
 """What runtimes were found to do: a program for each, by the runtime's own API alone.
 
 `python -m tests.backends.findings` lists them, with one's name behind it prints its program, with
-`--markdown` the README's table. What a program gives is compared with what is claimed of it by
+`--markdown` the guide's table. What a program gives is compared with what is claimed of it by
 `test_findings.py`, for the runtimes that are installed.
 """
 
@@ -33,7 +33,7 @@ class Finding:
     """A call that a runtime does not answer as the document has it.
 
     `where` is the configuration of the backend that it needs. `call`, `expected` and `got` are the
-    README's words; `right` is what the program should give, `wrong` what it gives: lists, REJECTED,
+    guide's words; `right` is what the program should give, `wrong` what it gives: lists, REJECTED,
     ANYTHING_ELSE, or the signal that ends its process. `documented` is whether the runtime's own
     documentation says so. `helpers` are the functions that the program calls.
     """
@@ -69,7 +69,7 @@ class Finding:
 
     @property
     def row(self) -> str:
-        """The finding as a row of the README's table."""
+        """The finding as a row of the guide's table."""
         runtime = f"{self.package}, {self.where}" if self.where else self.package
         cells = (runtime, f"{self.operator}, {self.rule}", self.call, self.expected, self.got)
         return f"| {' | '.join(cells)} | {self.documented} |"
@@ -1023,10 +1023,10 @@ def jax_greatest_step_backwards() -> Any:
 
 
 def main() -> int:
-    """List the findings, or print a program, or the README's table."""
+    """List the findings, or print a program, or the guide's table."""
     parser = argparse.ArgumentParser(prog="python -m tests.backends.findings", description=__doc__)
     parser.add_argument("name", nargs="?", choices=FINDINGS, metavar="NAME")
-    parser.add_argument("--markdown", action="store_true", help="print the README's table")
+    parser.add_argument("--markdown", action="store_true", help="print the guide's table")
     parser.add_argument("--run", choices=FINDINGS, metavar="NAME", help="print what one gives")
     options = parser.parse_args()
     if options.run:
@@ -1041,7 +1041,7 @@ def main() -> int:
 
 
 def table() -> list[str]:
-    """Return the lines of the README's table."""
+    """Return the lines of the guide's table."""
     head = ["runtime", "operator, rule", "call", "expected", "got", "doc"]
     return [
         f"| {' | '.join(head)} |",

@@ -1,4 +1,4 @@
-"""Makes the README's picture of a report again: `python -m tests.browser`."""
+"""Makes the README's picture of a report: `python -m tests.browser`."""
 
 import tempfile
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from opcert import certify
 from opcert.report import REPORT_FILE, report_files
 from tests.browser.chromium import launched, opened
-from tests.shown import suite
+from tests.samples import suite
 from tests.wrong_backends import ThroughFloat16
 
 PICTURE = Path(__file__).parents[2] / ".github" / "report.png"
@@ -14,7 +14,7 @@ SIZE = {"width": 1280, "height": 1000}
 
 
 class Rounding(ThroughFloat16):
-    """Right but for f32."""
+    """Correct except for f32."""
 
     name = "rounding"
 

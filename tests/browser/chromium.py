@@ -1,4 +1,4 @@
-"""A Chromium that opens pages from disk, and tells what they complain of and ask for."""
+"""A Chromium that opens pages from disk, and fails on console messages and further requests."""
 
 import os
 import shutil
@@ -13,14 +13,14 @@ LAUNCH = ["--no-sandbox", "--disable-dev-shm-usage"]
 
 
 def executable() -> str | None:
-    """Return the path of the machine's own Chromium, if there is one."""
-    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
-    return os.environ.get("OPCERT_CHROMIUM") or next(filter(None, found), None)
+    """Return the path of an installed Chromium, or None."""
+    paths = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    return os.environ.get("OPCERT_CHROMIUM") or next(filter(None, paths), None)
 
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """Start a headless Chromium, or skip, and say why."""
+    """Start a headless Chromium, or skip the test with the reason."""
     sync_api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install 'opcert[browser]'"
     )
@@ -34,16 +34,16 @@ def launched() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, path: Path, fragment: str = "", **how: Any) -> Iterator[Any]:
-    """Open a page from disk; an error on its console, or a request for more, is an error here."""
-    page = browser.new_page(**how)
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+def opened(browser: Any, path: Path, fragment: str = "", **options: Any) -> Iterator[Any]:
+    """Open a page from disk; a message on its console or another request is an error."""
+    page = browser.new_page(**options)
+    messages: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: messages.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(path.as_uri() + fragment)
     yield page
     page.close()
-    assert not said
-    assert {each.partition("#")[0] for each in asked} == {path.as_uri()}
+    assert not messages
+    assert {url.partition("#")[0] for url in requests} == {path.as_uri()}

@@ -1,4 +1,4 @@
-"""The report in a real browser, opened from disk: read, filtered, unfolded, printed, audited."""
+"""The report in a real browser, opened from disk: filtered, unfolded, printed, audited."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,24 +11,24 @@ import pytest
 from opcert.report import render_side_by_side, report_files
 from opcert.suite import IndexedCase
 from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict
-from tests import shown
+from tests import samples
 from tests.browser.chromium import launched, opened
 
-PAGES = ["right", "faulty", "together"]
+PAGES = ["right", "faulty", "side-by-side"]
 WIDTHS = [360, 800, 1400]
-# The rows of the list, and how many cases it says that there are.
+# The rows of the list of cases.
 ROWS = "#cases tbody tr"
 each_page = pytest.mark.parametrize("name", PAGES)
 each_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
 def verdicts() -> tuple[Verdict, ...]:
-    return shown.faulty().verdicts
+    return samples.faulty().verdicts
 
 
 @cache
 def cases() -> dict[str, IndexedCase]:
-    return {case.id: case for _, case in shown.suite()}
+    return {case.id: case for _, case in samples.suite()}
 
 
 @pytest.fixture(scope="module")
@@ -42,55 +42,57 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The pages on disk, in folders with a blank and an umlaut in their names."""
     home = tmp_path_factory.mktemp("a b\N{LATIN SMALL LETTER O WITH DIAERESIS}")
     files = {
-        "right": report_files(shown.right(), shown.suite()),
-        "faulty": report_files(shown.faulty(), shown.suite()),
-        "together": render_side_by_side([shown.right(), shown.faulty(), shown.right()]),
+        "right": report_files(samples.right(), samples.suite()),
+        "faulty": report_files(samples.faulty(), samples.suite()),
+        "side-by-side": render_side_by_side([samples.right(), samples.faulty(), samples.right()]),
     }
     found = {}
     for name, of in files.items():
         for path, data in of.items():
             (home / name / path).parent.mkdir(parents=True, exist_ok=True)
             (home / name / path).write_bytes(data)
-        found[name] = home / name / ("side-by-side.html" if name == "together" else "report.html")
+        found[name] = (
+            home / name / ("side-by-side.html" if name == "side-by-side" else "report.html")
+        )
     return found
 
 
 @pytest.fixture
 def page(browser: Any, paths: dict[str, Path]) -> Iterator[Any]:
     """The report of the faulty backend."""
-    with opened(browser, paths["faulty"]) as found:
-        yield found
+    with opened(browser, paths["faulty"]) as report:
+        yield report
 
 
 def listed(page: Any) -> int:
-    """Return how many cases the list says that it has."""
+    """Return the number of cases that the list states."""
     return int(page.locator("#cases .live").inner_text().partition(" ")[0])
 
 
-def in_sight(locator: Any) -> bool:
-    """Whether it is on the screen, without scrolling."""
+def is_in_viewport(locator: Any) -> bool:
+    """Whether an element is on the screen without scrolling."""
     return bool(0 <= locator.bounding_box()["y"] < locator.page.viewport_size["height"])
 
 
 @each_scheme
 @each_page
-def test_nothing_is_found_by_axe(
+def test_axe_finds_no_violations(
     name: str, scheme: str, browser: Any, paths: dict[str, Path]
 ) -> None:
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe: opcert[browser]"
     )
-    # Within a context whose policy lets axe in; the page's own lets nothing in.
+    # The page's own content security policy would block axe.
     with opened(browser, paths[name], bypass_csp=True, color_scheme=scheme) as found:
-        for each in found.locator("details.cause:not([open])").all()[:3]:
-            each.evaluate("each => { each.open = true; }")
+        for cause in found.locator("details.cause:not([open])").all()[:3]:
+            cause.evaluate("details => { details.open = true; }")
         results = axe.Axe().run(found)
         assert results.violations_count == 0, results.generate_report()
 
 
 @each_page
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_is_beyond_the_side_of_the_window(
+def test_the_page_is_no_wider_than_the_window(
     name: str, width: int, browser: Any, paths: dict[str, Path]
 ) -> None:
     with opened(browser, paths[name], viewport={"width": width, "height": 800}) as found:
@@ -98,13 +100,13 @@ def test_nothing_is_beyond_the_side_of_the_window(
         assert found.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_answer_is_on_the_first_screen(page: Any) -> None:
-    answer = page.locator(".answer")
-    assert "Not conformant" in answer.inner_text()
-    assert answer.bounding_box()["y"] < 200
+def test_the_conclusion_is_on_the_first_screen(page: Any) -> None:
+    conclusion = page.locator(".conclusion")
+    assert "Not conformant" in conclusion.inner_text()
+    assert conclusion.bounding_box()["y"] < 200
 
 
-def test_at_first_every_case_is_listed_and_the_first_are_shown(page: Any) -> None:
+def test_without_a_filter_every_case_matches_and_the_first_are_shown(page: Any) -> None:
     assert listed(page) == len(verdicts())
     assert page.locator(ROWS).count() == 200
     page.get_by_role("button", name="Show more").click()
@@ -114,8 +116,8 @@ def test_at_first_every_case_is_listed_and_the_first_are_shown(page: Any) -> Non
 @pytest.mark.parametrize("status", [*STATUSES, "failures"])
 def test_filter_by_status(status: str, page: Any) -> None:
     page.get_by_label("Status", exact=True).select_option(status)
-    wanted = FAILURE_STATUSES if status == "failures" else (status,)
-    assert listed(page) == sum(each.status in wanted for each in verdicts())
+    statuses = FAILURE_STATUSES if status == "failures" else (status,)
+    assert listed(page) == sum(verdict.status in statuses for verdict in verdicts())
 
 
 def test_filter_by_operator_type_and_rule_together(page: Any) -> None:
@@ -123,9 +125,9 @@ def test_filter_by_operator_type_and_rule_together(page: Any) -> None:
     page.get_by_label("Operator", exact=True).select_option(verdicts()[0].operator)
     page.get_by_label("Type", exact=True).select_option("f32")
     page.get_by_label("Rule", exact=True).select_option(rule)
-    wanted = [v.case for v in verdicts() if rule in v.rules and cases()[v.case].type == "f32"]
-    assert wanted
-    assert page.locator(f"{ROWS} a").all_inner_texts() == wanted
+    expected = [v.case for v in verdicts() if rule in v.rules and cases()[v.case].type == "f32"]
+    assert expected
+    assert page.locator(f"{ROWS} a").all_inner_texts() == expected
     page.get_by_role("button", name="Show all").click()
     page.locator("#cases .live", has_text=f"{len(verdicts())} of").wait_for()
 
@@ -133,28 +135,30 @@ def test_filter_by_operator_type_and_rule_together(page: Any) -> None:
 @pytest.mark.parametrize("text", ["VALID-F16", "musical", "expected 0x", "<script>", "none such"])
 def test_filter_by_text_typed_key_by_key(text: str, page: Any) -> None:
     page.get_by_label("Text", exact=True).press_sequentially(text)
-    sought = [f"{v.case} {v.detail.partition(chr(10))[0][:200]}".lower() for v in verdicts()]
-    assert listed(page) == sum(text.lower() in each for each in sought)
+    texts = [f"{v.case} {v.detail.partition(chr(10))[0][:200]}".lower() for v in verdicts()]
+    assert listed(page) == sum(text.lower() in searched for searched in texts)
 
 
-def test_a_cell_of_the_matrix_leads_to_its_cases(page: Any) -> None:
+def test_a_cell_of_the_matrix_links_to_its_cases(page: Any) -> None:
     page.locator(".matrix td.fail a, .matrix td.crash a").first.click()
     type_name = page.get_by_label("Type", exact=True).input_value()
-    assert listed(page) == sum(cases()[each.case].type == type_name for each in verdicts())
-    assert in_sight(page.locator("form.filter"))
+    assert listed(page) == sum(cases()[v.case].type == type_name for v in verdicts())
+    assert is_in_viewport(page.locator("form.filter"))
 
 
-def test_a_link_to_a_case_shows_it_and_marks_it(browser: Any, paths: dict[str, Path]) -> None:
+def test_a_link_to_a_case_shows_and_highlights_it(browser: Any, paths: dict[str, Path]) -> None:
     case = verdicts()[7].case
     with opened(browser, paths["faulty"], f"#case={case}") as found:
-        assert found.locator(f"{ROWS}.chosen a").all_inner_texts() == [case]
-        assert in_sight(found.locator(f"{ROWS}.chosen"))
+        assert found.locator(f"{ROWS}.selected a").all_inner_texts() == [case]
+        assert is_in_viewport(found.locator(f"{ROWS}.selected"))
 
 
 @pytest.mark.parametrize(
     "fragment", ["#case=%", "#case=none", "#filter?status=nothing&x=1", "#%E0", "#filter?"]
 )
-def test_a_link_to_nothing_is_no_error(fragment: str, browser: Any, paths: dict[str, Path]) -> None:
+def test_a_link_to_an_unknown_case_or_filter_is_ignored(
+    fragment: str, browser: Any, paths: dict[str, Path]
+) -> None:
     with opened(browser, paths["faulty"], fragment) as found:
         assert found.locator("#cases .live").inner_text()
 
@@ -164,18 +168,18 @@ def test_a_failure_is_unfolded_by_keyboard(page: Any) -> None:
     summary = folded.query_selector("summary")
     summary.focus()
     page.keyboard.press("Enter")
-    assert folded.evaluate("each => each.open")
+    assert folded.evaluate("details => details.open")
     assert folded.query_selector("pre").is_visible()
     page.keyboard.press("Space")
-    assert not folded.evaluate("each => each.open")
+    assert not folded.evaluate("details => details.open")
 
 
-def test_the_first_tab_leads_past_the_head(page: Any) -> None:
+def test_the_first_tab_stop_skips_to_the_content(page: Any) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "To the content"
 
 
-def test_what_a_backend_says_runs_nowhere(browser: Any, paths: dict[str, Path]) -> None:
+def test_texts_of_a_backend_are_never_executed(browser: Any, paths: dict[str, Path]) -> None:
     with opened(browser, paths["faulty"]) as found:
         alerts: list[str] = []
         found.on("dialog", lambda dialog: alerts.append(dialog.message))
@@ -194,7 +198,7 @@ def test_it_prints(name: str, browser: Any, paths: dict[str, Path]) -> None:
 
 
 @each_page
-def test_in_print_nothing_is_beyond_the_side_of_a_sheet(
+def test_a_printed_page_is_no_wider_than_the_sheet(
     name: str, browser: Any, paths: dict[str, Path]
 ) -> None:
     with opened(browser, paths[name], viewport={"width": 720, "height": 1000}) as found:
@@ -202,7 +206,7 @@ def test_in_print_nothing_is_beyond_the_side_of_a_sheet(
         assert found.evaluate("document.documentElement.scrollWidth") <= 720
 
 
-def test_in_print_every_failure_is_unfolded_and_folded_again_behind(page: Any) -> None:
+def test_printing_unfolds_every_failure_and_folds_it_again(page: Any) -> None:
     folded = page.locator("details.cause:not([open])").count()
     assert folded
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
@@ -212,12 +216,12 @@ def test_in_print_every_failure_is_unfolded_and_folded_again_behind(page: Any) -
 
 
 @pytest.mark.parametrize("name", ["right", "faulty"])
-def test_without_scripts_all_but_the_list_is_there(
+def test_without_scripts_everything_but_the_list_is_visible(
     name: str, browser: Any, paths: dict[str, Path]
 ) -> None:
     with opened(browser, paths[name], java_script_enabled=False) as found:
-        for wanted in (".answer", ".matrix", "#failures", "#rules", "noscript p"):
-            assert found.locator(wanted).first.is_visible(), wanted
+        for selector in (".conclusion", ".matrix", "#failures", "#rules", "noscript p"):
+            assert found.locator(selector).first.is_visible(), selector
         assert not found.locator("form.filter").is_visible()
         summaries = found.locator("details.cause summary")
         if name == "faulty":
@@ -225,6 +229,6 @@ def test_without_scripts_all_but_the_list_is_there(
             assert found.locator("details.cause pre").last.is_visible()
 
 
-def test_colour_is_not_all_that_tells_statuses_apart(page: Any) -> None:
+def test_statuses_are_distinguishable_without_colour(page: Any) -> None:
     marks: Callable[[], list[str]] = page.locator(".tally .mark").all_inner_texts
-    assert len(set(marks())) == len({each.status for each in verdicts()})
+    assert len(set(marks())) == len({verdict.status for verdict in verdicts()})

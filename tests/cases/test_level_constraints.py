@@ -54,8 +54,8 @@ def test_a_mask_forbids_what_its_condition_does(name: str) -> None:
     for text in table.constraints:
         rows = some_rows(factors, text)
         constraint = forbidding(factors, text)
-        assert constraint.parts, text
-        allowed = constraint.over(columns_of(factors, rows), ALL)
+        assert constraint.masks, text
+        allowed = constraint.evaluate(columns_of(factors, rows), ALL)
         assert (~allowed).tolist() == forbidden(factors, text, rows), text
         # Asked as a whole, it is the same.
         assert constraint.allows(columns_of(factors, rows), ALL).tolist() == allowed.tolist()
@@ -71,7 +71,7 @@ def test_a_factor_follows_as_its_expression_says() -> None:
         for row in rows
     ]
     constraint = following(factors, "layout", text)
-    assert constraint.over(columns_of(factors, rows), ALL).tolist() == named
+    assert constraint.evaluate(columns_of(factors, rows), ALL).tolist() == named
     assert len(set(named)) == 2
 
 
@@ -79,7 +79,7 @@ def test_a_condition_splits_at_or_into_masks_over_fewer_factors() -> None:
     factors = Factors(made_up(), "core")
     text = "level.type == 'i8' and (n == 1 or level.layout == 'odd') or not (n > 1 or at < 2)"
     about = [
-        {[*factors.levels][i] for i in part.factors} for part in forbidding(factors, text).parts
+        {[*factors.levels][i] for i in part.factors} for part in forbidding(factors, text).masks
     ]
     assert about == [{"type", "n"}, {"type", "layout"}, {"n", "at"}]
 
@@ -88,8 +88,8 @@ def test_a_literal_is_evaluated_where_those_before_it_hold() -> None:
     factors = Factors(made_up(), "core")
     constraint = forbidding(factors, "n > 0 and 5 // n == 1")
     rows = some_rows(factors, "")
-    assert constraint.parts
-    assert (~constraint.over(columns_of(factors, rows), ALL)).tolist() == forbidden(
+    assert constraint.masks
+    assert (~constraint.evaluate(columns_of(factors, rows), ALL)).tolist() == forbidden(
         factors, "n == 5", rows
     )
 
@@ -100,17 +100,17 @@ def test_what_fails_on_some_levels_is_asked_of_those_alone_that_are_reached() ->
     columns = columns_of(factors, rows)
     reached: BoolArray = np.array([names_of(factors, row)["n"] != 0 for row in rows])
     constraint = forbidding(factors, "5 // n == 1")
-    assert constraint.parts == ()
-    allowed = constraint.over(columns, reached)
+    assert constraint.masks == ()
+    allowed = constraint.evaluate(columns, reached)
     assert allowed[reached].any()
     assert not allowed[reached].all()
     with pytest.raises(ExpressionError, match="'5 // n == 1' cannot be evaluated"):
-        constraint.over(columns, ALL)
+        constraint.evaluate(columns, ALL)
 
 
 def test_a_condition_fails_on_no_row_that_another_forbids() -> None:
     possible = InputSpace(made_up(constraints=["n == 0", "5 // n == 1"])).choices()[0]
-    sizes = [len(table.choices) for table in possible.tables]
+    sizes = [len(table.assignments) for table in possible.tables]
     assert min(sizes) > 0
     with pytest.raises(ExpressionError, match="'5 // n == 1' cannot be evaluated"):
         InputSpace(made_up(constraints=["5 // n == 1"])).choices()
@@ -128,6 +128,6 @@ def test_a_condition_of_very_many_terms_is_asked_as_it_is() -> None:
     text = " and ".join([pair] * 20)
     rows = some_rows(factors, "")
     constraint = forbidding(factors, text)
-    assert constraint.parts == ()
-    allowed = constraint.over(columns_of(factors, rows), ALL)
+    assert constraint.masks == ()
+    allowed = constraint.evaluate(columns_of(factors, rows), ALL)
     assert (~allowed).tolist() == forbidden(factors, pair, rows)

@@ -255,14 +255,14 @@ def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> Non
     [
         (
             write_file("thesis.txt", "x"),
-            "holds thesis.txt, no part of a submission as opcert wrote",
+            "contains thesis.txt, not part of a submission that opcert wrote",
         ),
         (
             write_file("claim.yaml", "x"),
-            "holds claim.yaml, no part of a submission as opcert wrote",
+            "contains claim.yaml, not part of a submission that opcert wrote",
         ),
-        (link("waivers.yaml", "/etc/hosts"), "holds waivers.yaml, no part of a submission"),
-        (link("linked", "/"), "holds linked, no part of a submission"),
+        (link("waivers.yaml", "/etc/hosts"), "contains waivers.yaml, not part of a submission"),
+        (link("linked", "/"), "contains linked, not part of a submission"),
     ],
 )
 def test_other_files_are_left_alone(
@@ -291,7 +291,7 @@ def test_another_file_of_its_name_is_left_alone(tmp_path: Path, text: str) -> No
     (tmp_path / "certificate.json").write_text(text)
     result = opcert("certify", *CASES, "--out", tmp_path)
     assert result.exit_code == 2
-    assert "holds certificate.json, no part of a submission" in result.stderr
+    assert "contains certificate.json, not part of a submission" in result.stderr
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
         ("certificate.json", text)
     ]

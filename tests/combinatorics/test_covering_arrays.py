@@ -1,4 +1,4 @@
-"""Covering arrays against a recount that lists every row and every tuple there is."""
+"""Covering arrays, checked against a recount of every row and every tuple."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,67 +12,66 @@ from opcert.combinatorics import (
     FeasibleRows,
     LevelConstraint,
     Row,
+    alternative_rows,
     covering_array,
     solve_constraints,
 )
-from tests.asked_constraints import constraint
+from tests.constraints import constraint
 
+# Factors with their levels.
 Tuple = tuple[tuple[int, int], ...]
 
 MANY = settings(max_examples=120, deadline=None, derandomize=True)
 
 
 @dataclass(frozen=True)
-class Forbidden:
-    """Choices of levels that a few factors must not have together."""
+class ForbiddenTuples:
+    """Assignments that a few factors must not have."""
 
     factors: tuple[int, ...]
-    choices: frozenset[Row]
+    assignments: frozenset[Row]
 
-    def hits(self, row: Row) -> bool:
-        return tuple(row[factor] for factor in self.factors) in self.choices
+    def forbids(self, row: Row) -> bool:
+        return tuple(row[factor] for factor in self.factors) in self.assignments
 
     def constraint(self) -> LevelConstraint:
-        return constraint(self.factors, lambda chosen: chosen not in self.choices)
+        return constraint(self.factors, lambda assignment: assignment not in self.assignments)
 
 
 @dataclass(frozen=True)
 class Space:
-    """A table of factors, by the number of levels of each, with what cannot be in it."""
+    """The number of levels of each factor, and the forbidden tuples."""
 
     sizes: tuple[int, ...]
-    forbidden: tuple[Forbidden, ...] = ()
+    forbidden: tuple[ForbiddenTuples, ...] = ()
 
     def rows(self) -> list[Row]:
-        every = product(*map(range, self.sizes))
-        return [row for row in every if not any(each.hits(row) for each in self.forbidden)]
+        rows = product(*map(range, self.sizes))
+        return [row for row in rows if not any(each.forbids(row) for each in self.forbidden)]
 
-    def tuples(self, t: int) -> set[Tuple]:
-        return tuples_in(product(*map(range, self.sizes)), t)
-
-    def choices(self) -> FeasibleRows:
+    def feasible(self) -> FeasibleRows:
         return solve_constraints(self.sizes, [each.constraint() for each in self.forbidden])
 
-    def covered(self, t: int, rows: Sequence[Row] = ()) -> list[Row]:
-        return covering_array(self.choices(), t, rows)
+    def covering_array(self, strength: int, rows: Sequence[Row] = ()) -> list[Row]:
+        return covering_array(self.feasible(), strength, rows)
 
 
-def tuples_in(rows: Iterable[Row], t: int) -> set[Tuple]:
-    return {chosen for row in rows for chosen in combinations(enumerate(row), t)}
+def tuples_in(rows: Iterable[Row], strength: int) -> set[Tuple]:
+    return {levels for row in rows for levels in combinations(enumerate(row), strength)}
 
 
 @st.composite
-def bans(draw: st.DrawFn, sizes: tuple[int, ...]) -> Forbidden:
+def forbidden_tuples(draw: st.DrawFn, sizes: tuple[int, ...]) -> ForbiddenTuples:
     order = draw(st.permutations(range(len(sizes))))
     factors = tuple(order[: draw(st.integers(1, min(3, len(sizes))))])
-    every = list(product(*(range(sizes[factor]) for factor in factors)))
-    return Forbidden(factors, draw(st.frozensets(st.sampled_from(every))))
+    assignments = list(product(*(range(sizes[factor]) for factor in factors)))
+    return ForbiddenTuples(factors, draw(st.frozensets(st.sampled_from(assignments))))
 
 
 @st.composite
 def spaces(draw: st.DrawFn) -> Space:
     sizes = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=5)))
-    return Space(sizes, tuple(draw(st.lists(bans(sizes), max_size=4))))
+    return Space(sizes, tuple(draw(st.lists(forbidden_tuples(sizes), max_size=4))))
 
 
 STRENGTHS = st.integers(1, 3)
@@ -80,121 +79,150 @@ STRENGTHS = st.integers(1, 3)
 
 @MANY
 @given(spaces(), STRENGTHS)
-def test_every_possible_tuple_stands_in_a_row(space: Space, t: int) -> None:
-    t = min(t, len(space.sizes))
-    assert tuples_in(space.covered(t), t) == tuples_in(space.rows(), t)
+def test_every_feasible_tuple_is_covered(space: Space, strength: int) -> None:
+    strength = min(strength, len(space.sizes))
+    covered = tuples_in(space.covering_array(strength), strength)
+    assert covered == tuples_in(space.rows(), strength)
 
 
 @MANY
 @given(spaces(), STRENGTHS)
-def test_every_row_is_allowed_and_stands_once(space: Space, t: int) -> None:
-    rows = space.covered(t)
+def test_every_row_is_feasible_and_unique(space: Space, strength: int) -> None:
+    rows = space.covering_array(strength)
     assert set(rows) <= set(space.rows())
     assert len(rows) == len(set(rows))
 
 
 @MANY
 @given(spaces(), st.data())
-def test_choices_keep_what_further_constraints_allow(space: Space, data: st.DataObject) -> None:
-    more = data.draw(bans(space.sizes))
-    ties = [more.constraint()]
-    forbidden = [each.constraint() for each in space.forbidden]
-    choices = solve_constraints(space.sizes, forbidden, ties).restricted_to(ties)
-    rows = covering_array(choices, len(space.sizes))
-    assert set(rows) == set(Space(space.sizes, (*space.forbidden, more)).rows())
+def test_a_restriction_keeps_the_rows_that_it_allows(space: Space, data: st.DataObject) -> None:
+    further = data.draw(forbidden_tuples(space.sizes))
+    restrictions = [further.constraint()]
+    constraints = [each.constraint() for each in space.forbidden]
+    feasible = solve_constraints(space.sizes, constraints, restrictions)
+    allowed = covering_array(feasible.restricted_to(restrictions), len(space.sizes))
+    assert set(allowed) == set(Space(space.sizes, (*space.forbidden, further)).rows())
+    violating = feasible.restricted_to([], violating=restrictions[0])
+    forbidden = covering_array(violating, len(space.sizes))
+    assert set(forbidden) == {row for row in space.rows() if further.forbids(row)}
 
 
 @MANY
 @given(spaces(), st.data())
-def test_tables_agree_on_exactly_what_stands_in_an_allowed_row(
+def test_consistent_lines_are_exactly_those_of_feasible_rows(
     space: Space, data: st.DataObject
 ) -> None:
-    some = data.draw(st.sets(st.integers(0, len(space.sizes) - 1)))
-    wanted = {factor: data.draw(st.integers(0, space.sizes[factor] - 1)) for factor in some}
-    rows = [row for row in space.rows() if all(row[f] == level for f, level in wanted.items())]
-    choices = space.choices()
-    lines = choices.consistent_with(wanted)
+    factors = data.draw(st.sets(st.integers(0, len(space.sizes) - 1)))
+    assignment = {f: data.draw(st.integers(0, space.sizes[f] - 1)) for f in factors}
+    rows = [row for row in space.rows() if all(row[f] == n for f, n in assignment.items())]
+    feasible = space.feasible()
+    lines = feasible.consistent_with(assignment)
     assert (lines is None) == (not rows)
-    for table, kept in zip(choices.tables, lines or [], strict=lines is not None):
-        found = {tuple(choice) for choice in table.choices[kept].tolist()}
-        assert found == {tuple(row[factor] for factor in table.factors) for row in rows}
+    for table, kept in zip(feasible.tables, lines or [], strict=lines is not None):
+        consistent = {tuple(line) for line in table.assignments[kept].tolist()}
+        assert consistent == {tuple(row[factor] for factor in table.factors) for row in rows}
 
 
 @MANY
 @given(spaces())
-def test_pairs_are_those_of_the_allowed_rows(space: Space) -> None:
-    found = {
+def test_pairs_are_those_of_the_feasible_rows(space: Space) -> None:
+    pairs = {
         ((f, int(a)), (g, int(b)))
-        for (f, g), table in space.choices().pairs.items()
-        for a, b in zip(*table.nonzero(), strict=True)
+        for (f, g), grid in space.feasible().pairs.items()
+        for a, b in zip(*grid.nonzero(), strict=True)
     }
-    assert found == (tuples_in(space.rows(), 2) if len(space.sizes) > 1 else set())
+    assert pairs == (tuples_in(space.rows(), 2) if len(space.sizes) > 1 else set())
 
 
 @MANY
 @given(spaces(), STRENGTHS)
-def test_every_row_brings_a_tuple_that_those_before_it_lack(space: Space, t: int) -> None:
-    t = min(t, len(space.sizes))
-    seen: set[Tuple] = set()
-    for row in space.covered(t):
-        assert tuples_in([row], t) - seen
-        seen |= tuples_in([row], t)
+def test_every_row_covers_a_new_tuple(space: Space, strength: int) -> None:
+    strength = min(strength, len(space.sizes))
+    covered: set[Tuple] = set()
+    for row in space.covering_array(strength):
+        assert tuples_in([row], strength) - covered
+        covered |= tuples_in([row], strength)
 
 
 @MANY
 @given(spaces(), STRENGTHS, st.data())
-def test_extension_keeps_the_given_rows_first(space: Space, t: int, data: st.DataObject) -> None:
-    t = min(t, len(space.sizes))
-    allowed = space.rows()
-    given_rows = data.draw(st.lists(st.sampled_from(allowed), max_size=6)) if allowed else []
-    grown = space.covered(t, given_rows)
-    assert grown[: len(given_rows)] == given_rows
-    assert tuples_in(grown, t) == tuples_in(allowed, t)
-    seen = tuples_in(given_rows, t)
-    for row in grown[len(given_rows) :]:
-        assert tuples_in([row], t) - seen
-        seen |= tuples_in([row], t)
+def test_extension_keeps_the_given_rows_first(
+    space: Space, strength: int, data: st.DataObject
+) -> None:
+    strength = min(strength, len(space.sizes))
+    feasible = space.rows()
+    seeds = data.draw(st.lists(st.sampled_from(feasible), max_size=6)) if feasible else []
+    array = space.covering_array(strength, seeds)
+    assert array[: len(seeds)] == seeds
+    assert tuples_in(array, strength) == tuples_in(feasible, strength)
+    covered = tuples_in(seeds, strength)
+    for row in array[len(seeds) :]:
+        assert tuples_in([row], strength) - covered
+        covered |= tuples_in([row], strength)
 
 
 @MANY
 @given(spaces(), STRENGTHS)
-def test_the_same_table_gives_the_same_rows(space: Space, t: int) -> None:
-    assert space.covered(t) == space.covered(t)
+def test_the_same_arguments_give_the_same_rows(space: Space, strength: int) -> None:
+    assert space.covering_array(strength) == space.covering_array(strength)
 
 
 @MANY
 @given(spaces(), STRENGTHS)
-def test_complete_rows_are_not_extended(space: Space, t: int) -> None:
-    rows = space.covered(t)
-    assert space.covered(t, rows) == rows
+def test_a_complete_array_is_not_extended(space: Space, strength: int) -> None:
+    rows = space.covering_array(strength)
+    assert space.covering_array(strength, rows) == rows
 
 
-def test_more_strength_than_factors_lists_every_allowed_row() -> None:
-    space = Space((2, 3), (Forbidden((1, 0), frozenset({(2, 0)})),))
-    assert sorted(space.covered(3)) == space.rows()
+def test_full_combinations_are_covered_exhaustively() -> None:
+    feasible = Space((2, 2, 3, 2)).feasible()
+    rows = covering_array(feasible, 2, full_combinations=[(0, 2, 3)])
+    assert {(row[0], row[2], row[3]) for row in rows} == {*product(range(2), range(3), range(2))}
 
 
-def test_a_table_that_forbids_everything_has_no_rows() -> None:
-    space = Space((2, 2), (Forbidden((0,), frozenset({(0,), (1,)})),))
-    found = space.covered(2)
-    assert found == []
+def test_a_row_that_does_not_count_covers_nothing() -> None:
+    rows = covering_array(Space((3, 3)).feasible(), 1, counts=lambda row: row[0] != row[1])
+    assert all(first != second for first, second in rows)
+    assert tuples_in(rows, 1) == tuples_in(product(range(3), repeat=2), 1)
 
 
-def test_a_conflict_that_shows_only_through_a_third_factor_is_found_impossible() -> None:
-    # 0 asks 1 to be 0, and 2 asks it to be 1: no constraint names 0 and 2 together.
-    asks = (Forbidden((0, 1), frozenset({(0, 1)})), Forbidden((1, 2), frozenset({(0, 0)})))
-    rows = Space((2, 2, 2), asks).covered(2)
+def test_alternative_rows_have_the_assignment() -> None:
+    space = Space((2, 3, 3), (ForbiddenTuples((0, 1), frozenset({(1, 0)})),))
+    rows = [*alternative_rows(space.feasible(), {0: 1, 2: 2})]
+    assert rows
+    assert all(row in space.rows() and (row[0], row[2]) == (1, 2) for row in rows)
+    assert not [*alternative_rows(space.feasible(), {0: 1, 1: 0})]
+
+
+def test_more_strength_than_factors_lists_every_feasible_row() -> None:
+    space = Space((2, 3), (ForbiddenTuples((1, 0), frozenset({(2, 0)})),))
+    assert sorted(space.covering_array(3)) == space.rows()
+
+
+def test_a_space_that_forbids_everything_has_no_rows() -> None:
+    space = Space((2, 2), (ForbiddenTuples((0,), frozenset({(0,), (1,)})),))
+    assert space.covering_array(2) == []
+
+
+def test_a_conflict_through_a_third_factor_is_detected() -> None:
+    # With level 0, factor 0 requires level 0 of factor 1, and factor 2 requires level 1: no
+    # constraint names the factors 0 and 2 together.
+    conflict = (
+        ForbiddenTuples((0, 1), frozenset({(0, 1)})),
+        ForbiddenTuples((1, 2), frozenset({(0, 0)})),
+    )
+    rows = Space((2, 2, 2), conflict).covering_array(2)
     assert rows
     assert ((0, 0), (2, 0)) not in tuples_in(rows, 2)
 
 
-def test_too_many_choices_that_hang_together_are_told() -> None:
-    every = constraint(tuple(range(12)), lambda _: True)
-    with pytest.raises(ValueError, match="expected conditions that tie fewer factors"):
-        solve_constraints([4] * 12, [every])
+def test_conditions_that_connect_too_many_levels_are_an_error() -> None:
+    anything = constraint(tuple(range(12)), lambda _: True)
+    with pytest.raises(ValueError, match="expected conditions that connect fewer factors"):
+        solve_constraints([4] * 12, [anything])
 
 
 @pytest.mark.parametrize(("factors", "levels", "most"), [(8, 3, 24), (12, 2, 12), (10, 5, 60)])
 def test_pairwise_rows_are_few(factors: int, levels: int, most: int) -> None:
     space = Space((levels,) * factors)
-    assert len(space.covered(2)) <= most
+    assert len(space.covering_array(2)) <= most

@@ -87,7 +87,7 @@ def test_spaces_in_a_path_are_kept(tmp_path: Path) -> None:
 
 def test_text_of_a_suite_cannot_forge_lines(suite: Path) -> None:
     def spoil(index: dict[str, list[dict[str, str]]]) -> None:
-        index["cases"][0]["why"] = HOSTILE
+        index["cases"][0]["example"] = HOSTILE
 
     edit_index(suite, spoil)
     case = json.loads((suite / INDEX).read_bytes())["cases"][0]["id"]

@@ -32,8 +32,11 @@ def test_docs_writes_an_index_and_a_page_for_each_operator(tmp_path: Path) -> No
         (["--out", "docs", "--specs", "nowhere"], "no spec in nowhere"),
         (["--out", "docs", "--suite", "nowhere"], "expected a folder that `opcert generate` wrote"),
         (["--out", str(core_suite_folder() / "docs")], "is inside the suite"),
-        (["--out", "thesis"], "thesis: holds chapter.html, no part of the pages of `opcert docs`"),
-        (["--out", "thesis/chapter.html"], "thesis/chapter.html: a file; expected a folder"),
+        (
+            ["--out", "thesis"],
+            "thesis: contains chapter.html, not part of the pages of `opcert docs`",
+        ),
+        (["--out", "thesis/chapter.html"], "thesis/chapter.html: found a file, expected a folder"),
         ([], "Missing option '--out'"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from opcert.certificate import Certificate, read_certificate
 from opcert.suite import core_suite_folder
-from tests import shown
+from tests import samples
 from tests.command_line import WRONG, opcert, opcert_program
 from tests.small_suite import contents, files
 
@@ -22,7 +22,7 @@ SMALL = [*DML, "--case", "*valid-f32-*"]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with certificates: `right` and `faulty`, each in a folder of its own."""
-    for name, certificate in (("right", shown.right()), ("faulty", shown.faulty())):
+    for name, certificate in (("right", samples.right()), ("faulty", samples.faulty())):
         (tmp_path / name).mkdir()
         (tmp_path / name / "certificate.json").write_text(certificate.to_json())
     monkeypatch.chdir(tmp_path)
@@ -55,12 +55,12 @@ def test_a_report_is_written_as_by_certify(folder: Path) -> None:
 def test_several_certificates_are_printed_side_by_side(folder: Path) -> None:
     result = opcert("report", "right", "faulty", "right", "--out", "html")
     assert result.exit_code == 0, result.stderr
-    cases = rf"\d+ of {len(shown.suite().cases):,} cases selected"
+    cases = rf"\d+ of {len(samples.suite().cases):,} cases selected"
     right = rf"1\. CONFORMANT for 1 of 5 operators, {cases}, bit-exact: right 1"
     assert re.search(right, result.stdout)
     assert "2. NOT CONFORMANT, 1 failure waived: faulty 1" in result.stdout
-    assert re.search(r"faulty 1 since 1: \d+ regressed, 0 mended, ", result.stdout)
-    assert "right 1 since 1: 0 regressed, 0 mended, 0 otherwise" in result.stdout
+    assert re.search(r"faulty 1 compared with 1: \d+ regressed, 0 fixed, ", result.stdout)
+    assert "right 1 compared with 1: 0 regressed, 0 fixed, 0 changed otherwise" in result.stdout
     assert "wrote html/side-by-side.html" in result.stdout
     assert set(contents(folder / "html")) == {"side-by-side.html"}
 
@@ -79,16 +79,16 @@ def test_a_single_report_replaces_one_of_several(folder: Path) -> None:
         (["empty"], "empty/certificate.json: No such file"),
         (["notes.txt"], "notes.txt:1:1: not JSON"),
         (["right", "notes.txt"], "notes.txt:1:1: not JSON"),
-        (["right", "--out", "right"], "right: holds certificate.json, no part of a report"),
-        (["right", "--out", "notes.txt"], "notes.txt: a file; expected a folder"),
-        (["right", "faulty", "--out", "right"], "right: holds certificate.json"),
+        (["right", "--out", "right"], "right: contains certificate.json, not part of a report"),
+        (["right", "--out", "notes.txt"], "notes.txt: found a file, expected a folder"),
+        (["right", "faulty", "--out", "right"], "right: contains certificate.json"),
         (["right", "--out", str(core_suite_folder() / "html")], "is inside the suite"),
         (
             ["right", "--out", "html", "--suite", "small"],
-            "name the folder of the former by --suite",
+            "name the folder of the certificate's suite by --suite",
         ),
         (["right", "--out", "html", "--suite", "nowhere"], "nowhere/manifest.json"),
-        (["stranger", "--out", "html"], "which the suite that it names does not have"),
+        (["stranger", "--out", "html"], "a case that its suite does not have"),
         (["excerpt", "--out", "html"], "excerpt whose elements do not lie in an output"),
     ],
 )
@@ -97,9 +97,9 @@ def test_invalid_arguments_exit_2_and_change_nothing(
 ) -> None:
     Path("empty").mkdir()
     Path("notes.txt").write_text("no certificate")
-    first, *others = shown.right().verdicts
-    changed("stranger", shown.right().replace(verdicts=(replace(first, case="a/b"), *others)))
-    changed("excerpt", shown.faulty())
+    first, *others = samples.right().verdicts
+    changed("stranger", samples.right().replace(verdicts=(replace(first, case="a/b"), *others)))
+    changed("excerpt", samples.faulty())
     text = Path("excerpt/certificate.json").read_text()
     Path("excerpt/certificate.json").write_text(re.sub(r'"start": \d+', '"start": 9999999', text))
     for name, data in files().items():

@@ -13,7 +13,7 @@ from opcert.exploration import explore
 from opcert.isolation.messages import line_of, packed
 from tests.command_line import opcert
 
-SOURCE = Path(__file__).parents[1] / "driver" / "driver.cpp"
+SOURCE = Path(__file__).parents[2] / "generator" / "backends" / "examples" / "driver.cpp"
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 
 
@@ -57,9 +57,9 @@ def test_nothing_is_found_by_exploring_it(driver: Path) -> None:
     assert all(each.tried > each.declined for each in explored)
 
 
-def test_the_readmes_conversation_is_what_is_said(driver: Path) -> None:
-    readme = (SOURCE.parents[2] / "README.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^([<>]) (.+)$", readme, re.MULTILINE)
+def test_the_conversation_in_the_guide_takes_place(driver: Path) -> None:
+    guide = SOURCE.with_name("README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^([<>]) (.+)$", guide, re.MULTILINE)
     assert len(lines) == 8
 
     def written(side: str) -> bytes:

@@ -1,7 +1,7 @@
 """Compares what ONNX's own node cases and opcert's core suite find of a catalogue of faults.
 
 Run with `python -m tests.onnx_comparison` from the repository's root; `--markdown` prints the
-README's table alone. Exit code 1: the reference fails a case of ONNX, or ONNX's cases find a fault
+guide's table alone. Exit code 1: the reference fails a case of ONNX, or ONNX's cases find a fault
 that the core suite does not find.
 """
 
@@ -16,7 +16,7 @@ from tests.onnx_comparison.tables import by_mechanism, by_operator, complaints
 def main() -> int:
     """Print the comparison."""
     parser = argparse.ArgumentParser(prog="python -m tests.onnx_comparison", description=__doc__)
-    parser.add_argument("--markdown", action="store_true", help="the README's table alone")
+    parser.add_argument("--markdown", action="store_true", help="the guide's table alone")
     options = parser.parse_args()
     found = list(findings(FAULTS.values()))
     print("\n".join(by_operator(found)))

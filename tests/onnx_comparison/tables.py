@@ -9,7 +9,7 @@ from tests.onnx_comparison.findings import Finding
 
 
 def by_operator(found: Sequence[Finding]) -> Iterator[str]:
-    """Yield the README's table."""
+    """Yield the guide's table."""
     yield "| operator | faults | ONNX's cases | find | opcert's cases | find |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     totals = [0] * 5

@@ -1,4 +1,4 @@
-"""The files that tell of a certificate: which they are, where they may go, what is refused."""
+"""The files of a report: their names, the folders they may replace, and what is refused."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from opcert.report import JUNIT_FILE, REPORT_FILE, report_files, write_report
 from opcert.report.files import SIDE_BY_SIDE_FILE
 from opcert.suite import Suite
 from opcert.verdicts import Verdict
-from tests import shown, small_suite
+from tests import samples, small_suite
 from tests.made_certificate import DIGEST
 from tests.small_suite import contents
 from tests.suite_of_levels import write_specs
@@ -22,25 +22,25 @@ REPORT = b'<meta name="generator" content="opcert report">'
 FILES = {REPORT_FILE: REPORT, "operators/a.html": PAGES}
 
 
-def test_they_are_a_page_junit_xml_and_a_page_for_each_operator_that_ran() -> None:
-    found = report_files(shown.right(), shown.suite())
-    assert set(found) == {REPORT_FILE, JUNIT_FILE, "operators/directml-DML_OPERATOR_SPLIT.html"}
+def test_a_report_has_a_page_junit_xml_and_a_page_for_each_operator() -> None:
+    files = report_files(samples.right(), samples.suite())
+    assert set(files) == {REPORT_FILE, JUNIT_FILE, "operators/directml-DML_OPERATOR_SPLIT.html"}
 
 
-def test_without_the_specs_of_the_suite_the_report_stands_alone(tmp_path: Path) -> None:
+def test_without_the_specs_of_the_suite_there_are_no_operator_pages(tmp_path: Path) -> None:
     write_specs(tmp_path)
-    found = report_files(shown.right(), shown.suite(), tmp_path)
-    assert set(found) == {REPORT_FILE, JUNIT_FILE}
-    assert b"operators/" not in found[REPORT_FILE]
+    files = report_files(samples.right(), samples.suite(), tmp_path)
+    assert set(files) == {REPORT_FILE, JUNIT_FILE}
+    assert b"operators/" not in files[REPORT_FILE]
 
 
 def test_another_suite_is_refused_with_both_digests() -> None:
-    other = shown.right()
+    other = samples.right()
     other = other.replace(suite=other.suite.model_copy(update={"digest": DIGEST}))
-    ours = shown.suite().digest[:12]
-    wanted = f"of the suite {DIGEST[:12]}, .* is {ours}; name the folder of the former by --suite"
-    with pytest.raises(OpcertError, match=wanted):
-        report_files(other, shown.suite())
+    ours = samples.suite().digest[:12]
+    message = f"of suite {DIGEST[:12]}, but .* is suite {ours}; name the folder of the certificate"
+    with pytest.raises(OpcertError, match=message):
+        report_files(other, samples.suite())
 
 
 @pytest.mark.parametrize(
@@ -51,22 +51,22 @@ def test_another_suite_is_refused_with_both_digests() -> None:
     ],
     ids=["case", "operator"],
 )
-def test_a_verdict_of_what_the_suite_does_not_have_is_refused(
+def test_a_verdict_of_a_case_that_the_suite_lacks_is_refused(
     change: Callable[[Verdict], Verdict],
 ) -> None:
-    first, *others = shown.right().verdicts
-    changed = shown.right().replace(verdicts=(change(first), *others))
-    with pytest.raises(OpcertError, match=r"which the suite that it names does not have"):
-        report_files(changed, shown.suite())
+    first, *others = samples.right().verdicts
+    changed = samples.right().replace(verdicts=(change(first), *others))
+    with pytest.raises(OpcertError, match=r"a case that its suite does not have"):
+        report_files(changed, samples.suite())
 
 
-def test_a_small_suite_has_its_own_report(tmp_path: Path) -> None:
+def test_a_report_needs_the_suite_of_the_certificate(tmp_path: Path) -> None:
     for name, data in small_suite.files().items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
-    with pytest.raises(OpcertError, match="of the suite"):
-        report_files(shown.right(), Suite(tmp_path))
+    with pytest.raises(OpcertError, match="of suite"):
+        report_files(samples.right(), Suite(tmp_path))
 
 
 def test_a_report_replaces_a_former_one(tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_a_report_replaces_a_former_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["certificate.json", REPORT_FILE, JUNIT_FILE, "operators/thesis.txt"]
 )
-def test_the_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
+def test_a_folder_with_other_files_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("years of work")
-    with pytest.raises(OpcertError, match=f"holds {re.escape(name)}, no part of a report"):
+    with pytest.raises(OpcertError, match=f"contains {re.escape(name)}, not part of a report"):
         write_report(tmp_path, FILES)
     assert contents(tmp_path) == {name: b"years of work"}

@@ -1,12 +1,12 @@
-"""Counts of verdicts, the gravest status among them, and the answer in a few words."""
+"""Counts of verdicts, the most severe status among them, and the conclusion."""
 
 from dataclasses import replace
 
 import pytest
 
-from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, rejections
+from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, describe_rejections
 from opcert.verdicts import STATUSES, Status, Verdict
-from tests import shown
+from tests import samples
 from tests.made_certificate import OPERATOR, certificate
 
 PASS = Verdict("a/1", OPERATOR, "pass", None, "outputs", (), "")
@@ -22,23 +22,23 @@ def test_every_status_has_a_mark_of_its_own() -> None:
 def test_verdicts_are_counted_by_status() -> None:
     tally = count_statuses([PASS, PASS, BITS, WAIVED])
     assert tally.cases == 4
-    assert tally.told == "2 pass, 1 fail, 1 waived"
+    assert tally.summary == "2 pass, 1 fail, 1 waived"
     assert (tally.status, tally.count) == ("fail", 1)
     assert tally.others == {"pass": 2, "waived": 1}
 
 
-def test_of_no_verdicts_nothing_has_run() -> None:
+def test_no_verdicts_are_not_run() -> None:
     tally = count_statuses([])
-    assert (tally.cases, tally.status, tally.told) == (0, "not-run", "")
+    assert (tally.cases, tally.status, tally.summary) == (0, "not-run", "")
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_what_is_alone_is_the_gravest(status: Status) -> None:
+def test_the_only_status_is_the_most_severe(status: Status) -> None:
     assert Tally({status: 3}).status == status
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("severe", "mild"),
     [
         ("crash", "hang"),
         ("hang", "fail"),
@@ -49,12 +49,12 @@ def test_what_is_alone_is_the_gravest(status: Status) -> None:
         ("unsupported", "out-of-claim"),
     ],
 )
-def test_one_status_is_graver_than_another(one: Status, other: Status) -> None:
-    assert Tally({other: 9, one: 1}).status == one
+def test_statuses_are_ordered_by_severity(severe: Status, mild: Status) -> None:
+    assert Tally({mild: 9, severe: 1}).status == severe
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "told"),
+    ("verdicts", "conclusion"),
     [
         ([PASS], "Conformant, bit-exact"),
         ([PASS, BITS], "Conformant, value-exact"),
@@ -65,11 +65,11 @@ def test_one_status_is_graver_than_another(one: Status, other: Status) -> None:
         ([], "Not conformant"),
     ],
 )
-def test_the_answer(verdicts: list[Verdict], told: str) -> None:
-    assert certificate(verdicts, cases=len(verdicts)).conclusion == told
+def test_the_conclusion(verdicts: list[Verdict], conclusion: str) -> None:
+    assert certificate(verdicts, cases=len(verdicts)).conclusion == conclusion
 
 
-def test_the_answer_for_a_part_of_the_suite_says_of_which() -> None:
+def test_the_conclusion_of_a_partial_run_names_the_part() -> None:
     of_two = replace(PASS, case="b/1", operator="vendor/B-1")
     whole = certificate([PASS, of_two], operators=(OPERATOR, "vendor/B-1"), cases=2)
     assert whole.conclusion == "Conformant, bit-exact"
@@ -77,16 +77,17 @@ def test_the_answer_for_a_part_of_the_suite_says_of_which() -> None:
     assert one.conclusion == "Conformant for 1 of 2 operators, 1 of 4,481 cases selected, bit-exact"
 
 
-def test_the_answer_of_a_real_run() -> None:
-    cases = len(shown.right().verdicts)
-    part = f"for 1 of 5 operators, {cases} of {shown.right().suite.cases:,} cases selected"
-    assert shown.right().conclusion == f"Conformant {part}, bit-exact"
-    assert shown.faulty().conclusion == "Not conformant, 1 failure waived"
+def test_the_conclusion_of_a_run() -> None:
+    cases = len(samples.right().verdicts)
+    part = f"for 1 of 5 operators, {cases} of {samples.right().suite.cases:,} cases selected"
+    assert samples.right().conclusion == f"Conformant {part}, bit-exact"
+    assert samples.faulty().conclusion == "Not conformant, 1 failure waived"
 
 
 def test_the_rejections_of_the_runtime_itself_are_counted() -> None:
     rejected = replace(PASS, observed="rejected", detail="rejected: no", rejected_by="runtime")
     adapter = [replace(rejected, case=f"r/{i}", rejected_by="adapter") for i in range(3)]
     assert (
-        rejections(certificate([rejected, *adapter])) == "1 of 4 rejections by the runtime itself"
+        describe_rejections(certificate([rejected, *adapter]))
+        == "1 of 4 rejections by the runtime itself"
     )

@@ -1,4 +1,4 @@
-"""What a terminal shows: progress, the first of each sort of failure, the table, the answer."""
+"""A certificate on a terminal: progress, a failure of each cause, the counts, the conclusion."""
 
 import io
 from dataclasses import replace
@@ -10,7 +10,7 @@ from rich.progress import ProgressSample, Task, TaskID
 
 from opcert import Certificate, certify
 from opcert.report import conclusion_line, print_certificate, print_side_by_side, progress
-from opcert.report.terminal import SHOWN, Rate
+from opcert.report.terminal import MAX_LISTED, Rate
 from opcert.verdicts import Verdict
 from tests import wrong_backends
 from tests.faults.finding import core_suite
@@ -32,10 +32,10 @@ def wrong() -> Certificate:
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress_names_the_operator(terminal: bool) -> None:
-    shown = console(terminal)
-    with progress(shown) as on_verdict:
+    screen = console(terminal)
+    with progress(screen) as on_verdict:
         on_verdict(Verdict("a/b", "vendor/A-1", "pass", None, "outputs", (), ""), 1, 2)
-    assert "vendor/A-1" in text(shown)
+    assert "vendor/A-1" in text(screen)
 
 
 def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:
@@ -47,59 +47,60 @@ def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:
     assert str(Rate().render(task)) == "25/s"
 
 
-def test_names_are_no_markup_of_the_terminal(wrong: Certificate) -> None:
+def test_names_are_escaped(wrong: Certificate) -> None:
     odd = wrong.replace(
         backend=wrong.backend.model_copy(update={"name": "[/b] x"}),
         verdicts=(replace(wrong.verdicts[0], operator="[/i]y"),),
     )
-    shown = console()
-    print_certificate(odd, shown)
-    print_side_by_side([odd, odd], shown)
-    assert "1. [/b] x 1" in text(shown)
-    assert text(shown).count("[/i]y") == 2
+    screen = console()
+    print_certificate(odd, screen)
+    print_side_by_side([odd, odd], screen)
+    assert "1. [/b] x 1" in text(screen)
+    assert text(screen).count("[/i]y") == 2
 
 
-def test_side_by_side_says_what_regressed(wrong: Certificate) -> None:
-    shown = console()
-    print_side_by_side([certify(wrong_backends.Right(), core_suite()), wrong], shown)
-    since = next(line for line in text(shown).splitlines() if line.startswith("right 1 since 1:"))
-    regressed = int(since.removeprefix("right 1 since 1: ").partition(" ")[0])
-    assert regressed > SHOWN
-    assert text(shown).count("    regressed: ") == SHOWN
-    assert f"... and {regressed - SHOWN} more" in text(shown)
-    assert "2. NOT CONFORMANT: right 1" in text(shown)
+def test_side_by_side_names_the_regressed_cases(wrong: Certificate) -> None:
+    screen = console()
+    print_side_by_side([certify(wrong_backends.Right(), core_suite()), wrong], screen)
+    prefix = "right 1 compared with 1: "
+    changes = next(line for line in text(screen).splitlines() if line.startswith(prefix))
+    regressed = int(changes.removeprefix(prefix).partition(" ")[0])
+    assert regressed > MAX_LISTED
+    assert text(screen).count("    regressed: ") == MAX_LISTED
+    assert f"... and {regressed - MAX_LISTED} more" in text(screen)
+    assert "2. NOT CONFORMANT: right 1" in text(screen)
 
 
-def test_each_sort_of_failure_is_shown_once_the_most_frequent_first(wrong: Certificate) -> None:
-    shown = console()
-    print_certificate(wrong, shown)
-    heads = [line for line in text(shown).splitlines() if line.startswith("fail (")]
-    assert len(heads) == SHOWN
-    alike = [int(line.rpartition(", and ")[2].partition(" ")[0]) for line in heads]
-    assert alike == sorted(alike, reverse=True)
-    assert "--out keeps them all" in text(shown)
+def test_one_failure_of_each_cause_is_printed_the_most_frequent_first(wrong: Certificate) -> None:
+    screen = console()
+    print_certificate(wrong, screen)
+    heads = [line for line in text(screen).splitlines() if line.startswith("fail (")]
+    assert len(heads) == MAX_LISTED
+    similar = [int(line.rpartition(", and ")[2].partition(" ")[0]) for line in heads]
+    assert similar == sorted(similar, reverse=True)
+    assert "use --out for all of them" in text(screen)
 
 
-def test_a_failure_shows_the_call_and_what_the_rule_says(wrong: Certificate) -> None:
-    shown = console()
-    print_certificate(wrong, shown)
-    assert "in data=" in text(shown)
-    assert "no dimension" in text(shown) or "(Inputs" in text(shown)
+def test_a_failure_has_its_call_and_the_text_of_the_rule(wrong: Certificate) -> None:
+    screen = console()
+    print_certificate(wrong, screen)
+    assert "in data=" in text(screen)
+    assert "no dimension" in text(screen) or "(Inputs" in text(screen)
 
 
-def test_the_answer_says_why_not(wrong: Certificate) -> None:
+def test_the_conclusion_gives_the_reasons(wrong: Certificate) -> None:
     assert conclusion_line(wrong).startswith("NOT CONFORMANT: right 1 on core suite")
     assert "x accepted" in conclusion_line(wrong)
 
 
-def test_the_answer_says_of_how_many_operators_and_for_what() -> None:
+def test_the_conclusion_names_the_part_and_the_selection() -> None:
     certificate = certify("reference", operator="directml/*", feature_level="2_1")
     assert conclusion_line(certificate).startswith("CONFORMANT for 1 of 5 operators, ")
     assert "operator directml/*, feature_level 2_1" in conclusion_line(certificate)
 
 
-def test_a_failure_without_rules_is_shown(wrong: Certificate) -> None:
+def test_a_failure_without_rules_is_printed(wrong: Certificate) -> None:
     bare = Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), "wrong")
-    shown = console()
-    print_certificate(wrong.replace(verdicts=(bare,)), shown)
-    assert "fail (value) a/b" in text(shown)
+    screen = console()
+    print_certificate(wrong.replace(verdicts=(bare,)), screen)
+    assert "fail (value) a/b" in text(screen)

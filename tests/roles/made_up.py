@@ -1,4 +1,4 @@
-"""Made-up operators of a few lines, each to try a role with: written, read, drawn, certified."""
+"""Made-up operators to try roles with: written, read, drawn, certified."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +11,9 @@ import pytest
 from opcert import certify, generate
 from opcert.arrays import Call
 from opcert.cases import InputSpace, Observer
+from opcert.combinatorics import RowSampler
 from opcert.errors import SpecError
-from opcert.specification import Spec, read_spec
+from opcert.specification import Rule, Spec, read_spec
 from tests.command_line import opcert
 
 HEAD = """\
@@ -24,26 +25,27 @@ reference: up.py:up
 """
 # The reference of a spec that is only read and drawn.
 ANY = "def up(**arguments):\n    return []\n"
-# How often a row is drawn until its levels show.
+# How often a row is drawn until the call exhibits its levels: a draw can be more special than they.
 DRAWS = 32
-_LINES = 25
+_MAX_LINES = 25
 
 
-def write(folder: Path, spec: str, reference: str = ANY) -> Path:
-    """Write a spec, all but its head, with its reference into `folder`."""
-    (folder / "up.py").write_text(reference, encoding="utf-8")
-    path = folder / "Up-1.yaml"
-    path.write_text(HEAD + spec, encoding="utf-8")
+def write_spec(folder: Path, name: str, spec: str, reference: str) -> Path:
+    """Write a spec and its reference; return the path of the spec."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.py").write_text(reference, encoding="utf-8")
+    path = folder / f"{name}.yaml"
+    path.write_text(spec, encoding="utf-8")
     return path
 
 
 def read(folder: Path, spec: str) -> Spec:
-    """Read what `write` writes."""
-    return read_spec(write(folder, spec)).spec
+    """Read a spec of the operator Up, without its head."""
+    return read_spec(write_spec(folder, "up", HEAD + spec, ANY)).spec
 
 
 def mistakes(folder: Path, spec: str, old: str, new: str) -> list[str]:
-    """Return what is wrong with a spec that has `new` in the place of `old`: key's line, text."""
+    """Return the mistakes in a spec with `new` instead of `old`: rest of the line, text."""
     assert spec.count(old) == 1, old
     with pytest.raises(SpecError) as caught:
         read(folder, spec.replace(old, new))
@@ -51,17 +53,47 @@ def mistakes(folder: Path, spec: str, old: str, new: str) -> list[str]:
     return [f"{lines[m.line - 1][m.column - 1 :]}: {m.text}" for m in caught.value.mistakes]
 
 
+def random_calls(spec: Spec, count: int) -> list[Call]:
+    """Return calls for random rows."""
+    space, random = InputSpace(spec), Random(0)
+    rows = RowSampler(space.choices()[0])
+    return [space.call(rows.sample(random.randrange), "") for _ in range(count)]
+
+
+def unobserved_levels(spec: Spec, profile: str = "core", count: int = 120) -> list[list[str]]:
+    """Return the factors whose levels the calls do not exhibit, for random rows."""
+    space, observer = InputSpace(spec, profile), Observer(spec, profile)
+    sampler, random = RowSampler(space.choices()[0]), Random(profile)
+    unobserved = []
+    for row in (sampler.sample(random.randrange) for _ in range(count)):
+        levels = space.level_names(row)
+        draws = (space.call(row, str(draw)) for draw in range(DRAWS))
+        factors: list[str] = []
+        for call in draws:
+            factors = observer.unobserved(call, levels)
+            if not factors:
+                break
+        if factors:
+            unobserved.append(factors)
+    return unobserved
+
+
 def assert_observed(spec: Spec, profile: str = "core", rows: int = 60) -> list[Call]:
-    """Assert that calls which are drawn for levels exhibit them; return the calls."""
+    """Assert that calls for rows of the covering array exhibit their levels; return the calls."""
     space, observer = InputSpace(spec, profile), Observer(spec, profile)
     calls = []
     for row in Random(0).choices(space.rows(2), k=rows):
         levels = space.level_names(row)
-        drawn = (space.call(row, f"up-1|{attempt}") for attempt in range(DRAWS))
-        showing = next((call for call in drawn if not observer.unobserved(call, levels)), None)
-        assert showing is not None, levels
-        calls.append(showing)
+        draws = (space.call(row, f"up-1|{draw}") for draw in range(DRAWS))
+        observed = next((call for call in draws if not observer.unobserved(call, levels)), None)
+        assert observed is not None, levels
+        calls.append(observed)
     return calls
+
+
+def derived_rules(path: Path) -> dict[str, Rule]:
+    """Return the rules of a spec that are derived from roles, by what they are derived from."""
+    return {rule.derived: rule for rule in read_spec(path).spec.rules if rule.derived is not None}
 
 
 def holds(spec: Spec) -> dict[str, tuple[str | None, tuple[str, ...]]]:
@@ -86,9 +118,9 @@ class Backend:
 
 
 def assert_certified(folder: Path, spec: str, reference: str) -> Path:
-    """Assert that `check` accepts a spec of few lines, and its suite the reference; return it."""
-    path = write(folder, spec, reference)
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= _LINES
+    """Assert that `check` accepts a short spec, and that the reference passes; return the suite."""
+    path = write_spec(folder, "up", HEAD + spec, reference)
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= _MAX_LINES
     checked = opcert("check", "--no-strength", path)
     assert checked.exit_code == 0, checked.output
     suite = folder / "suite"
@@ -100,7 +132,7 @@ def assert_certified(folder: Path, spec: str, reference: str) -> Path:
 
 
 def assert_fails(suite: Path, reference: str, old: str, new: str) -> None:
-    """Assert that a reference with `new` in the place of `old` fails a suite."""
+    """Assert that a reference with `new` instead of `old` fails a suite."""
     assert reference.count(old) == 1, old
     names: dict[str, Any] = {}
     exec(reference.replace(old, new), names)  # noqa: S102 -- the text of a test

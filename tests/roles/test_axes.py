@@ -8,7 +8,7 @@ from opcert.certificate import certify
 from opcert.errors import SpecError
 from opcert.specification import read_spec
 from opcert.suite import generate
-from tests.roles.levels_shown import hidden_levels, rules, written
+from tests.roles.made_up import derived_rules, unobserved_levels, write_spec
 
 SPEC = """
 operator: made/Flip
@@ -93,15 +93,15 @@ class First:
 @pytest.fixture(params=["tensor", "attribute"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     spec = SPEC if request.param == "tensor" else WITH_ATTRIBUTE
-    return written(tmp_path / "specs", "flip", spec, REFERENCE)
+    return write_spec(tmp_path / "specs", "flip", spec, REFERENCE)
 
 
 @pytest.mark.parametrize("profile", ["core", "stress"])
-def test_it_observes_what_it_builds(path: Path, profile: str) -> None:
-    assert hidden_levels(read_spec(path), profile) == []
+def test_built_calls_exhibit_their_levels(path: Path, profile: str) -> None:
+    assert unobserved_levels(read_spec(path).spec, profile) == []
 
 
-def test_its_suite_tells_right_from_wrong(path: Path, tmp_path: Path) -> None:
+def test_its_suite_fails_a_wrong_backend(path: Path, tmp_path: Path) -> None:
     suite = tmp_path / "suite"
     generate(suite, path.parent)
     assert certify("reference", suite, isolated=False, specs=path.parent).conformant
@@ -110,7 +110,7 @@ def test_its_suite_tells_right_from_wrong(path: Path, tmp_path: Path) -> None:
 
 
 def test_it_requires_axes_that_data_has_once_each(tmp_path: Path) -> None:
-    known = rules(written(tmp_path, "flip", SPEC, REFERENCE))
+    known = derived_rules(write_spec(tmp_path, "flip", SPEC, REFERENCE))
     range_, unique = known["axes.range"], known["axes.unique"]
     assert range_.holds == "all(-data.rank <= axis < data.rank for axis in axes.values)"
     assert unique.holds == "len(set(wrap(axis, data.rank) for axis in axes.values)) == axes.size"
@@ -119,16 +119,19 @@ def test_it_requires_axes_that_data_has_once_each(tmp_path: Path) -> None:
 
 
 def test_an_attribute_needs_no_element_type_and_no_rank(tmp_path: Path) -> None:
-    known = rules(written(tmp_path, "flip", WITH_ATTRIBUTE, REFERENCE))
+    known = derived_rules(write_spec(tmp_path, "flip", WITH_ATTRIBUTE, REFERENCE))
     assert [*known] == ["required", "axes.range", "axes.unique"]
     assert known["axes.range"].holds == "all(-data.rank <= axis < data.rank for axis in axes)"
 
 
 def test_axes_that_are_not_negative_are_counted_from_the_front(tmp_path: Path) -> None:
     spec = SPEC.replace("required: false", "required: false, negative: false")
-    path = written(tmp_path, "flip", spec, REFERENCE)
-    assert rules(path)["axes.range"].holds == "all(0 <= axis < data.rank for axis in axes.values)"
-    assert hidden_levels(read_spec(path), "core") == []
+    path = write_spec(tmp_path, "flip", spec, REFERENCE)
+    assert (
+        derived_rules(path)["axes.range"].holds
+        == "all(0 <= axis < data.rank for axis in axes.values)"
+    )
+    assert unobserved_levels(read_spec(path).spec, "core") == []
 
 
 @pytest.mark.parametrize(
@@ -139,14 +142,14 @@ def test_axes_that_are_not_negative_are_counted_from_the_front(tmp_path: Path) -
         (
             "required: false",
             "required: false, omitted: first",
-            "nothing says how many; expected an argument with 'along: axes'",
+            "unknown number of first axes; expected an argument with 'along: axes'",
         ),
     ],
 )
-def test_a_mistaken_relation_is_one_error_in_its_place(
+def test_a_wrong_relation_is_one_error_at_its_place(
     tmp_path: Path, old: str, new: str, text: str
 ) -> None:
-    path = written(tmp_path, "flip", SPEC.replace(old, new), REFERENCE)
+    path = write_spec(tmp_path, "flip", SPEC.replace(old, new), REFERENCE)
     with pytest.raises(SpecError) as caught:
         read_spec(path)
     (mistake,) = caught.value.mistakes

@@ -24,7 +24,7 @@ outputs:
 rules:
   - {id: kind, from: axis.type, clause: A}
   - {id: form, from: axis.shape, clause: A}
-  - {id: there, from: axis.range, clause: A}
+  - {id: in-range, from: axis.range, clause: A}
   - {id: reversed, clause: D, text: The elements along the axis change places.}
 """
 REFERENCE = """\
@@ -37,7 +37,7 @@ def up(data, axis):
     require(axis.dtype.kind in "iu", "up-1/kind", f"{axis.dtype}")
     require(axis.shape in [(), (1,)], "up-1/form", f"{axis.shape}")
     k = int(axis.ravel()[0])
-    require(-data.ndim <= k < data.ndim, "up-1/there", f"{k}")
+    require(-data.ndim <= k < data.ndim, "up-1/in-range", f"{k}")
     return [np.flip(data, k).copy()]
 """
 ATTRIBUTE = """\
@@ -49,7 +49,7 @@ attributes:
 outputs:
   - {name: out, type: T, shape: data.shape, text: Reversed.}
 rules:
-  - {id: there, from: axis.range, clause: A}
+  - {id: in-range, from: axis.range, clause: A}
   - {id: reversed, clause: D, text: The elements along the axis change places.}
 """
 
@@ -61,20 +61,20 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("spec", [SPEC, ATTRIBUTE], ids=["tensor", "attribute"])
-def test_what_it_builds_it_observes(spec: str, tmp_path: Path) -> None:
+def test_built_calls_exhibit_their_levels(spec: str, tmp_path: Path) -> None:
     assert_observed(read(tmp_path, spec))
 
 
-def test_its_requirements_follow(tmp_path: Path) -> None:
+def test_derived_requirements(tmp_path: Path) -> None:
     assert holds(read(tmp_path, SPEC)) == {
         "kind": ("axis.type in INTEGERS", ()),
         "form": ("axis.rank <= 1 and axis.size == 1", ()),
-        "there": ("-data.rank <= axis.values[0] < data.rank", ("kind", "form")),
+        "in-range": ("-data.rank <= axis.values[0] < data.rank", ("kind", "form")),
     }
-    assert holds(read(tmp_path, ATTRIBUTE)) == {"there": ("0 <= axis < data.rank", ())}
+    assert holds(read(tmp_path, ATTRIBUTE)) == {"in-range": ("0 <= axis < data.rank", ())}
 
 
-def test_both_forms_and_both_signs_are_drawn(tmp_path: Path) -> None:
+def test_calls_have_both_forms_and_both_signs(tmp_path: Path) -> None:
     axes = [call.inputs["axis"] for call in assert_observed(read(tmp_path, SPEC))]
     assert {axis.rank for axis in axes} == {0, 1}
     assert {(axis.values or (0,))[0] < 0 for axis in axes} == {False, True}
@@ -94,9 +94,9 @@ def test_its_suite_fails_a_wrong_axis(suite: Path, old: str, new: str) -> None:
     assert_fails(suite, REFERENCE, old, new)
 
 
-def test_an_axis_of_nothing_is_a_mistake(tmp_path: Path) -> None:
-    found = mistakes(tmp_path, SPEC, "of: data, type: T_AXIS", "of: dat, type: T_AXIS")
-    assert found == [
+def test_an_axis_of_an_unknown_argument_is_a_mistake(tmp_path: Path) -> None:
+    reported = mistakes(tmp_path, SPEC, "of: data, type: T_AXIS", "of: dat, type: T_AXIS")
+    assert reported == [
         f"dat, type: T_AXIS{SPEC.split('T_AXIS', 2)[2].splitlines()[0]}: "
         "unknown argument 'dat'; did you mean 'data'?"
     ]

@@ -22,7 +22,7 @@ outputs:
   - name: tiled
     type: T
     shape: "[size * count for size, count in zip(data.shape, repeats.values)]"
-    text: Data beside itself.
+    text: Repeated data.
 rules:
   - {id: type, from: repeats.type, clause: R}
   - {id: rank, from: repeats.rank, clause: R}
@@ -51,7 +51,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return assert_certified(tmp_path_factory.mktemp("suite"), SPEC, REFERENCE)
 
 
-def test_what_it_builds_it_observes(tmp_path: Path) -> None:
+def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
     calls = assert_observed(read(tmp_path, SPEC), rows=120)
     counts = {count for call in calls for count in call.inputs["repeats"].values or ()}
     assert counts == {0, 1, 2, 3, 257}
@@ -62,7 +62,7 @@ def test_what_it_builds_it_observes(tmp_path: Path) -> None:
     ("zero", "expected"),
     [("empties", {0, 1, 2, 3, 257}), ("keeps", {0, 1, 2, 3, 257}), ("invalid", {1, 2, 3, 257})],
 )
-def test_what_a_zero_means_decides_whether_it_is_built(
+def test_zeros_are_built_unless_they_are_invalid(
     zero: str, expected: set[int], tmp_path: Path
 ) -> None:
     spec = read(tmp_path, SPEC.replace("zero: empties", f"zero: {zero}"))
@@ -73,7 +73,7 @@ def test_what_a_zero_means_decides_whether_it_is_built(
     assert holds(spec)["least"] == (condition, ("type", "rank", "length"))
 
 
-def test_counts_that_crop_are_negative_and_have_no_least(tmp_path: Path) -> None:
+def test_negative_counts_have_no_least(tmp_path: Path) -> None:
     text = SPEC.replace("zero: empties", "zero: keeps, negative: crops")
     lines = [line for line in text.splitlines(keepends=True) if "id: least" not in line]
     spec = read(tmp_path, "".join(lines))
@@ -101,10 +101,10 @@ def test_counts_that_crop_are_negative_and_have_no_least(tmp_path: Path) -> None
         ('require((repeats >= 0).all(), "up-1/least", f"{repeats}")', "repeats = abs(repeats)"),
     ],
 )  # fmt: skip
-def test_a_wrong_reference_fails(old: str, new: str, suite: Path) -> None:
+def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
     assert_fails(suite, REFERENCE, old, new)
 
 
-def test_an_unknown_meaning_is_told_where_it_stands(tmp_path: Path) -> None:
-    (told,) = mistakes(tmp_path, SPEC, "zero: empties", "zero: empty")
-    assert told.startswith("empty")
+def test_an_unknown_meaning_is_reported_at_its_place(tmp_path: Path) -> None:
+    (mistake,) = mistakes(tmp_path, SPEC, "zero: empties", "zero: empty")
+    assert mistake.startswith("empty")

@@ -1,4 +1,4 @@
-"""The roles `descriptors` and `count`: records that describe outputs, and how many there are."""
+"""The roles `descriptors` and `count`: records that describe outputs, and their number."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ rules:
 COUNT = "  - {name: n, role: count, of: parts, surplus: true, type: int, text: N.}\n"
 
 
-def test_what_it_builds_it_observes(tmp_path: Path) -> None:
+def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
     for call in assert_observed(read(tmp_path, SPEC)):
         x, axis, parts = call.inputs["x"], call.attributes["axis"], call.attributes["parts"]
         assert call.attributes["n"] == len(parts)
@@ -46,7 +46,7 @@ def test_what_it_builds_it_observes(tmp_path: Path) -> None:
         assert all(min(part["dims"]) > 0 for part in parts)
 
 
-def test_records_behind_the_count_are_not_observed(tmp_path: Path) -> None:
+def test_records_after_the_count_are_not_observed(tmp_path: Path) -> None:
     spec = read(tmp_path, SPEC)
     call = assert_observed(spec)[0]
     longer = [*call.attributes["parts"], {"dims": [], "kind": ""}]
@@ -56,7 +56,7 @@ def test_records_behind_the_count_are_not_observed(tmp_path: Path) -> None:
     assert role.observe(surplus, focus) == role.observe(call, focus)
 
 
-def test_the_requirements_that_follow(tmp_path: Path) -> None:
+def test_derived_requirements(tmp_path: Path) -> None:
     records, given = "for record in parts[:n]", ("in-range", "rank")
     assert holds(read(tmp_path, SPEC)) == {
         "in-range": ("0 <= axis < x.rank", ()),
@@ -109,9 +109,9 @@ def test_an_axis_from_the_end_is_wrapped(tmp_path: Path) -> None:
         ("count, of: parts", "count, of: x", "x, ", "'x' does not have the role descriptors"),
     ],
 )
-def test_a_mistaken_relation_is_told_where_it_stands(
+def test_a_wrong_relation_is_reported_at_its_place(
     old: str, new: str, place: str, text: str, tmp_path: Path
 ) -> None:
-    (told,) = mistakes(tmp_path, SPEC, old, new)
-    assert told.startswith(place)
-    assert told.endswith(f": {text}")
+    (mistake,) = mistakes(tmp_path, SPEC, old, new)
+    assert mistake.startswith(place)
+    assert mistake.endswith(f": {text}")

@@ -33,7 +33,7 @@ rules:
   - {id: before-length, from: before.length, clause: B}
   - {id: after-length, from: after.length, clause: A}
   - {id: after-least, from: after.least, clause: A}
-  - {id: padded, clause: D, text: Value stands around data., when: data.size > 0}
+  - {id: padded, clause: D, text: Data is surrounded by value., when: data.size > 0}
 """
 REFERENCE = """\
 import numpy as np
@@ -60,7 +60,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return assert_certified(tmp_path_factory.mktemp("suite"), SPEC, REFERENCE)
 
 
-def test_what_it_builds_it_observes(tmp_path: Path) -> None:
+def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
     values = [
         (call.inputs["data"].type, call.inputs.get("value"))
         for call in assert_observed(read(tmp_path, SPEC), rows=120)
@@ -70,7 +70,7 @@ def test_what_it_builds_it_observes(tmp_path: Path) -> None:
     assert {value and value.uniform for _, value in values} == {None, "no", "zero"}
 
 
-def test_the_requirements_that_follow(tmp_path: Path) -> None:
+def test_derived_requirements(tmp_path: Path) -> None:
     spec = read(tmp_path, SPEC)
     assert holds(spec)["type"] == ("value.type == data.type", ())
     assert holds(spec)["form"] == ("value.shape in [(), (1,)]", ())
@@ -89,12 +89,12 @@ def test_the_requirements_that_follow(tmp_path: Path) -> None:
         ('require(value.dtype == data.dtype, "up-1/type", f"{value.dtype}")', "value = value.astype(data.dtype)"),  # noqa: E501
     ],
 )  # fmt: skip
-def test_a_wrong_reference_fails(old: str, new: str, suite: Path) -> None:
+def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
     assert_fails(suite, REFERENCE, old, new)
 
 
-def test_a_symbol_of_its_own_is_told_where_it_stands(tmp_path: Path) -> None:
+def test_another_type_symbol_is_reported_at_its_place(tmp_path: Path) -> None:
     spec = SPEC.replace("types: {T: [f32, u8]}", "types: {T: [f32, u8], V: [f32]}")
-    (told,) = mistakes(tmp_path, spec, "type: T, text: V.", "type: V, text: V.")
-    assert told.startswith("V")
-    assert told.endswith(": 'V' is not that of 'data'; expected 'T'")
+    (mistake,) = mistakes(tmp_path, spec, "type: T, text: V.", "type: V, text: V.")
+    assert mistake.startswith("V")
+    assert mistake.endswith(": type symbol 'V' differs from that of 'data'; expected 'T'")

@@ -11,12 +11,13 @@ from opcert.certificate import certify
 from opcert.specification import read_spec
 from opcert.specification.role_rules import derived_requirements
 from opcert.suite import check_specs
-from tests.roles.gathers import FOLDER, NAMES, drawn, mistakes, unobserved, written
+from tests.roles.gathers import FOLDER, NAMES, mistakes, write_changed
+from tests.roles.made_up import random_calls, unobserved_levels
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_suite_is_made_of_a_spec_and_its_reference_certified(name: str, tmp_path: Path) -> None:
-    written(tmp_path, name)
+def test_the_reference_passes_the_suite(name: str, tmp_path: Path) -> None:
+    write_changed(tmp_path, name)
     certificate = certify("reference", specs=tmp_path)
     assert certificate.conformant
     assert len(certificate.verdicts) > 100
@@ -24,11 +25,11 @@ def test_a_suite_is_made_of_a_spec_and_its_reference_certified(name: str, tmp_pa
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("profile", ["core", "stress"])
-def test_what_is_built_for_levels_shows_them(name: str, profile: str) -> None:
-    assert unobserved(read_spec(FOLDER / f"{name}.yaml").spec, profile) == []
+def test_built_calls_exhibit_their_levels(name: str, profile: str) -> None:
+    assert unobserved_levels(read_spec(FOLDER / f"{name}.yaml").spec, profile) == []
 
 
-def test_a_suite_covers_what_roles_ask_for() -> None:
+def test_the_suites_cover_the_levels_of_the_roles() -> None:
     checked = check_specs([FOLDER / f"{name}.yaml" for name in NAMES])
     assert [each.spec_file.spec.operator for each in checked] == [
         "example/Pick-1",
@@ -37,23 +38,23 @@ def test_a_suite_covers_what_roles_ask_for() -> None:
     ]
 
 
-def test_no_index_is_outside_where_that_is_rejected() -> None:
+def test_rejected_indices_are_not_built() -> None:
     spec = read_spec(FOLDER / "pick.yaml").spec
     conditions = Conditions(spec)
-    calls = drawn(spec)
+    calls = random_calls(spec, 300)
     assert all("indices-range" in conditions.check(call).satisfied for call in calls)
     values = {value for call in calls for value in call.inputs["indices"].values or ()}
     assert min(values) < 0
     assert max(values) > 127
 
 
-def test_no_index_counts_from_the_end_where_it_may_not() -> None:
-    calls = drawn(read_spec(FOLDER / "pick_in_batches.yaml").spec)
+def test_invalid_negative_indices_are_not_built() -> None:
+    calls = random_calls(read_spec(FOLDER / "pick_in_batches.yaml").spec, 300)
     assert min(value for call in calls for value in call.inputs["indices"].values or ()) == 0
 
 
-def test_indices_are_outside_on_both_sides_where_the_nearer_end_is_taken() -> None:
-    calls = drawn(read_spec(FOLDER / "take_at.yaml").spec)
+def test_clamped_indices_are_outside_on_both_sides() -> None:
+    calls = random_calls(read_spec(FOLDER / "take_at.yaml").spec, 300)
     sides = {
         int(np.sign(value)) * (value < 0 or value >= call.inputs["data"].size)
         for call in calls
@@ -62,26 +63,26 @@ def test_indices_are_outside_on_both_sides_where_the_nearer_end_is_taken() -> No
     assert sides == {-1, 0, 1}
 
 
-def test_an_empty_axis_is_not_pointed_into_but_where_zeros_are_given() -> None:
+def test_an_empty_axis_has_no_indices_unless_they_give_zeros() -> None:
     for name in ("pick", "pick_in_batches"):
-        for call in drawn(read_spec(FOLDER / f"{name}.yaml").spec):
+        for call in random_calls(read_spec(FOLDER / f"{name}.yaml").spec, 300):
             axis = call.attributes["axis"]
             assert call.inputs["data"].shape[axis] > 0 or call.inputs["indices"].size == 0
 
 
-def test_zeros_for_an_index_outside_let_an_empty_axis_be_pointed_into(tmp_path: Path) -> None:
+def test_an_empty_axis_has_indices_if_they_give_zeros(tmp_path: Path) -> None:
     text = (FOLDER / "pick.yaml").read_text()
     start = text.index("  - id: indices-range")
     rule = text[start : text.index("  - id: picked")]
-    path = written(tmp_path, "pick", ("outside: reject", "outside: zeros"), (rule, ""))
+    path = write_changed(tmp_path, "pick", ("outside: reject", "outside: zeros"), (rule, ""))
     assert any(
         call.inputs["data"].shape[call.attributes["axis"]] == 0 and call.inputs["indices"].size
-        for call in drawn(read_spec(path).spec)
+        for call in random_calls(read_spec(path).spec, 300)
     )
 
 
-def test_indices_in_order_give_data_itself() -> None:
-    calls = drawn(read_spec(FOLDER / "pick.yaml").spec, 1000)
+def test_some_indices_give_data_itself() -> None:
+    calls = random_calls(read_spec(FOLDER / "pick.yaml").spec, 1000)
     assert any(
         call.inputs["indices"].values == tuple(range(call.inputs["data"].shape[axis]))
         for call in calls
@@ -97,19 +98,19 @@ def test_indices_in_order_give_data_itself() -> None:
         ("take_at", {"required", "indices.type", "indices.rank"}),
     ],
 )
-def test_what_indices_require_follows_from_what_is_outside(name: str, keys: set[str]) -> None:
+def test_requirements_depend_on_the_meaning_of_an_index_outside(name: str, keys: set[str]) -> None:
     assert derived_requirements(read_spec(FOLDER / f"{name}.yaml").spec).keys() == keys
 
 
 @pytest.mark.parametrize("index", [-4, 3])
-def test_a_call_with_an_index_outside_breaks_the_range(index: int) -> None:
+def test_an_index_outside_violates_the_range(index: int) -> None:
     conditions = Conditions(read_spec(FOLDER / "pick.yaml").spec)
     indices = vector("i16", (0, index))
     call = Call({"data": tensor("i8", (3,), (1, 2, 3)), "indices": indices}, {"axis": 0})
     assert conditions.check(call).violated == ("indices-range",)
 
 
-def test_what_is_undefined_is_an_ambiguity() -> None:
+def test_an_undefined_index_is_an_ambiguity() -> None:
     conditions = Conditions(read_spec(FOLDER / "pick_in_batches.yaml").spec)
     data = tensor("i16", (3,), (1, 2, 3))
     inside, outside = (
@@ -120,7 +121,7 @@ def test_what_is_undefined_is_an_ambiguity() -> None:
     assert conditions.ambiguity(outside) == "beyond"
 
 
-def test_what_is_undefined_has_to_be_stated(tmp_path: Path) -> None:
+def test_an_ambiguity_without_a_statement_is_a_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, "take_at", ("outside: clamp", "outside: undefined"))
     assert found == [
         "inputs: -> no ambiguity states 'indices.range': What an index of indices outside of the "
@@ -128,7 +129,7 @@ def test_what_is_undefined_has_to_be_stated(tmp_path: Path) -> None:
     ]
 
 
-def test_an_ambiguity_from_a_role_that_leaves_nothing_open_is_a_mistake(tmp_path: Path) -> None:
+def test_an_ambiguity_that_no_role_derives_is_a_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, "pick_in_batches", ("outside: undefined", "outside: clamp"))
     assert found == ["from: indices.range -> no role leaves 'indices.range' open"]
 
@@ -147,7 +148,7 @@ def test_an_ambiguity_from_a_role_that_leaves_nothing_open_is_a_mistake(tmp_path
         ),
     ],
 )
-def test_a_mistaken_relation_is_one_error_with_its_place(
+def test_a_wrong_relation_is_one_error_at_its_place(
     old: str, new: str, mistake: str, tmp_path: Path
 ) -> None:
     assert mistakes(tmp_path, "pick", (old, new)) == [mistake]

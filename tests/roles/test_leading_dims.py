@@ -8,11 +8,12 @@ from opcert.arrays import Call, filled, tensor
 from opcert.cases import Conditions
 from opcert.specification import read_spec
 from opcert.specification.role_rules import derived_requirements
-from tests.roles.gathers import FOLDER, drawn, mistakes, unobserved, written
+from tests.roles.gathers import FOLDER, mistakes, write_changed
+from tests.roles.made_up import random_calls, unobserved_levels
 
 SPEC = FOLDER / "pick_in_batches.yaml"
 ATTRIBUTE = "    at_most: axis\n    type: int\n"
-# Negative numbers count from the rank of indices, and one may leave them out.
+# A negative number is relative to the rank of indices, and the number may be omitted.
 FROM_END = (
     "    at_most: axis\n    negative_from: indices\n"
     "    required: false\n    default: -1\n    type: int\n"
@@ -20,7 +21,7 @@ FROM_END = (
 
 
 def test_the_leading_extents_of_both_tensors_are_equal() -> None:
-    calls = drawn(read_spec(SPEC).spec)
+    calls = random_calls(read_spec(SPEC).spec, 300)
     shared = [call.attributes["batches"] for call in calls]
     assert set(shared) == {0, 1, 2, 3}
     for call, count in zip(calls, shared, strict=True):
@@ -29,27 +30,26 @@ def test_the_leading_extents_of_both_tensors_are_equal() -> None:
 
 
 def test_a_negative_number_and_a_default_are_built_and_observed(tmp_path: Path) -> None:
-    spec = read_spec(written(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
-    assert unobserved(spec, "core") == []
-    given = [call.attributes.get("batches") for call in drawn(spec)]
-    assert None in given
-    assert {-3, -2, -1, 0, 1, 2, 3} == {number for number in given if number is not None}
+    spec = read_spec(write_changed(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
+    assert unobserved_levels(spec, "core") == []
+    numbers = [call.attributes.get("batches") for call in random_calls(spec, 300)]
+    assert {*numbers} == {None, -3, -2, -1, 0, 1, 2, 3}
 
 
-def test_an_omitted_number_means_the_default(tmp_path: Path) -> None:
-    spec = read_spec(written(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
-    for call in drawn(spec):
+def test_an_omitted_number_stands_for_the_default(tmp_path: Path) -> None:
+    spec = read_spec(write_changed(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
+    for call in random_calls(spec, 300):
         if "batches" not in call.attributes:
             count = call.inputs["indices"].rank - 1
             assert call.inputs["data"].shape[:count] == call.inputs["indices"].shape[:count]
 
 
-def test_its_requirements_follow(tmp_path: Path) -> None:
-    found = derived_requirements(read_spec(SPEC).spec)
-    assert found["batches.range"].holds == ("0 <= batches <= min(data.rank, indices.rank)")
-    spec = read_spec(written(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
-    found = derived_requirements(spec)
-    assert found["batches.range"].holds == (
+def test_derived_requirements(tmp_path: Path) -> None:
+    requirements = derived_requirements(read_spec(SPEC).spec)
+    assert requirements["batches.range"].holds == "0 <= batches <= min(data.rank, indices.rank)"
+    spec = read_spec(write_changed(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
+    requirements = derived_requirements(spec)
+    assert requirements["batches.range"].holds == (
         "-min(data.rank, indices.rank) <= batches <= min(data.rank, indices.rank)"
     )
 
@@ -58,13 +58,15 @@ def test_without_an_axis_it_is_at_most_the_smaller_rank(tmp_path: Path) -> None:
     text = SPEC.read_text()
     rule = text[text.index("  - id: batches-before-axis") : text.index("  - id: batches-alike")]
     changes = (("    at_most: axis\n", ""), (rule, ""))
-    spec = read_spec(written(tmp_path, "pick_in_batches", *changes)).spec
+    spec = read_spec(write_changed(tmp_path, "pick_in_batches", *changes)).spec
     assert "batches.at-most-axis" not in derived_requirements(spec)
-    assert any(call.attributes["batches"] > call.attributes["axis"] for call in drawn(spec))
+    assert any(
+        call.attributes["batches"] > call.attributes["axis"] for call in random_calls(spec, 300)
+    )
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis", "batches", "broken"),
+    ("shape", "axis", "batches", "violated"),
     [
         ((2, 3), 1, 1, ()),
         ((2, 3), 1, 3, ("batches-range",)),
@@ -73,12 +75,12 @@ def test_without_an_axis_it_is_at_most_the_smaller_rank(tmp_path: Path) -> None:
         ((3, 3), 1, 1, ("batches-alike",)),
     ],
 )
-def test_each_requirement_is_broken_by_itself(
-    shape: tuple[int, ...], axis: int, batches: int, broken: tuple[str, ...]
+def test_each_requirement_is_violated_separately(
+    shape: tuple[int, ...], axis: int, batches: int, violated: tuple[str, ...]
 ) -> None:
     inputs = {"data": filled("i16", shape), "indices": tensor("i64", (2, 2), (0, 1, 0, 1))}
     call = Call(inputs, {"axis": axis, "batches": batches})
-    assert Conditions(read_spec(SPEC).spec).check(call).violated == broken
+    assert Conditions(read_spec(SPEC).spec).check(call).violated == violated
 
 
 @pytest.mark.parametrize(
@@ -91,10 +93,10 @@ def test_each_requirement_is_broken_by_itself(
         (ATTRIBUTE, "    at_most: axis\n    type: string\n", "found \"string\"; expected 'int'"),
     ],
 )
-def test_a_mistaken_relation_is_one_error_with_its_place(
+def test_a_wrong_relation_is_one_error_at_its_place(
     old: str, new: str, mistake: str, tmp_path: Path
 ) -> None:
-    (found,) = mistakes(tmp_path, "pick_in_batches", (old, new))
-    place, _, text = found.partition(" -> ")
+    (reported,) = mistakes(tmp_path, "pick_in_batches", (old, new))
+    place, _, text = reported.partition(" -> ")
     assert place == new.strip().splitlines()[-1].strip()
     assert text.startswith(mistake)

@@ -8,7 +8,7 @@ from opcert.cases import InputSpace, Observer
 from opcert.errors import SpecError
 from opcert.specification import Spec, read_spec
 from opcert.specification.role_rules import derived_requirements
-from tests.roles.made_expand.specs import written
+from tests.roles.made_expand.specs import write_changed
 
 # By the keys that decide when it is given: the changes to the made-up spec.
 _MODE = "    mode: how\n    mode_is: listed\n"
@@ -31,25 +31,23 @@ _WAYS: dict[str, list[tuple[str, str]]] = {
 def spec(folder: Path, way: str, ones: str = "open") -> Spec:
     """A spec whose mapping is given in one of these ways."""
     changes = [*_WAYS[way], ("ones: open", f"ones: {ones}")]
-    return read_spec(written(folder, *changes, name="embed")).spec
+    return read_spec(write_changed(folder, *changes, name="embed")).spec
 
 
 @pytest.mark.parametrize("ones", ["kept", "stretched", "open"])
 @pytest.mark.parametrize("way", _WAYS)
-def test_every_call_shows_the_levels_that_it_is_drawn_for(
-    way: str, ones: str, tmp_path: Path
-) -> None:
+def test_built_calls_exhibit_their_levels(way: str, ones: str, tmp_path: Path) -> None:
     described = spec(tmp_path, way, ones)
     space, observer = InputSpace(described), Observer(described)
     for row in space.rows(2):
         levels = space.level_names(row)
-        # Which axes are listed is drawn until it shows, such as a gap.
+        # Some draws are more special than the level, such as axes without a gap.
         drawn = (space.call(row, str(seed)) for seed in range(64))
         assert any(not observer.unobserved(call, levels) for call in drawn), levels
 
 
 @pytest.mark.parametrize("way", _WAYS)
-def test_it_is_given_where_it_is_to_be(way: str, tmp_path: Path) -> None:
+def test_it_is_given_in_the_right_calls(way: str, tmp_path: Path) -> None:
     space = InputSpace(spec(tmp_path, way))
     calls = [space.call(row, "seed") for row in space.rows(2)]
     given = ["places" in call.inputs for call in calls]
@@ -60,7 +58,7 @@ def test_it_is_given_where_it_is_to_be(way: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ones", ["kept", "stretched", "open"])
-def test_a_size_of_1_stretches_where_the_document_says_so(ones: str, tmp_path: Path) -> None:
+def test_a_size_of_1_stretches_only_with_ones_stretched(ones: str, tmp_path: Path) -> None:
     space = InputSpace(spec(tmp_path, "in a mode", ones))
     stretches = False
     for row in space.rows(2):
@@ -73,7 +71,7 @@ def test_a_size_of_1_stretches_where_the_document_says_so(ones: str, tmp_path: P
     assert stretches == (ones == "stretched")
 
 
-def test_its_requirements_follow(tmp_path: Path) -> None:
+def test_derived_requirements(tmp_path: Path) -> None:
     requirements = derived_requirements(spec(tmp_path, "in a mode"))
     listed = "how == 'listed' and places is not None"
     conditions = {key: (each.when, each.holds) for key, each in requirements.items()}
@@ -89,14 +87,12 @@ def test_its_requirements_follow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("ones", "sizes"), [("kept", ""), ("stretched", "1, "), ("open", "1, ")])
-def test_a_size_of_1_is_accepted_unless_the_document_forbids_it(
-    ones: str, sizes: str, tmp_path: Path
-) -> None:
+def test_a_size_of_1_is_valid_unless_ones_are_kept(ones: str, sizes: str, tmp_path: Path) -> None:
     holds = derived_requirements(spec(tmp_path, "always", ones))["places.extents"].holds
     assert f"n in [{sizes}sizes.values[axis]]" in holds
 
 
-def test_aligned_data_has_no_requirement_where_a_mapping_is_always_given(tmp_path: Path) -> None:
+def test_a_required_mapping_leaves_no_requirement_of_aligned_data(tmp_path: Path) -> None:
     keys = derived_requirements(spec(tmp_path, "always")).keys()
     assert not keys & {"sizes.ranks", "sizes.extents", "places.given"}
 
@@ -106,17 +102,22 @@ def test_aligned_data_has_no_requirement_where_a_mapping_is_always_given(tmp_pat
     [
         ("into: sizes", "into: data", "'data' does not have the role shape", 17),
         ("mode: how", "mode: hou", "unknown argument 'hou'; did you mean 'how'?", 18),
-        ("mode_is: listed", "mode_is: liste", "'mode_is'; did you mean 'listed'?", 19),
-        ("    mode_is: listed\n", "", "expected one of the words of 'how'", 18),
-        ("    mode: how\n", "", "expected the key 'mode' beside it", 18),
+        (
+            "mode_is: listed",
+            "mode_is: liste",
+            "unknown word 'liste' of 'how'; did you",
+            19,
+        ),
+        ("    mode_is: listed\n", "", "missing key 'mode_is'; expected tail or listed", 18),
+        ("    mode: how\n", "", "missing key 'mode'", 18),
         ("required: false\n", "required: true\n", "expected 'required: false'", 18),
     ],
 )
-def test_a_mistaken_relation_is_told_with_its_place(
+def test_a_wrong_relation_is_reported_at_its_place(
     old: str, new: str, text: str, line: int, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, (old, new), name="embed")
+    path = write_changed(tmp_path, (old, new), name="embed")
     with pytest.raises(SpecError) as caught:
         read_spec(path)
-    told = [str(mistake) for mistake in caught.value.mistakes]
-    assert any(text in each and f"{path}:{line}:" in each for each in told), told
+    reported = [str(mistake) for mistake in caught.value.mistakes]
+    assert any(text in each and f"{path}:{line}:" in each for each in reported), reported

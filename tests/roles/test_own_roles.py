@@ -12,9 +12,7 @@ from opcert.suite import generate
 ROLE = '''
 from typing import ClassVar, Literal
 
-from opcert.roles.data import DataRole
-from opcert.roles.factors import Factor, ObservedLevels, Requirement, levels_where
-from opcert.roles.role import Role
+from opcert.roles import DataRole, Factor, ObservedLevels, Requirement, Role, levels_where
 
 
 class Rows(Role):
@@ -30,9 +28,9 @@ class Rows(Role):
     def factors(self, profile):
         yield Factor(self.factor("share"), {"half": 2, "all": 1})
 
-    def build(self, scene):
-        shape = self.partner(self.of, DataRole).shape(scene)
-        return shape[0] // scene.choice[self.factor("share")]
+    def build(self, context):
+        shape = self.related(self.of, DataRole).shape(context)
+        return shape[0] // context.choice[self.factor("share")]
 
     def observe(self, call, focus):
         rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]
@@ -96,7 +94,7 @@ def specs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_role_beside_the_spec_gives_a_suite_that_tells_right_from_wrong(
+def test_a_role_of_the_specs_folder_gives_a_suite_that_fails_a_wrong_backend(
     specs: Path, tmp_path: Path
 ) -> None:
     suite = tmp_path / "suite"
@@ -114,7 +112,7 @@ def test_a_role_beside_the_spec_gives_a_suite_that_tells_right_from_wrong(
         ("row.py:Rows", "cannot be imported"),
     ],
 )
-def test_a_role_that_is_none_is_a_mistake_in_its_place(specs: Path, named: str, text: str) -> None:
+def test_a_wrong_class_is_reported_at_its_place(specs: Path, named: str, text: str) -> None:
     path = specs / "head.yaml"
     path.write_text(SPEC.replace("rows.py:Rows", named))
     with pytest.raises(SpecError) as caught:
@@ -124,7 +122,7 @@ def test_a_role_that_is_none_is_a_mistake_in_its_place(specs: Path, named: str, 
     assert mistake.line == 8
 
 
-def test_an_unknown_role_is_named_with_those_there_are(specs: Path) -> None:
+def test_an_unknown_role_is_reported_with_the_known_ones(specs: Path) -> None:
     path = specs / "head.yaml"
     path.write_text(SPEC.replace("role: data", "role: date"))
     with pytest.raises(SpecError, match=r"expected a role: .*data.*rows"):

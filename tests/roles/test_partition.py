@@ -25,7 +25,7 @@ outputs:
   - {name: part, type: T, count: sizes.size, text: Part i.,
      shape: "replace(data.shape, axis, sizes.values[i])"}
 rules:
-  - {id: there, from: axis.range, clause: A}
+  - {id: in-range, from: axis.range, clause: A}
   - {id: kind, from: sizes.type, clause: S}
   - {id: list, from: sizes.rank, clause: S}
   - {id: least, from: sizes.least, clause: S}
@@ -41,7 +41,7 @@ from opcert.reference import require
 def up(data, sizes, axis):
     require(sizes.dtype.name in ("int32", "uint8"), "up-1/kind", f"{sizes.dtype}")
     require(sizes.ndim == 1, "up-1/list", f"{sizes.ndim}")
-    require(0 <= axis < data.ndim, "up-1/there", f"{axis}")
+    require(0 <= axis < data.ndim, "up-1/in-range", f"{axis}")
     lengths = sizes.tolist()
     require(min(lengths, default=0) >= 0, "up-1/least", f"{lengths}")
     require(sum(lengths) == data.shape[axis], "up-1/sum", f"{lengths}")
@@ -57,24 +57,24 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("profile", ["core", "stress"])
-def test_what_it_builds_it_observes(profile: str, tmp_path: Path) -> None:
+def test_built_calls_exhibit_their_levels(profile: str, tmp_path: Path) -> None:
     for call in assert_observed(read(tmp_path, SPEC), profile):
         lengths = call.inputs["sizes"].values or ()
         assert sum(lengths) == call.inputs["data"].shape[call.attributes["axis"]]
 
 
-def test_its_requirements_follow(tmp_path: Path) -> None:
-    found = holds(read(tmp_path, SPEC))
-    assert found["least"] == ("all(length >= 0 for length in sizes.values)", ("kind", "list"))
-    assert found["sum"] == ("sum(sizes.values) == data.shape[axis]", ("there", "least"))
+def test_derived_requirements(tmp_path: Path) -> None:
+    conditions = holds(read(tmp_path, SPEC))
+    assert conditions["least"] == ("all(length >= 0 for length in sizes.values)", ("kind", "list"))
+    assert conditions["sum"] == ("sum(sizes.values) == data.shape[axis]", ("in-range", "least"))
 
 
-def test_a_remainder_brings_its_levels_and_requirements(tmp_path: Path) -> None:
+def test_a_remainder_adds_levels_and_requirements(tmp_path: Path) -> None:
     rules = """\
   - {id: one, from: sizes.one-remainder, clause: S}
   - {id: rest, from: sizes.remainder, clause: S}
 """
-    # A prerequisite may stand behind the rule that needs it.
+    # A prerequisite may follow the rule that needs it.
     spec = read(tmp_path, SPEC.replace("along: axis,", "along: axis, remainder: true,") + rules)
     order = [*spec.requirements]
     assert order.index("one") < order.index("sum")

@@ -53,13 +53,13 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("profile", ["core", "stress"])
-def test_what_it_builds_it_observes(profile: str, tmp_path: Path) -> None:
+def test_built_calls_exhibit_their_levels(profile: str, tmp_path: Path) -> None:
     for call in assert_observed(read(tmp_path, SPEC), profile):
         number, axis = call.attributes["number"], call.attributes["axis"]
         assert call.inputs["data"].shape[axis] % number == 0
 
 
-def test_the_requirements_that_follow(tmp_path: Path) -> None:
+def test_derived_requirements(tmp_path: Path) -> None:
     size = "data.shape[wrap(axis, data.rank)]"
     spec = read(tmp_path, SPEC)
     assert holds(spec)["least"] == ("number >= 1", ())
@@ -77,7 +77,7 @@ def test_the_requirements_that_follow(tmp_path: Path) -> None:
         ('require(number >= 1, "up-1/least", f"{number}")', "number = max(1, number)"),
     ],
 )  # fmt: skip
-def test_a_wrong_reference_fails(old: str, new: str, suite: Path) -> None:
+def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
     assert_fails(suite, REFERENCE, old, new)
 
 
@@ -88,9 +88,9 @@ def test_a_wrong_reference_fails(old: str, new: str, suite: Path) -> None:
         ("parts, of: data", "parts, of: dat", "unknown argument 'dat'; did you mean 'data'?"),
     ],
 )
-def test_a_mistaken_relation_is_told_where_it_stands(
+def test_a_wrong_relation_is_reported_at_its_place(
     old: str, new: str, text: str, tmp_path: Path
 ) -> None:
-    (told,) = mistakes(tmp_path, SPEC, old, new)
-    assert told.startswith(new.rpartition(" ")[2])
-    assert told.endswith(f": {text}")
+    (mistake,) = mistakes(tmp_path, SPEC, old, new)
+    assert mistake.startswith(new.rpartition(" ")[2])
+    assert mistake.endswith(f": {text}")

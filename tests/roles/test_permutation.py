@@ -53,7 +53,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return assert_certified(tmp_path_factory.mktemp("suite"), SPEC, REFERENCE)
 
 
-def test_what_it_builds_it_observes(tmp_path: Path) -> None:
+def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
     orders = [
         (call.inputs["data"].rank, call.attributes.get("order"))
         for call in assert_observed(read(tmp_path, SPEC), rows=140)
@@ -62,7 +62,7 @@ def test_what_it_builds_it_observes(tmp_path: Path) -> None:
     assert {order is None for _, order in orders} == {True, False}
 
 
-def test_the_requirements_that_follow(tmp_path: Path) -> None:
+def test_derived_requirements(tmp_path: Path) -> None:
     assert holds(read(tmp_path, SPEC)) == {
         "length": ("len(order) == data.rank", ()),
         "in-range": ("all(0 <= axis < data.rank for axis in order)", ("length",)),
@@ -101,13 +101,11 @@ def test_a_tensor_has_a_type_a_rank_and_a_layout_too(tmp_path: Path) -> None:
         ('require(len(set(order)) == len(order), "up-1/once", f"{order}")', "order[-1:] = [*{*range(data.ndim)} - {*order[:-1]}][:1]"),  # noqa: E501
     ],
 )  # fmt: skip
-def test_a_wrong_reference_fails(old: str, new: str, suite: Path) -> None:
+def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
     assert_fails(suite, REFERENCE, old, new)
 
 
-def test_a_number_is_no_list(tmp_path: Path) -> None:
-    (told,) = mistakes(tmp_path, SPEC, "type: list", "type: int")
-    text = (
-        "the role 'permutation' has a number for each axis; expected the type 'list', or a tensor"
-    )
-    assert told.endswith(f": {text}")
+def test_an_attribute_that_is_no_list_is_a_mistake(tmp_path: Path) -> None:
+    (mistake,) = mistakes(tmp_path, SPEC, "type: list", "type: int")
+    text = "an attribute of type 'int' has no number for each axis"
+    assert mistake.endswith(f": {text}; expected the type 'list', or a tensor")

@@ -1,4 +1,4 @@
-"""The role `shape`: what it builds it observes, and a spec that has it is tested as a whole."""
+"""The role `shape`: a made-up operator that broadcasts data, and a wrong backend."""
 
 from collections.abc import Mapping
 from math import prod
@@ -23,7 +23,7 @@ from opcert.specification import read_spec
 from opcert.specification.role_rules import derived_requirements
 from opcert.suite import Suite, generate, measure_coverage
 from tests.roles.made_expand.expand import tiling
-from tests.roles.made_expand.specs import written
+from tests.roles.made_expand.specs import write_changed
 
 BITS_16 = 65535
 
@@ -31,7 +31,7 @@ BITS_16 = 65535
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the spec of an operator that expands data, and its reference."""
-    return written(tmp_path_factory.mktemp("specs")).parent
+    return write_changed(tmp_path_factory.mktemp("specs")).parent
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def suite(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def calls(specs: Path, *, masked: bool) -> list[Call]:
-    """Calls drawn for rows whose output cannot show a fault, or for all the others."""
+    """Return the calls for rows with masking levels, or for all others."""
     space = InputSpace(read_spec(specs / "expand.yaml").spec)
     _, unmasked = space.choices()
     return [
@@ -53,9 +53,7 @@ def calls(specs: Path, *, masked: bool) -> list[Call]:
     ]
 
 
-def test_a_spec_without_modes_gives_a_suite_that_its_reference_passes(
-    specs: Path, suite: Path
-) -> None:
+def test_the_reference_passes_a_suite_that_covers_all_levels(specs: Path, suite: Path) -> None:
     assert certify("reference", suite, specs=specs).conformant
     described = {"example/Expand-1": read_spec(specs / "expand.yaml")}
     (coverage,) = measure_coverage(Suite(suite, specs), described)
@@ -63,7 +61,7 @@ def test_a_spec_without_modes_gives_a_suite_that_its_reference_passes(
 
 
 class Tiles:
-    """A backend that fills the output with data in a row."""
+    """A backend that fills the output with repetitions of data."""
 
     name, version = "tiles", "1"
 
@@ -73,29 +71,27 @@ class Tiles:
         return tiling(**inputs, **attributes)
 
 
-def test_the_suite_fails_a_backend_that_fills_the_output_with_data_in_a_row(
-    specs: Path, suite: Path
-) -> None:
+def test_the_suite_fails_a_backend_that_tiles_data(specs: Path, suite: Path) -> None:
     assert not certify(Tiles(), suite, specs=specs).conformant
 
 
-def test_every_call_shows_the_levels_that_it_is_drawn_for(specs: Path) -> None:
+def test_built_calls_exhibit_their_levels(specs: Path) -> None:
     spec = read_spec(specs / "expand.yaml").spec
     space, observer = InputSpace(spec), Observer(spec)
     for row in space.rows(2):
         levels = space.level_names(row)
-        # Extents are drawn until they show, such as varied ones that happen to be equal.
+        # Some draws are more special than the level, such as varied extents that are equal.
         drawn = (space.call(row, str(seed)) for seed in range(16))
         assert any(not observer.unobserved(call, levels) for call in drawn), levels
 
 
-def test_every_call_that_is_not_masked_has_elements_to_tell_apart(specs: Path) -> None:
+def test_unmasked_calls_have_distinguishable_elements(specs: Path) -> None:
     for call in calls(specs, masked=False):
         assert call.inputs["data"].size > 1, call
         assert prod(call.inputs["sizes"].values or ()) > 0, call
 
 
-def test_no_call_that_is_masked_has_elements_to_tell_apart(specs: Path) -> None:
+def test_masked_calls_have_no_distinguishable_elements(specs: Path) -> None:
     for call in calls(specs, masked=True):
         data, sizes = call.inputs["data"], call.inputs["sizes"].values or ()
         assert data.size < 2 or data.uniform != "no" or not prod(sizes), call
@@ -115,22 +111,22 @@ def _longest(call: Call) -> int:
 
 @pytest.mark.parametrize("kind", STRETCHED)
 @pytest.mark.parametrize("is_stretched", [False, True])
-def test_what_is_drawn_to_stretch_is_observed(kind: str, is_stretched: bool) -> None:
+def test_drawn_stretches_are_observed(kind: str, is_stretched: bool) -> None:
     random = Random(0)
     for _ in range(100):
         rank = 2 if kind == "far" else random.randint(3, 6)
         places = sorted(random.sample(range(rank + 2), rank))
         target = [random.choice([1, 2, 5]) for _ in range(rank + 2)]
-        focus = random.randrange(rank)
-        target[places[focus]] = 4
-        stretch = Stretch(focus, is_stretched, kind, "long", keeps_another=is_stretched)
+        tested_axis = random.randrange(rank)
+        target[places[tested_axis]] = 4
+        stretch = Stretch(tested_axis, is_stretched, kind, "long", keeps_another=is_stretched)
         shape, grown = stretched_shapes(target, places, stretch, Sampler(random.random))
         assert broadcasts(shape, [grown[place] for place in places])
-        assert (shape[focus] == 1) == is_stretched
-        assert kind in observed_stretches(shape, grown, places, focus)
+        assert (shape[tested_axis] == 1) == is_stretched
+        assert kind in observed_stretches(shape, grown, places, tested_axis)
 
 
-def test_its_requirements_follow(specs: Path) -> None:
+def test_derived_requirements(specs: Path) -> None:
     requirements = derived_requirements(read_spec(specs / "expand.yaml").spec)
     assert {key: each.holds for key, each in requirements.items() if key != "required"} == {
         "sizes.type": "sizes.type in ['i32', 'i64']",
@@ -140,7 +136,7 @@ def test_its_requirements_follow(specs: Path) -> None:
         "sizes.extents": "broadcasts(data.shape, sizes.values)",
     }
     assert all(each.when == "True" for each in requirements.values())
-    assert requirements["sizes.extents"].given == ("sizes.ranks",)
+    assert requirements["sizes.extents"].prerequisites == ("sizes.ranks",)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +146,8 @@ def test_its_requirements_follow(specs: Path) -> None:
         ("sizes", "'sizes' does not have the role data"),
     ],
 )
-def test_data_that_is_none_is_told_with_its_place(of: str, text: str, tmp_path: Path) -> None:
-    path = written(tmp_path, ("of: data, most", f"of: {of}, most"))
+def test_wrong_data_is_reported_at_its_place(of: str, text: str, tmp_path: Path) -> None:
+    path = write_changed(tmp_path, ("of: data, most", f"of: {of}, most"))
     with pytest.raises(SpecError) as caught:
         read_spec(path)
     (mistake,) = caught.value.mistakes
@@ -159,7 +155,7 @@ def test_data_that_is_none_is_told_with_its_place(of: str, text: str, tmp_path: 
     assert f"{path}:13:" in str(mistake)
 
 
-def test_a_target_may_always_have_elements(tmp_path: Path) -> None:
-    path = written(tmp_path, ("most: 4,", "most: 4, empty: false,"))
+def test_without_empty_targets_every_target_has_elements(tmp_path: Path) -> None:
+    path = write_changed(tmp_path, ("most: 4,", "most: 4, empty: false,"))
     levels = InputSpace(read_spec(path).spec).factors["sizes_added"]
     assert "empty" not in [level.name for level in levels]

@@ -8,10 +8,10 @@ import pytest
 
 from opcert.certificate import certify
 from opcert.errors import SpecError
-from opcert.roles.span_levels import selected
+from opcert.roles.span_levels import selection_levels
 from opcert.specification import read_spec
 from opcert.suite import generate
-from tests.roles.levels_shown import hidden_levels, rules, written
+from tests.roles.made_up import derived_rules, unobserved_levels, write_spec
 
 # All lists are attributes; without axes all of them are sliced.
 ATTRIBUTES = """
@@ -159,15 +159,15 @@ class Forwards:
 @pytest.fixture(params=["attributes", "inputs"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     spec = ATTRIBUTES if request.param == "attributes" else INPUTS
-    return written(tmp_path / "specs", "crop", spec, REFERENCE)
+    return write_spec(tmp_path / "specs", "crop", spec, REFERENCE)
 
 
 @pytest.mark.parametrize("profile", ["core", "stress"])
-def test_they_observe_what_they_build(path: Path, profile: str) -> None:
-    assert hidden_levels(read_spec(path), profile) == []
+def test_built_calls_exhibit_their_levels(path: Path, profile: str) -> None:
+    assert unobserved_levels(read_spec(path).spec, profile) == []
 
 
-def test_their_suite_tells_right_from_wrong(path: Path, tmp_path: Path) -> None:
+def test_their_suite_fails_a_wrong_backend(path: Path, tmp_path: Path) -> None:
     suite = tmp_path / "suite"
     generate(suite, path.parent)
     assert certify("reference", suite, isolated=False, specs=path.parent).conformant
@@ -175,8 +175,8 @@ def test_their_suite_tells_right_from_wrong(path: Path, tmp_path: Path) -> None:
     assert not certify(wrong, suite, isolated=False, specs=path.parent).conformant
 
 
-def test_attributes_have_one_slice_for_each_axis_that_is_listed(tmp_path: Path) -> None:
-    known = rules(written(tmp_path, "crop", ATTRIBUTES, REFERENCE))
+def test_attributes_have_a_slice_for_each_listed_axis(tmp_path: Path) -> None:
+    known = derived_rules(write_spec(tmp_path, "crop", ATTRIBUTES, REFERENCE))
     assert known["begin.length"].holds == (
         "len(end) == len(begin) and (stride is None or len(stride) == len(begin))"
         " and (axes is None or len(axes) == len(begin))"
@@ -186,10 +186,10 @@ def test_attributes_have_one_slice_for_each_axis_that_is_listed(tmp_path: Path) 
     assert known["stride.nonzero"].when == "stride is not None"
 
 
-def test_inputs_share_a_requirement_of_their_type_and_have_a_slice_for_each_axis(
+def test_inputs_share_a_type_requirement_and_have_a_slice_for_each_axis(
     tmp_path: Path,
 ) -> None:
-    known = rules(written(tmp_path, "crop", INPUTS, REFERENCE))
+    known = derived_rules(write_spec(tmp_path, "crop", INPUTS, REFERENCE))
     assert known["begin.type"].text == (
         "Begin and end are of one of the types i64, i32; stride is of one of the types i64, i16."
     )
@@ -207,17 +207,22 @@ def test_inputs_share_a_requirement_of_their_type_and_have_a_slice_for_each_axis
 @pytest.mark.parametrize(
     ("old", "new", "line", "text"),
     [
-        ("part: stop", "part: start", 11, "no argument is the stop of 'data'"),
-        ("part: stop, of: data, along: axes", "part: stop, of: data", 12, "found none"),
+        ("part: stop", "part: start", 11, "missing stop of 'data'"),
+        (
+            "part: stop, of: data, along: axes",
+            "part: stop, of: data",
+            12,
+            "but 'begin' is along axes",
+        ),
         ("part: stop, of: data", "part: stop, of: axes", 12, "'axes' does not have the role data"),
         ("part: stop, of: data, along: axes", "part: stop, of: data, along: data", 12, "axes"),
         ("part: stop, of: data, along: axes", "part: stop, of: data, along: axs", 12, "'axs'"),
     ],
 )
-def test_a_mistaken_relation_is_an_error_in_its_place(
+def test_a_wrong_relation_is_reported_at_its_place(
     tmp_path: Path, old: str, new: str, line: int, text: str
 ) -> None:
-    path = written(tmp_path, "crop", ATTRIBUTES.replace(old, new), REFERENCE)
+    path = write_spec(tmp_path, "crop", ATTRIBUTES.replace(old, new), REFERENCE)
     with pytest.raises(SpecError) as caught:
         read_spec(path)
     mistake = caught.value.mistakes[0]
@@ -225,13 +230,13 @@ def test_a_mistaken_relation_is_an_error_in_its_place(
     assert mistake.line == line
 
 
-def test_what_is_selected_is_what_python_selects() -> None:
+def test_slices_select_what_python_selects() -> None:
     ends = [*range(-8, 9), -(1 << 62), 1 << 62]
     sizes = [1, 2, 3, 7, 1 << 62]
     columns = [*zip(*product(range(7), ends, ends, sizes, [1, -1]), strict=True)]
-    found = selected(*map(np.array, columns))
+    levels = selection_levels(*map(np.array, columns))
     for level, (n, start, stop, size, direction) in zip(
-        found, zip(*columns, strict=True), strict=True
+        levels, zip(*columns, strict=True), strict=True
     ):
         count = len(range(n)[start : stop : size * direction])
         some = "one" if count == 1 else "some"

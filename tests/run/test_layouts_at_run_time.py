@@ -211,6 +211,6 @@ def test_a_call_in_one_line_names_each_layout_but_c(layout: str) -> None:
     operator, case = a_case(layout)
     given = case.inputs["InputTensor"]
     wanted = f"InputTensor={given.type}{list(given.shape)} {layout}, "
-    assert operator.call(case).startswith(wanted)
+    assert operator.describe_call(case).startswith(wanted)
     operator, case = a_case("c")
-    assert " c" not in operator.call(case)
+    assert " c" not in operator.describe_call(case)

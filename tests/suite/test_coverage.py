@@ -1,4 +1,4 @@
-"""Coverage: what a suite's own arrays show is counted, and what is not there is named."""
+"""Coverage: what a suite exhibits in its own arrays is counted, and what it misses is named."""
 
 import shutil
 from io import StringIO
@@ -22,8 +22,8 @@ from tests.suite_of_levels import (
     Case,
     combinations_of,
     edit_cases,
-    take_out,
-    tells,
+    is_discriminating,
+    remove_cases,
     valid,
     write_specs,
 )
@@ -33,43 +33,43 @@ SHIPPED = {each.spec.operator: each for each in read_specs_in(None)}
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a small spec whose factors show, and its reference."""
+    """A folder with a small spec whose factors are observed, and its reference."""
     folder = tmp_path_factory.mktemp("specs")
     write_specs(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def whole(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small suite, with all that its spec asks for."""
-    folder = tmp_path_factory.mktemp("suites") / "whole"
+def complete(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small suite, which covers everything."""
+    folder = tmp_path_factory.mktemp("suites") / "complete"
     generate(folder, specs)
     return folder
 
 
 @pytest.fixture
-def suite(whole: Path, tmp_path: Path) -> Path:
-    """A copy of the small suite, to take something out of."""
-    return Path(shutil.copytree(whole, tmp_path / "suite"))
+def suite(complete: Path, tmp_path: Path) -> Path:
+    """A copy of the small suite, from which a test removes cases."""
+    return Path(shutil.copytree(complete, tmp_path / "suite"))
 
 
-def counted(suite: Path, specs: Path) -> Coverage:
+def measured(suite: Path, specs: Path) -> Coverage:
     spec = read_spec(specs / "take.yaml")
-    (found,) = measure_coverage(Suite(suite, specs), {OPERATOR: spec})
-    return found
+    (coverage,) = measure_coverage(Suite(suite, specs), {OPERATOR: spec})
+    return coverage
 
 
-def missing(found: Coverage) -> dict[str, set[str]]:
-    """Return what is missing by dimension, where something is."""
-    return {each.dimension: set(each.missing) for each in found.covered if each.missing}
+def missing(coverage: Coverage) -> dict[str, set[str]]:
+    """Return what each dimension misses, for those that miss something."""
+    return {d.dimension: set(d.missing) for d in coverage.dimensions if d.missing}
 
 
 @pytest.mark.parametrize("operator", ["directml/DML_OPERATOR_SPLIT", "openvino/VariadicSplit-1"])
 def test_the_core_suite_misses_nothing(operator: str) -> None:
-    (found,) = measure_coverage(core_suite(), {operator: SHIPPED[operator]})
-    assert missing(found) == {}
-    assert found.share == 1
-    assert [each.dimension for each in found.covered] == [
+    (coverage,) = measure_coverage(core_suite(), {operator: SHIPPED[operator]})
+    assert missing(coverage) == {}
+    assert coverage.share == 1
+    assert [dimension.dimension for dimension in coverage.dimensions] == [
         "levels",
         "pairs of levels",
         "full combinations",
@@ -79,29 +79,29 @@ def test_the_core_suite_misses_nothing(operator: str) -> None:
     ]
 
 
-def test_a_whole_suite_misses_nothing(whole: Path, specs: Path) -> None:
-    found = counted(whole, specs)
-    assert missing(found) == {}
-    present = {each.dimension: each.present for each in found.covered}
+def test_a_complete_suite_misses_nothing(complete: Path, specs: Path) -> None:
+    coverage = measured(complete, specs)
+    assert missing(coverage) == {}
+    present = {d.dimension: d.present for d in coverage.dimensions}
     assert present["levels"] == sum(map(len, LEVELS.values()))
     assert present["full combinations"] == 2 * 2 * 3 * 2
     assert present["rules"] == 3
-    assert found.types == {key: found.types[key] for key in product(["i8", "f32"], [1, 2])}
-    assert found.told == tuple(LEVELS)
+    assert coverage.types == {key: coverage.types[key] for key in product(["i8", "f32"], [1, 2])}
+    assert coverage.observed_factors == tuple(LEVELS)
 
 
-def test_ranks_may_be_expressions(whole: Path, specs: Path, tmp_path: Path) -> None:
+def test_ranks_may_be_expressions(complete: Path, specs: Path, tmp_path: Path) -> None:
     for path in specs.glob("*.*"):
         text = path.read_text()
         (tmp_path / path.name).write_text(text.replace("rank: [1, 2]", "rank: [1, 1 + 1]"))
-    assert missing(counted(whole, tmp_path)) == {}
+    assert missing(measured(complete, tmp_path)) == {}
 
 
-def test_a_level_that_was_taken_out_is_named_with_its_pairs(suite: Path, specs: Path) -> None:
-    take_out(suite, valid(type="f32"))
+def test_a_missing_level_is_named_with_its_pairs(suite: Path, specs: Path) -> None:
+    remove_cases(suite, valid(type="f32"))
     others = ("rank", "n", "count")
     pairs = set().union(*(combinations_of(each, type="f32") for each in others))
-    assert missing(counted(suite, specs)) == {
+    assert missing(measured(suite, specs)) == {
         "levels": {"type=f32"},
         "pairs of levels": pairs,
         "full combinations": combinations_of(*others, type="f32"),
@@ -109,32 +109,32 @@ def test_a_level_that_was_taken_out_is_named_with_its_pairs(suite: Path, specs: 
     }
 
 
-def test_a_pair_that_was_taken_out_is_named_alone(suite: Path, specs: Path) -> None:
-    take_out(suite, valid(rank=2, n=3))
-    assert missing(counted(suite, specs)) == {
+def test_a_missing_pair_is_named_alone(suite: Path, specs: Path) -> None:
+    remove_cases(suite, valid(rank=2, n=3))
+    assert missing(measured(suite, specs)) == {
         "pairs of levels": {"rank=two n=three"},
         "full combinations": combinations_of("type", "count", rank="two", n="three"),
     }
 
 
-def test_a_rule_that_no_call_breaks_is_named(suite: Path, specs: Path) -> None:
-    take_out(suite, lambda case: case["expects"] == "rejection")
-    found = counted(suite, specs)
-    assert missing(found) == {"rules": {"count-range"}}
-    kept, broken = found.rules["count-range"]
-    assert kept > 0
-    assert broken == 0
+def test_a_rule_that_no_call_violates_is_named(suite: Path, specs: Path) -> None:
+    remove_cases(suite, lambda case: case["expects"] == "rejection")
+    coverage = measured(suite, specs)
+    assert missing(coverage) == {"rules": {"count-range"}}
+    positive, negative = coverage.rules["count-range"]
+    assert positive > 0
+    assert negative == 0
 
 
-def test_a_behaviour_that_no_call_shows_is_named(suite: Path, specs: Path) -> None:
-    take_out(suite, valid(count=0))
-    found = counted(suite, specs)
-    assert missing(found)["rules"] == {"nothing"}
-    assert found.rules["nothing"] == (0, 0)
+def test_a_behaviour_that_no_call_exhibits_is_named(suite: Path, specs: Path) -> None:
+    remove_cases(suite, valid(count=0))
+    coverage = measured(suite, specs)
+    assert missing(coverage)["rules"] == {"nothing"}
+    assert coverage.rules["nothing"] == (0, 0)
 
 
-def test_what_the_index_claims_is_not_counted(suite: Path, specs: Path) -> None:
-    take_out(suite, valid(n=1))
+def test_observed_levels_count_whatever_the_index_claims(suite: Path, specs: Path) -> None:
+    remove_cases(suite, valid(n=1))
 
     def claim(cases: list[Case]) -> list[Case]:
         for case in cases:
@@ -143,36 +143,38 @@ def test_what_the_index_claims_is_not_counted(suite: Path, specs: Path) -> None:
         return cases
 
     edit_cases(suite, claim)
-    found = counted(suite, specs)
-    assert missing(found)["levels"] == {"n=one"}
-    assert found.levels["n"]["one"] == 0
-    assert found.levels["n"]["three"] > 0
+    coverage = measured(suite, specs)
+    assert missing(coverage)["levels"] == {"n=one"}
+    assert coverage.levels["n"]["one"] == 0
+    assert coverage.levels["n"]["three"] > 0
 
 
-def test_a_pair_in_empty_outputs_counts_only_where_no_output_could_tell(
+def test_a_pair_counts_only_in_a_discriminating_call_where_there_can_be_one(
     suite: Path, specs: Path
 ) -> None:
-    chosen = valid(type="i8", rank=1)
-    take_out(suite, lambda case: chosen(case) and tells(case))
-    found = counted(suite, specs)
-    assert found.types["i8", 1] > 0
-    # With one element, 'n=zero' or 'count=none' there is none that tells, so those are left.
-    assert missing(found) == {
+    predicate = valid(type="i8", rank=1)
+    remove_cases(suite, lambda case: predicate(case) and is_discriminating(case))
+    coverage = measured(suite, specs)
+    assert coverage.types["i8", 1] > 0
+    # With one element, with 'n=zero' or with 'count=none' no call discriminates: those count.
+    assert missing(coverage) == {
         "pairs of levels": {"type=i8 rank=one"},
         "full combinations": {"type=i8 rank=one n=three count=all"},
     }
 
 
-def test_a_factor_without_seen_counts_as_drawn(suite: Path, specs: Path, tmp_path: Path) -> None:
-    text, told = (specs / "take.yaml").read_text(), "    type: data.type\n"
-    assert told in text
-    untold = Path(shutil.copytree(specs, tmp_path / "untold"))
-    (untold / "take.yaml").write_text(text.replace(told, ""))
-    take_out(suite, lambda case: "f32" in case.get("levels", []))
-    found = counted(suite, untold)
-    assert found.told == ("rank", "n", "count")
-    assert missing(found)["levels"] == {"type=f32"}
-    result = opcert("coverage", "--suite", suite, "--specs", untold)
+def test_a_factor_that_is_not_observed_counts_as_planned(
+    suite: Path, specs: Path, tmp_path: Path
+) -> None:
+    text, observed = (specs / "take.yaml").read_text(), "    type: data.type\n"
+    assert observed in text
+    unobserved = Path(shutil.copytree(specs, tmp_path / "unobserved"))
+    (unobserved / "take.yaml").write_text(text.replace(observed, ""))
+    remove_cases(suite, lambda case: "f32" in case.get("levels", []))
+    coverage = measured(suite, unobserved)
+    assert coverage.observed_factors == ("rank", "n", "count")
+    assert missing(coverage)["levels"] == {"type=f32"}
+    result = opcert("coverage", "--suite", suite, "--specs", unobserved)
     assert "    type (as planned: the spec cannot observe it): i8 " in result.stdout
     assert "    rank: one " in result.stdout
 
@@ -184,35 +186,37 @@ def test_a_factor_without_seen_counts_as_drawn(suite: Path, specs: Path, tmp_pat
         ("stress", {"levels", "pairs of levels"}),
     ],
 )
-def test_each_profile_counts_what_it_is_for(
+def test_each_profile_has_its_dimensions(
     suite: Path, specs: Path, profile: str, dimensions: set[str]
 ) -> None:
     edit(suite, MANIFEST, lambda manifest: manifest.update(profile=profile))
-    found = counted(suite, specs)
-    assert missing(found) == {}
-    assert {each.dimension for each in found.covered if each.present} == {
+    coverage = measured(suite, specs)
+    assert missing(coverage) == {}
+    assert {d.dimension for d in coverage.dimensions if d.present} == {
         *dimensions,
         "full combinations",
     }
 
 
-def test_a_triple_that_was_taken_out_is_named_alone(suite: Path, specs: Path) -> None:
+def test_a_missing_triple_is_named_alone(suite: Path, specs: Path) -> None:
     edit(suite, MANIFEST, lambda manifest: manifest.update(profile="full"))
-    take_out(suite, valid(type="f32", rank=2, n=3))
-    found = missing(counted(suite, specs))
-    assert found["triples of levels"] == {"type=f32 rank=two n=three"}
-    assert "pairs of levels" not in found
+    remove_cases(suite, valid(type="f32", rank=2, n=3))
+    coverage = missing(measured(suite, specs))
+    assert coverage["triples of levels"] == {"type=f32 rank=two n=three"}
+    assert "pairs of levels" not in coverage
 
 
-def test_the_share_of_an_operator_is_its_least(suite: Path, specs: Path) -> None:
-    take_out(suite, lambda case: case["expects"] == "rejection")
-    found = counted(suite, specs)
-    assert found.share == 2 / 3
-    assert DimensionCoverage("nothing to be", 0, ()).share == 1
+def test_the_share_of_an_operator_is_that_of_its_weakest_dimension(
+    suite: Path, specs: Path
+) -> None:
+    remove_cases(suite, lambda case: case["expects"] == "rejection")
+    coverage = measured(suite, specs)
+    assert coverage.share == 2 / 3
+    assert DimensionCoverage("empty", 0, ()).share == 1
 
 
-def test_a_whole_suite_exits_0(whole: Path, specs: Path) -> None:
-    result = opcert("coverage", "--suite", whole, "--specs", specs)
+def test_a_complete_suite_exits_0(complete: Path, specs: Path) -> None:
+    result = opcert("coverage", "--suite", complete, "--specs", specs)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{OPERATOR}: 100%\n")
     assert "missing" not in result.stdout
@@ -220,8 +224,8 @@ def test_a_whole_suite_exits_0(whole: Path, specs: Path) -> None:
     assert "valid calls" in result.stdout
 
 
-def test_what_is_missing_exits_1_and_is_named(suite: Path, specs: Path) -> None:
-    take_out(suite, valid(rank=2, n=1))
+def test_a_missing_combination_exits_1_and_is_named(suite: Path, specs: Path) -> None:
+    remove_cases(suite, valid(rank=2, n=1))
     result = opcert("coverage", "--suite", suite, "--specs", specs)
     assert result.exit_code == 1
     assert f"{OPERATOR}: 83.3%\n" in result.stdout
@@ -229,7 +233,7 @@ def test_what_is_missing_exits_1_and_is_named(suite: Path, specs: Path) -> None:
     assert "missing: type=i8 rank=two n=one count=all\n" in result.stdout
 
 
-def test_what_is_nearly_all_is_not_called_100_percent() -> None:
+def test_a_share_just_below_1_is_not_printed_as_100_percent() -> None:
     printed = StringIO()
     console = Console(file=printed, width=80)
     nearly = DimensionCoverage("levels", 99999, ("type=f32",))
@@ -238,20 +242,33 @@ def test_what_is_nearly_all_is_not_called_100_percent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        ((), "the suite has none of these operators"),
+        ((), f"no spec of {OPERATOR} in the specs of opcert, so nothing was measured"),
         (("--specs", "no-such-folder"), "no spec in no-such-folder"),
         (("--operator", "example/*"), "example/*"),
     ],
 )
-def test_nothing_to_count_exits_2(whole: Path, arguments: tuple[str, ...], told: str) -> None:
-    result = opcert("coverage", "--suite", whole, *arguments)
+def test_a_suite_without_specs_exits_2(
+    complete: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = opcert("coverage", "--suite", complete, *arguments)
     assert result.exit_code == 2
-    assert told in result.stderr.replace("\n", " ")
+    assert message in result.stderr.replace("\n", " ")
 
 
-def test_a_folder_that_is_no_suite_exits_2(tmp_path: Path) -> None:
+def test_a_folder_without_a_suite_exits_2(tmp_path: Path) -> None:
     result = opcert("coverage", "--suite", tmp_path)
     assert result.exit_code == 2
     assert "opcert generate" in result.stderr.replace("\n", " ")
+
+
+def test_specs_alone_are_measured_on_a_core_suite_that_is_not_kept(
+    specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = opcert("coverage", "--specs", specs)
+    assert result.exit_code == 0
+    assert f"generating the core suite of {specs}" in result.stderr.replace("\n", "")
+    assert result.stdout.startswith(f"{OPERATOR}: 100%\n")
+    assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""The files of a suite: that they parse, that they add up, and what they say of themselves."""
+"""The files of a suite: they parse, they agree with each other, and they have every fact."""
 
 import ast
 import io
@@ -20,8 +20,8 @@ OPERATOR = "directml/DML_OPERATOR_SPLIT"
 
 @cache
 def spec() -> SpecFile:
-    (found,) = read_specs_in(None, "directml/*")
-    return found
+    (spec_file,) = read_specs_in(None, "directml/*")
+    return spec_file
 
 
 @cache
@@ -45,28 +45,25 @@ def index() -> Any:
 
 
 @cache
-def packed() -> dict[str, Array]:
+def pack() -> dict[str, Array]:
     with np.load(io.BytesIO(files()[entry()["pack"]]), allow_pickle=False) as archive:
         return dict(archive)
 
 
 def arrays() -> list[Any]:
-    """What the index says of each array, in the pack or not."""
-    found = []
+    """The records of all arrays in the index."""
+    records = []
     for case in index()["cases"]:
-        found += [
-            *case["inputs"].values(),
-            *case.get("outputs", []),
-            *case.get("inverted_data_outputs", []),
-        ]
-    return found
+        records += case["inputs"].values()
+        records += case.get("outputs", []) + case.get("inverted_data_outputs", [])
+    return records
 
 
 def stored_arrays() -> list[Any]:
-    return [each for each in arrays() if "array" in each]
+    return [record for record in arrays() if "array" in record]
 
 
-def written_in_python() -> dict[str, str]:
+def python_files() -> dict[str, str]:
     return {name: data.decode() for name, data in files().items() if name.endswith(".py")}
 
 
@@ -75,9 +72,9 @@ def test_the_manifest_names_every_other_file_with_its_digest() -> None:
     assert manifest()["files"] == {name: sha256(data).hexdigest() for name, data in others.items()}
 
 
-def test_the_manifest_says_what_the_suite_was_made_from() -> None:
-    said = {key: manifest()[key] for key in ("format", "profile", "seed")}
-    assert said == {"format": FORMAT, "profile": "core", "seed": 0}
+def test_the_manifest_states_how_the_suite_was_generated() -> None:
+    stated = {key: manifest()[key] for key in ("format", "profile", "seed")}
+    assert stated == {"format": FORMAT, "profile": "core", "seed": 0}
     assert list(manifest()["operators"]) == [OPERATOR]
     text = spec().path.read_bytes().replace(b"\r\n", b"\n")
     assert entry()["spec_sha256"] == sha256(text).hexdigest()
@@ -85,7 +82,7 @@ def test_the_manifest_says_what_the_suite_was_made_from() -> None:
     assert entry()["spec_version"] == spec().spec.version
 
 
-def test_the_counts_of_the_manifest_add_up() -> None:
+def test_the_counts_of_the_manifest_are_those_of_the_index() -> None:
     cases = index()["cases"]
     assert entry()["cases"] == len(cases)
     assert entry()["rejections"] == sum(case["expects"] == "rejection" for case in cases)
@@ -97,26 +94,24 @@ def test_the_index_has_one_case_a_line() -> None:
     assert sum(line.startswith('  {"id":') for line in lines) == len(index()["cases"])
 
 
-def test_the_index_says_why_each_case_exists() -> None:
+def test_a_case_is_an_example_or_planned_or_one_change_from_its_baseline() -> None:
     for case in index()["cases"]:
-        reasons = [case.get("why"), case.get("levels"), case.get("baseline")]
-        assert sum(map(bool, reasons)) == 1
-        assert bool(case.get("why")) == case.get("example", False)
+        assert sum(bool(case.get(key)) for key in ("example", "levels", "baseline")) == 1
 
 
-def test_the_index_has_words_for_each_level_and_the_texts_behind_each_case() -> None:
-    named = {
+def test_the_index_describes_each_level_and_each_ambiguity() -> None:
+    levels = {
         (factor, level)
         for case in index()["cases"]
         if "levels" in case
         for factor, level in zip(index()["factors"], case["levels"], strict=True)
     }
-    assert named
-    assert all(level in index()["factors"][factor] for factor, level in named)
-    open_cases = [case for case in index()["cases"] if "ambiguity" in case]
-    assert open_cases
-    for case in open_cases:
-        text = index()["ambiguities"][f"dml-split/{case['ambiguity']}"]
+    assert levels
+    assert all(level in index()["factors"][factor] for factor, level in levels)
+    ambiguous = [case for case in index()["cases"] if "ambiguity" in case]
+    assert ambiguous
+    for case in ambiguous:
+        text = index()["ambiguities"][case["ambiguity"]]
         assert all(text[key] for key in ("clause", "text", "valid", "invalid"))
 
 
@@ -130,14 +125,14 @@ def test_the_index_names_the_document_with_its_digest() -> None:
     }
 
 
-def test_a_rejection_names_rule_and_twin_and_has_no_outputs() -> None:
-    known = {case["id"] for case in index()["cases"]}
+def test_a_rejection_names_its_rule_and_baseline_and_has_no_outputs() -> None:
+    ids = {case["id"] for case in index()["cases"]}
     for case in index()["cases"]:
         assert (case["expects"] == "rejection") == ("violated_rule" in case)
         if "violated_rule" in case:
             assert "outputs" not in case
             assert case["rules"][0] == case["violated_rule"]
-            assert case["baseline"] in known
+            assert case["baseline"] in ids
 
 
 def test_the_index_finds_each_array_by_name_and_by_offset() -> None:
@@ -145,37 +140,37 @@ def test_the_index_finds_each_array_by_name_and_by_offset() -> None:
     for stored in stored_arrays():
         dtype = stored_dtype(stored["type"])
         by_offset = read_elements(data, stored["offset"], tuple(stored["shape"]), dtype)
-        by_name = packed()[stored["array"]]
+        by_name = pack()[stored["array"]]
         assert by_name.dtype == dtype
         assert by_name.shape == tuple(stored["shape"])
         assert by_name.tobytes() == by_offset.tobytes()
 
 
-def test_every_array_of_the_pack_is_used_and_stands_once() -> None:
-    assert {stored["array"] for stored in stored_arrays()} == packed().keys()
+def test_the_pack_has_the_stored_arrays_and_no_others() -> None:
+    assert {stored["array"] for stored in stored_arrays()} == pack().keys()
 
 
-def test_a_changed_case_names_the_arrays_of_its_twin() -> None:
-    known = {case["id"]: case for case in index()["cases"]}
+def test_a_case_shares_unchanged_arrays_with_its_baseline() -> None:
+    cases = {case["id"]: case for case in index()["cases"]}
     shared = 0
     for case in index()["cases"]:
-        if "baseline" in case and case["inputs"] == known[case["baseline"]]["inputs"]:
+        if "baseline" in case and case["inputs"] == cases[case["baseline"]]["inputs"]:
             shared += 1
     assert shared > 50
 
 
-def test_type_and_rank_are_those_of_the_first_input_or_of_the_twins() -> None:
-    known = {case["id"]: case for case in index()["cases"]}
+def test_type_and_rank_are_those_of_the_first_input_or_of_the_baseline_s() -> None:
+    cases = {case["id"]: case for case in index()["cases"]}
     for case in index()["cases"]:
         if "InputTensor" in case["inputs"]:
             first = case["inputs"]["InputTensor"]
             assert (case["type"], case["rank"]) == (first["type"], len(first["shape"]))
         else:
-            baseline = known[case["baseline"]]
+            baseline = cases[case["baseline"]]
             assert (case["type"], case["rank"]) == (baseline["type"], baseline["rank"])
 
 
-def test_free_inputs_are_those_that_a_pattern_fills() -> None:
+def test_data_inputs_are_those_filled_by_a_pattern() -> None:
     spelled_out = {"dml-split/example-1", "dml-split/example-2"}
     for case in index()["cases"]:
         stated = case.get("baseline", case["id"]) in spelled_out
@@ -183,8 +178,8 @@ def test_free_inputs_are_those_that_a_pattern_fills() -> None:
 
 
 @pytest.mark.parametrize("name", ["__init__.py", "conftest.py", "directml/test_dml_split.py"])
-def test_emitted_python_compiles_and_says_that_it_is_generated(name: str) -> None:
-    text = written_in_python()[name]
+def test_emitted_python_compiles_and_is_marked_as_generated(name: str) -> None:
+    text = python_files()[name]
     compile(text, name, "exec")
     assert ast.get_docstring(ast.parse(text))
     first = text.splitlines()[0]
@@ -194,14 +189,14 @@ def test_emitted_python_compiles_and_says_that_it_is_generated(name: str) -> Non
         assert "directml/DML_OPERATOR_SPLIT.yaml, version 3" in first
 
 
-def test_every_python_file_is_looked_at_here() -> None:
-    assert len(written_in_python()) == 3
+def test_the_test_above_covers_every_python_file() -> None:
+    assert len(python_files()) == 3
 
 
-def test_an_emitted_test_is_named_after_each_example_and_has_its_values() -> None:
-    tree = ast.parse(written_in_python()["directml/test_dml_split.py"])
+def test_each_example_has_an_emitted_test_with_its_values() -> None:
+    tree = ast.parse(python_files()["directml/test_dml_split.py"])
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert [each.name for each in functions] == [
+    assert [function.name for function in functions] == [
         *(f"test_example_{i}" for i in (1, 2)),
         *(f"test_prose_example_{i}" for i in (1, 2, 3, 4)),
         "test_case",
@@ -216,9 +211,9 @@ def test_an_emitted_test_is_named_after_each_example_and_has_its_values() -> Non
     case = index()["cases"][0]
     stored = [*case["inputs"].values(), *case["outputs"]]
     assert len(literals) == len(stored)
-    for literal, each in zip(literals, stored, strict=True):
-        assert literal.shape == tuple(each["shape"])
-        assert literal.tobytes() == packed()[each["array"]].tobytes()
+    for literal, record in zip(literals, stored, strict=True):
+        assert literal.shape == tuple(record["shape"])
+        assert literal.tobytes() == pack()[record["array"]].tobytes()
 
 
 def test_every_text_file_ends_with_one_newline_and_has_unix_line_ends() -> None:

@@ -1,4 +1,4 @@
-"""Another seed gives a suite that a vendor has never seen."""
+"""Another seed gives a suite that no vendor has seen."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ Inputs = Mapping[str, Array]
 
 
 class Memorising(Right):
-    """Answers what it has been asked before as it did then; anything else it does not compute."""
+    """Repeats its outcomes of earlier calls, and rejects all other calls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,18 +25,18 @@ class Memorising(Right):
 
     def run(self, operator: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Sequence[Array]:
         arrays = [
-            (name, str(each.dtype), each.shape, each.tobytes()) for name, each in inputs.items()
+            (name, str(array.dtype), array.shape, array.tobytes()) for name, array in inputs.items()
         ]
-        question = repr((operator, arrays, attributes))
-        if self.is_learning and question not in self.memory:
+        call = repr((operator, arrays, attributes))
+        if self.is_learning and call not in self.memory:
             try:
-                self.memory[question] = super().run(operator, inputs, attributes)
+                self.memory[call] = super().run(operator, inputs, attributes)
             except ValueError as error:
-                self.memory[question] = error
-        answer = self.memory.get(question, ValueError("never asked"))
-        if isinstance(answer, Exception):
-            raise answer
-        return [output.copy() for output in answer]
+                self.memory[call] = error
+        outcome = self.memory.get(call, ValueError("unknown call"))
+        if isinstance(outcome, Exception):
+            raise outcome
+        return [output.copy() for output in outcome]
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +59,12 @@ def test_a_backend_that_has_memorised_the_shipped_suite_fails_a_fresh_one(fresh:
 
 
 def test_another_seed_gives_other_calls(fresh: Path) -> None:
-    """Documented calls are the same, and data of a few bits may be; other drawn calls differ."""
+    """Planned calls differ, unless their data has only a few bits."""
 
     def calls(suite: Suite) -> set[str]:
         operator = suite.operators[OPERATOR]
         return {
-            repr([(name, each.tobytes()) for name, each in operator.inputs(case).items()])
+            repr([(name, array.tobytes()) for name, array in operator.inputs(case).items()])
             for case in operator.index.cases
             if case.expects == "outputs" and case.levels.get("data_elements") == "no"
             if operator.inputs(case)["data"].nbytes > 8

@@ -1,4 +1,4 @@
-"""Generation: the same bytes however it is run, and a folder held against what it gives."""
+"""Generation: the same bytes however it runs, and the comparison of a folder with them."""
 
 import json
 import os
@@ -43,20 +43,20 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def specs(two: Path, tmp_path: Path) -> Path:
-    """A copy of them, to be changed."""
+    """A copy of the two specs that a test may change."""
     return Path(shutil.copytree(two, tmp_path / "specs"))
 
 
 @pytest.fixture(scope="module")
-def told() -> list[str]:
-    """The operators that are told as finished while `together` is generated."""
+def finished() -> list[str]:
+    """The operators that are reported as finished while `together` is generated."""
     return []
 
 
 @pytest.fixture(scope="module")
-def together(two: Path, told: list[str]) -> FileContents:
-    """The suite of both."""
-    return generate_suite_files(read_specs_in(two), done=told.append)
+def together(two: Path, finished: list[str]) -> FileContents:
+    """The suite of both specs."""
+    return generate_suite_files(read_specs_in(two), on_operator=finished.append)
 
 
 COPIED = """\
@@ -72,14 +72,13 @@ def copied(**arguments):
 """
 
 
-def test_every_file_is_written_and_nothing_else(suite: Path) -> None:
+def test_exactly_the_files_of_the_suite_are_written(suite: Path) -> None:
     assert contents(suite) == dict(files())
     assert [path.name for path in suite.parent.iterdir()] == ["suite"]
 
 
 def test_the_suite_can_be_opened(suite: Path) -> None:
-    opened = Suite(suite)
-    assert [case.id for _, case in opened] == [
+    assert [case.id for case in Suite(suite)] == [
         case["id"] for case in json.loads(files()["directml/dml-split.json"])["cases"]
     ]
 
@@ -99,17 +98,19 @@ def test_two_workers_give_the_bytes_of_one(
 def test_the_order_of_spec_files_does_not_matter(
     two: Path, together: FileContents, tmp_path: Path
 ) -> None:
-    turned = tmp_path / "turned"
-    shutil.copytree(two / "a", turned / "z")
-    shutil.copytree(two / "b", turned / "b")
-    assert generate_suite_files(read_specs_in(turned)) == together
+    reordered = tmp_path / "reordered"
+    shutil.copytree(two / "a", reordered / "z")
+    shutil.copytree(two / "b", reordered / "b")
+    assert generate_suite_files(read_specs_in(reordered)) == together
 
 
-def test_an_operator_has_the_same_bytes_beside_others(two: Path, together: FileContents) -> None:
+def test_an_operator_has_the_same_bytes_with_and_without_others(
+    two: Path, together: FileContents
+) -> None:
     alone = generate_suite_files(read_specs_in(two, "*/A_COPY"))
-    mine = {name for name in alone if "a-copy" in name or "a_copy" in name}
-    assert len(mine) == 3
-    assert {name: together[name] for name in mine} == {name: alone[name] for name in mine}
+    of_copy = {name for name in alone if "a-copy" in name or "a_copy" in name}
+    assert len(of_copy) == 3
+    assert {name: together[name] for name in of_copy} == {name: alone[name] for name in of_copy}
 
 
 @pytest.mark.parametrize("hash_seed", ["1", "4242"])
@@ -121,22 +122,22 @@ def test_another_process_gives_the_same_bytes(hash_seed: str, tmp_path: Path) ->
     assert contents(out) == dict(files())
 
 
-def test_another_seed_gives_other_bytes_under_the_same_drawn_ids() -> None:
-    def drawn(suite: FileContents) -> list[str]:
+def test_another_seed_gives_other_data_for_the_same_planned_cases() -> None:
+    def planned(suite: FileContents) -> list[str]:
         cases: list[dict[str, Any]] = json.loads(suite["directml/dml-split.json"])["cases"]
         return [case["id"] for case in cases if "baseline" not in case]
 
-    assert sorted(drawn(other_files())) == sorted(drawn(files()))
+    assert sorted(planned(other_files())) == sorted(planned(files()))
     assert other_files()["directml/dml-split.npz"] != files()["directml/dml-split.npz"]
     assert json.loads(other_files()["manifest.json"])["seed"] == 1
 
 
 @pytest.mark.usefixtures("together")
-def test_each_finished_operator_is_told(told: list[str]) -> None:
-    assert told == ["directml/A_COPY", "directml/DML_OPERATOR_SPLIT"]
+def test_each_finished_operator_is_reported(finished: list[str]) -> None:
+    assert finished == ["directml/A_COPY", "directml/DML_OPERATOR_SPLIT"]
 
 
-def test_the_mistakes_of_every_spec_are_told_at_once(specs: Path) -> None:
+def test_the_mistakes_of_all_specs_are_reported_together(specs: Path) -> None:
     for path in specs.rglob("*.yaml"):
         text = path.read_text(encoding="utf-8")
         violation = 'no-tensors: {OutputCount: "0", OutputTensors: "[]"}'
@@ -144,11 +145,14 @@ def test_the_mistakes_of_every_spec_are_told_at_once(specs: Path) -> None:
     with pytest.raises(SpecError) as caught:
         generate_suite_files(read_specs_in(specs))
     assert len(caught.value.mistakes) == 2
-    assert {Path(each.file).name for each in caught.value.mistakes} == {"first.yaml", "second.yaml"}
+    assert {Path(mistake.file).name for mistake in caught.value.mistakes} == {
+        "first.yaml",
+        "second.yaml",
+    }
 
 
-def test_a_profile_that_there_is_not_is_told(tmp_path: Path) -> None:
-    with pytest.raises(OpcertError, match="'large' is none; expected one of core, full"):
+def test_an_unknown_profile_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OpcertError, match="unknown profile 'large'; expected core, full or stress"):
         generate(tmp_path / "out", operator=GLOB, profile="large")
     assert not (tmp_path / "out").exists()
 
@@ -157,24 +161,24 @@ def check(folder: Path) -> list[str]:
     return generate(folder, operator=GLOB, check=True)
 
 
-def test_check_finds_nothing_where_the_suite_is_what_the_specs_give(suite: Path) -> None:
+def test_check_finds_no_difference_in_the_suite_of_the_specs(suite: Path) -> None:
     (suite / "__pycache__").mkdir()
     (suite / "__pycache__" / "conftest.cpython-311.pyc").write_bytes(b"left by pytest")
     assert check(suite) == []
 
 
-def test_check_names_files_that_are_missing_changed_or_not_generated(suite: Path) -> None:
+def test_check_names_missing_changed_and_unexpected_files(suite: Path) -> None:
     (suite / "conftest.py").unlink()
     (suite / "directml" / "dml-split.npz").write_bytes(b"changed")
     (suite / "directml" / "notes.txt").write_text("mine")
     assert check(suite) == [
-        "differs: directml/dml-split.npz",
+        "changed: directml/dml-split.npz",
         "missing: conftest.py",
-        "not generated: directml/notes.txt",
+        "unexpected: directml/notes.txt",
     ]
 
 
-def test_check_names_every_file_where_there_is_no_suite(tmp_path: Path) -> None:
+def test_check_names_every_file_of_a_missing_suite(tmp_path: Path) -> None:
     assert check(tmp_path / "nowhere") == [f"missing: {name}" for name in sorted(files())]
 
 

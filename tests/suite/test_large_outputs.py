@@ -1,4 +1,4 @@
-"""Outputs too large to store: the reference gives them, and the suite's digests prove them."""
+"""Outputs too large to store: the reference recomputes them, and the suite has their digests."""
 
 import json
 import shutil
@@ -28,8 +28,8 @@ FAULTS = {
     "fails": "raise OSError('no memory')",
     "rejects": "require(count == 0, 'take-1/count-range', 'broken')",
 }
-# Each gives something else with the right bytes, or nothing to look at.
-UNLIKE = {
+# Each returns the right bytes in another type, shape or container, or no outputs at all.
+OTHER_OUTPUTS = {
     "nothing": "return []",
     "too-many": "return [data[:count].copy()] * 2",
     "other-shape": "return [data[:count].ravel()[:, None, None]]",
@@ -41,7 +41,7 @@ UNLIKE = {
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
-    """A folder with the small valid spec, drawn with large data too, and its reference."""
+    """A folder with the small valid spec and its reference, with a level of large data."""
     text = (FOLDER / "take.yaml").read_text()
     assert text.count("n: {three: 3, one: 1, zero: 0}") == 1
     (tmp_path / "specs").mkdir()
@@ -62,23 +62,23 @@ def opened(folder: Path, specs: Path | None) -> OperatorSuite:
     return Suite(folder, specs).operators[OPERATOR]
 
 
-def digested(operator: OperatorSuite) -> list[IndexedCase]:
-    """The cases that have outputs which are not stored."""
+def cases_with_digests(operator: OperatorSuite) -> list[IndexedCase]:
+    """Return the cases of which the suite stores only digests of outputs."""
     cases = operator.index.cases
     return [case for case in cases if any(isinstance(o, DigestedArray) for o in case.outputs)]
 
 
-def broken(specs: Path, instead: str) -> Path:
-    """Return a copy of the specs whose reference does something else."""
+def with_reference(specs: Path, body: str) -> Path:
+    """Return a copy of the specs whose reference ends with `body`."""
     folder = Path(shutil.copytree(specs, specs.with_name("broken")))
     text = (folder / "take.py").read_text()
     assert text.count(TAKEN) == 1
-    (folder / "take.py").write_text(text.replace(TAKEN, instead))
+    (folder / "take.py").write_text(text.replace(TAKEN, body))
     return folder
 
 
 def refusal(operator: OperatorSuite) -> str:
-    case = digested(operator)[0]
+    case = cases_with_digests(operator)[0]
     with pytest.raises(SuiteError) as caught:
         operator.outputs(case)
     assert case.id in str(caught.value)
@@ -86,7 +86,7 @@ def refusal(operator: OperatorSuite) -> str:
 
 
 class Takes(Right):
-    """Runs the made-up operator, whatever folder its reference is in."""
+    """Implements the made-up operator."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         data, count = inputs["data"], attributes["count"]
@@ -95,18 +95,17 @@ class Takes(Right):
         return [data[:count].copy()]
 
 
-def test_the_suite_has_digests_of_large_outputs_alone(folder: Path, specs: Path) -> None:
+def test_only_large_outputs_are_stored_as_digests(folder: Path, specs: Path) -> None:
     operator = opened(folder, specs)
-    outputs = [each for case in operator.index.cases for each in case.outputs]
-    for each in outputs:
-        size = int(np.prod(each.shape)) * (1 if each.type == "i8" else 4)
-        assert isinstance(each, StoredArray) == (size <= 4096)
-    assert len(digested(operator)) > 1
+    for output in (output for case in operator.index.cases for output in case.outputs):
+        size = int(np.prod(output.shape)) * (1 if output.type == "i8" else 4)
+        assert isinstance(output, StoredArray) == (size <= 4096)
+    assert len(cases_with_digests(operator)) > 1
 
 
-def test_the_reference_gives_what_the_suite_has_the_digests_of(folder: Path, specs: Path) -> None:
+def test_the_reference_recomputes_large_outputs(folder: Path, specs: Path) -> None:
     operator = opened(folder, specs)
-    for case in digested(operator):
+    for case in cases_with_digests(operator):
         (golden,), (output,) = case.outputs, operator.outputs(case)
         assert isinstance(golden, DigestedArray)
         assert output.shape == golden.shape
@@ -114,14 +113,14 @@ def test_the_reference_gives_what_the_suite_has_the_digests_of(folder: Path, spe
         assert operator.inputs(case)["data"].tobytes().startswith(output.tobytes())
 
 
-def test_other_data_has_other_large_outputs(folder: Path, specs: Path) -> None:
+def test_the_reference_recomputes_large_outputs_of_inverted_data(folder: Path, specs: Path) -> None:
     operator = opened(folder, specs)
-    for case in digested(operator):
+    for case in cases_with_digests(operator):
         (output,), (other,) = operator.outputs(case), operator.inverted_data_outputs(case)
-        assert other.tobytes() == bytes(255 - each for each in output.tobytes())
+        assert other.tobytes() == bytes(255 - byte for byte in output.tobytes())
 
 
-def test_such_a_suite_certifies_and_finds_faults(folder: Path, specs: Path) -> None:
+def test_a_suite_with_digests_certifies_and_finds_faults(folder: Path, specs: Path) -> None:
     class LosesTheLast(Takes):
         def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             (output,) = super().run(operator, inputs, attributes)
@@ -133,31 +132,29 @@ def test_such_a_suite_certifies_and_finds_faults(folder: Path, specs: Path) -> N
     assert certify("reference", folder, specs=specs).conformant
     certificate = certify(LosesTheLast(), folder, specs=specs)
     failed = {verdict.case for verdict in certificate.verdicts if verdict.status == "fail"}
-    assert {case.id for case in digested(opened(folder, specs))} <= failed
+    assert {case.id for case in cases_with_digests(opened(folder, specs))} <= failed
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_reference_that_gives_others_is_told(folder: Path, specs: Path, fault: str) -> None:
-    told = refusal(opened(folder, broken(specs, FAULTS[fault])))
-    assert told.endswith("; use the specs and the opcert that generated the suite")
-    assert ("no memory" in told) == (fault == "fails")
+def test_a_reference_with_other_values_is_an_error(folder: Path, specs: Path, fault: str) -> None:
+    message = refusal(opened(folder, with_reference(specs, FAULTS[fault])))
+    assert message.endswith("; use the specs and the version of opcert that generated the suite")
+    assert ("no memory" in message) == (fault == "fails")
 
 
-@pytest.mark.parametrize("fault", UNLIKE)
-def test_a_reference_that_gives_outputs_unlike_the_declared_is_told(
-    folder: Path, specs: Path, fault: str
-) -> None:
-    refusal(opened(folder, broken(specs, UNLIKE[fault])))
+@pytest.mark.parametrize("fault", OTHER_OUTPUTS)
+def test_a_reference_with_other_outputs_is_an_error(folder: Path, specs: Path, fault: str) -> None:
+    refusal(opened(folder, with_reference(specs, OTHER_OUTPUTS[fault])))
 
 
-def test_without_its_spec_the_option_that_names_it_is_told(folder: Path) -> None:
+def test_without_its_spec_the_error_names_the_option(folder: Path) -> None:
     with pytest.raises(SuiteError, match=r"no spec of example/Take-1.* by --specs"):
-        opened(folder, None).outputs(digested(opened(folder, None))[0])
+        opened(folder, None).outputs(cases_with_digests(opened(folder, None))[0])
 
 
 def test_without_its_spec_the_rest_of_the_suite_can_be_read(folder: Path) -> None:
     operator = opened(folder, None)
-    large = {case.id for case in digested(operator)}
+    large = {case.id for case in cases_with_digests(operator)}
     for case in operator.index.cases:
         operator.inputs(case)
         if case.id not in large:
@@ -179,7 +176,7 @@ def test_the_command_line_exits_2_without_the_spec(folder: Path) -> None:
 
 
 def test_the_command_line_exits_2_with_another_reference(folder: Path, specs: Path) -> None:
-    result = certified("--suite", folder, "--specs", broken(specs, FAULTS["zeros"]))
+    result = certified("--suite", folder, "--specs", with_reference(specs, FAULTS["zeros"]))
     assert result.exit_code == 2
     assert "too large to store" in result.stderr.replace("\n", " ")
 
@@ -189,27 +186,29 @@ def test_the_command_line_certifies_with_the_spec(folder: Path, specs: Path) -> 
     assert result.exit_code == 0, result.stderr
 
 
-def test_a_stored_output_beside_large_ones_is_the_packs(tmp_path: Path) -> None:
-    """A golden of the pack stands, whatever the reference gives."""
+def test_a_stored_output_is_read_from_the_pack_even_if_others_are_recomputed(
+    tmp_path: Path,
+) -> None:
+    """The offset moves by one byte; the reference would give the original elements."""
     for name, data in files().items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
     cases = json.loads(files()[INDEX])["cases"]
-    number, at = next(
+    number, position = next(
         (n, i)
         for n, case in enumerate(cases)
-        for i, each in enumerate(case.get("outputs", ()))
-        if "array" in each and any("array" not in other for other in case["outputs"])
+        for i, output in enumerate(case.get("outputs", ()))
+        if "array" in output and any("array" not in other for other in case["outputs"])
     )
 
-    def moved(index: Any) -> None:
-        index["cases"][number]["outputs"][at]["offset"] += 1
+    def shift_offset(index: Any) -> None:
+        index["cases"][number]["outputs"][position]["offset"] += 1
 
-    edit_index(tmp_path, moved)
+    edit_index(tmp_path, shift_offset)
     operator = Suite(tmp_path).operators[SPLIT]
     case = operator.index.cases[number]
-    stored = case.outputs[at]
+    stored = case.outputs[position]
     assert isinstance(stored, StoredArray)
     start = stored.offset
-    wanted = operator.pack[start : start + operator.outputs(case)[at].nbytes]
-    assert operator.outputs(case)[at].tobytes() == wanted
+    expected = operator.pack[start : start + operator.outputs(case)[position].nbytes]
+    assert operator.outputs(case)[position].tobytes() == expected

@@ -25,7 +25,7 @@ PROFILES = """\
       n: {past_u16: 65537, past_16_mb: 4194319}
   draw:
 """
-SHIPPED = {each.spec.operator: each for each in read_specs_in(None)}
+SHIPPED = {spec_file.spec.operator: spec_file for spec_file in read_specs_in(None)}
 
 
 @pytest.fixture
@@ -41,10 +41,10 @@ def specs(tmp_path: Path) -> Path:
 
 
 def generated(specs: Path | None, profile: str, operator: str, out: Path) -> Path:
-    """The suite of a profile, as the command line writes it."""
+    """Write the suite of a profile to `out` by the command line, and return the folder."""
     command = ["generate", "--profile", profile, "--operator", operator, "--out", str(out)]
-    found = [] if specs is None else ["--specs", str(specs)]
-    result = opcert(*command, *found)
+    command += [] if specs is None else ["--specs", str(specs)]
+    result = opcert(*command)
     assert result.exit_code == 0, result.stderr
     return out
 
@@ -64,7 +64,7 @@ def levels(folder: Path, factor: str) -> set[str]:
     return {case["levels"][position] for case in index["cases"] if "levels" in case}
 
 
-def test_a_suite_says_of_which_profile_it_is(specs: Path, tmp_path: Path) -> None:
+def test_the_manifest_has_the_profile(specs: Path, tmp_path: Path) -> None:
     for profile in ("core", "full", "stress"):
         folder = generated(specs, profile, "*", tmp_path / profile)
         assert json.loads((folder / "manifest.json").read_text())["profile"] == profile
@@ -99,16 +99,16 @@ def generate_files(specs: Path, out: Path) -> dict[str, bytes]:
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_full_covers_every_three_levels(specs: Path) -> None:
+def test_full_covers_all_triples_of_levels(specs: Path) -> None:
     spec = read_spec(specs / "take.yaml")
     sizes = {"core": 2, "full": 3}
     for profile, t in sizes.items():
         rows = [
             tuple(case.levels.values()) for case in generate_cases(spec, profile, 0) if case.levels
         ]
-        triples = {row[:t] for row in rows}
-        every = {(a, b, c)[:t] for a in _types(profile) for b in _RANKS for c in _EXTENTS}
-        assert triples == every
+        covered = {row[:t] for row in rows}
+        expected = {(a, b, c)[:t] for a in _types(profile) for b in _RANKS for c in _EXTENTS}
+        assert covered == expected
 
 
 _RANKS = ("one", "two")
@@ -119,20 +119,20 @@ def _types(profile: str) -> tuple[str, ...]:
     return ("i8", "f32") if profile == "core" else ("i8", "f32", "i4", "u4")
 
 
-def test_half_bytes_are_certified_too(specs: Path, tmp_path: Path) -> None:
+def test_types_of_half_a_byte_are_certified(specs: Path, tmp_path: Path) -> None:
     folder = generated(specs, "full", "*", tmp_path / "full")
     certificate = certify("reference", folder, specs=specs)
     assert certificate.conformant
     assert certificate.grade == "bit-exact"
 
 
-def assert_stressed(folder: Path, specs: Path | None, case: str = "*") -> None:
-    """Large data is not stored, and the reference is certified on it."""
+def assert_certified_with_large_data(folder: Path, specs: Path | None, case: str = "*") -> None:
+    """Check that large data is not stored, and that the reference is certified with it."""
     cases = index_of(folder)["cases"]
-    given = [
-        each for case in cases for each in [*case["inputs"].values(), *case.get("outputs", ())]
+    arrays = [
+        array for case in cases for array in [*case["inputs"].values(), *case.get("outputs", ())]
     ]
-    largest = max(given, key=lambda each: max(each["shape"], default=0))
+    largest = max(arrays, key=lambda array: max(array["shape"], default=0))
     assert max(largest["shape"]) > 4_000_000
     assert "array" not in largest
     assert pack_size(folder) < 1 << 20
@@ -142,25 +142,25 @@ def assert_stressed(folder: Path, specs: Path | None, case: str = "*") -> None:
 
 
 def test_stress_is_of_large_data_that_is_not_stored(specs: Path, tmp_path: Path) -> None:
-    assert_stressed(generated(specs, "stress", "*", tmp_path / "stress"), specs)
+    assert_certified_with_large_data(generated(specs, "stress", "*", tmp_path / "stress"), specs)
 
 
-def bounded(operator: str) -> bool:
-    """Whether each stress case can be drawn, with outputs that a machine has room for."""
+def fits_in_memory(operator: str) -> bool:
+    """Whether all stress cases can be drawn, with outputs within the size limit."""
     conditions = Conditions(SHIPPED[operator].spec)
     cases = generate_cases(SHIPPED[operator], "stress", 0)
     valid = [case.call for case in cases if case.violated_rule is None]
-    sizes = [each.size for call in valid for each in conditions.outputs(call)]
+    sizes = [output.size for call in valid for output in conditions.outputs(call)]
     return max(sizes) <= MAX_ELEMENTS and len(valid) > 20
 
 
 @pytest.mark.parametrize("operator", SHIPPED)
 def test_a_shipped_operator_can_be_stressed(operator: str) -> None:
-    assert bounded(operator)
+    assert fits_in_memory(operator)
 
 
 def test_broadcasting_is_certified_under_stress(tmp_path: Path) -> None:
-    assert bounded("openvino/Broadcast-1")
+    assert fits_in_memory("openvino/Broadcast-1")
     folder = generated(None, "stress", "openvino/Broadcast-1", tmp_path / "stress")
     # One type of five: the whole takes half a minute.
-    assert_stressed(folder, None, "*/valid-f16-*")
+    assert_certified_with_large_data(folder, None, "*/valid-f16-*")

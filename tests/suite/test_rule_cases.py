@@ -1,4 +1,4 @@
-"""The cases behind each rule: as the index says where it does, and as many as coverage counts."""
+"""The cases of each rule: those that the index names, and as many as `check` counts."""
 
 import pytest
 
@@ -10,32 +10,31 @@ SUITE = core_suite()
 
 
 @each_spec
-def test_each_case_stands_behind_the_rules_that_the_index_names(name: str) -> None:
+def test_the_cases_of_a_rule_are_those_that_the_index_names(name: str) -> None:
     operator = SUITE.operators[spec(name).spec.operator]
-    found = cases_by_rule(spec(name).spec, operator, valid_calls(operator))
-    for rule, behind in found.items():
-        telling = [case for case in operator.index.cases if rule in case.rules]
-        negative = [
-            case.id for case in telling if case.violated_rule == rule and not case.ambiguity
-        ]
-        assert list(behind.negative) == negative
-        assert list(behind.ambiguous) == [case.id for case in telling if case.ambiguity]
-        shown = [c.id for c in telling if c.expects == "outputs" and not c.ambiguity]
-        if not negative and shown:
-            assert list(behind.positive) == shown
+    by_rule = cases_by_rule(spec(name).spec, operator, valid_calls(operator))
+    for rule, cases_of_rule in by_rule.items():
+        named = [case for case in operator.index.cases if rule in case.rules]
+        negative = [case.id for case in named if case.violated_rule == rule and not case.ambiguity]
+        assert list(cases_of_rule.negative) == negative
+        assert list(cases_of_rule.ambiguous) == [case.id for case in named if case.ambiguity]
+        # The index names behaviours alone; valid calls satisfy requirements as well.
+        positive = [c.id for c in named if c.expects == "outputs" and not c.ambiguity]
+        if not negative and positive:
+            assert list(cases_of_rule.positive) == positive
 
 
-def test_a_drawn_case_stands_behind_the_rules_that_check_counts_it_for() -> None:
+def test_a_planned_case_has_the_rules_that_check_counts_it_for() -> None:
     name = "DML_OPERATOR_SPLIT"
     operator = SUITE.operators[spec(name).spec.operator]
-    found = cases_by_rule(spec(name).spec, operator, valid_calls(operator))
-    drawn = [c for c in cases(name) if c.baseline is None and c.ambiguity is None]
-    for rule, behind in found.items():
-        of_drawn = {case.id for case in drawn} & set(behind.positive)
-        assert of_drawn == {case.id for case in drawn if rule in case.rules}
+    by_rule = cases_by_rule(spec(name).spec, operator, valid_calls(operator))
+    planned = [c for c in cases(name) if c.baseline is None and c.ambiguity is None]
+    for rule, cases_of_rule in by_rule.items():
+        positive = {case.id for case in planned} & set(cases_of_rule.positive)
+        assert positive == {case.id for case in planned if rule in case.rules}
 
 
-def test_what_is_left_open_has_no_valid_call() -> None:
+def test_ambiguous_cases_are_no_valid_calls() -> None:
     operator = SUITE.operators["directml/DML_OPERATOR_SPLIT"]
     calls = valid_calls(operator)
     ambiguous = [case.id for case in operator.index.cases if case.ambiguity is not None]

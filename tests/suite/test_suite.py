@@ -1,4 +1,4 @@
-"""Suites on disk: the shipped one opens, and damage to any file or to the manifest is told."""
+"""Reading a suite: the shipped one loads, and damage to any file or the manifest is an error."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import opcert
 from opcert.arrays import ELEMENT_TYPES
-from opcert.suite import Suite, read_manifest, write_suite
+from opcert.errors import SuiteError
+from opcert.suite import core_suite_folder, read_manifest, write_suite
 from opcert.suite.format import FORMAT
 from tests.small_suite import (
     INDEX,
@@ -21,6 +23,7 @@ from tests.small_suite import (
     files,
     opened,
     refusal,
+    reseal,
 )
 
 FILES = ("__init__.py", "conftest.py", INDEX, PACK, TESTS)
@@ -28,18 +31,47 @@ FILES = ("__init__.py", "conftest.py", INDEX, PACK, TESTS)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A suite to be damaged."""
+    """A suite that a test may damage."""
     write_suite(tmp_path / "suite", files())
     return tmp_path / "suite"
 
 
-def test_the_shipped_suite_opens_by_default() -> None:
-    suite = Suite()
+def test_the_core_suite_is_loaded_by_default() -> None:
+    suite = opcert.load()
+    assert suite.folder == core_suite_folder()
     assert len(suite.operators) == 5
-    assert sum(1 for _ in suite) == sum(each.cases for each in suite.manifest.operators.values())
+    entries = suite.manifest.operators.values()
+    assert sum(1 for _ in suite) == len(suite.cases) == sum(entry.cases for entry in entries)
 
 
-def test_a_suite_knows_its_digest_and_the_specs_it_was_made_from(folder: Path) -> None:
+def test_a_loaded_case_has_its_golden_data_by_plain_names(folder: Path) -> None:
+    case = opcert.load(str(folder)).cases["dml-split/example-1"]
+    assert (case.id, case.operator, case.expects) == ("dml-split/example-1", OPERATOR, "outputs")
+    assert case.inputs["InputTensor"].ravel().tolist() == list(range(1, 13))
+    assert [output.size for output in case.outputs] == [4, 2, 6]
+    assert case.attributes["Axis"] == 2
+    assert (case.violated_rule, case.baseline, case.ambiguity) == (None, None, None)
+    assert "dml-split/unequal-parts" in case.rules
+    operator, record = case
+    assert operator.cases[case.id] is record is case.record
+
+
+def test_a_loaded_rejection_names_the_violated_rule_and_its_baseline(folder: Path) -> None:
+    suite = opcert.load(folder)
+    case = next(case for case in suite if case.expects == "rejection")
+    assert case.outputs == []
+    assert case.violated_rule in case.rules
+    assert suite.cases[case.baseline or ""].expects == "outputs"
+
+
+def test_loading_reports_damage_at_once(folder: Path) -> None:
+    edit(folder, INDEX, lambda index: index["cases"].pop())
+    reseal(folder, INDEX)
+    with pytest.raises(SuiteError, match="but the manifest states"):
+        opcert.load(folder)
+
+
+def test_the_identity_of_a_suite_has_its_digest_and_those_of_its_specs(folder: Path) -> None:
     suite = opened(folder)
     assert suite.identity == {
         "version": FORMAT,
@@ -51,7 +83,7 @@ def test_a_suite_knows_its_digest_and_the_specs_it_was_made_from(folder: Path) -
     }
 
 
-def test_inputs_are_fresh_and_writeable_and_goldens_are_neither(folder: Path) -> None:
+def test_inputs_are_new_and_writeable_and_golden_outputs_are_neither(folder: Path) -> None:
     operator = opened(folder).operators[OPERATOR]
     case = operator.cases["dml-split/example-1"]
     first, second = operator.inputs(case)["InputTensor"], operator.inputs(case)["InputTensor"]
@@ -63,7 +95,7 @@ def test_inputs_are_fresh_and_writeable_and_goldens_are_neither(folder: Path) ->
         assert not np.shares_memory(output, first)
 
 
-def test_arrays_have_the_types_and_shapes_that_the_index_says(folder: Path) -> None:
+def test_arrays_have_the_types_and_shapes_of_the_index(folder: Path) -> None:
     for operator, case in opened(folder):
         arrays = [*operator.inputs(case).values(), *operator.outputs(case)]
         for array, stored in zip(arrays, (*case.inputs.values(), *case.outputs), strict=True):
@@ -71,27 +103,27 @@ def test_arrays_have_the_types_and_shapes_that_the_index_says(folder: Path) -> N
             assert array.shape == stored.shape
 
 
-def test_an_intact_manifest_can_be_read_of_a_damaged_suite(folder: Path) -> None:
+def test_the_manifest_of_a_damaged_suite_can_be_read(folder: Path) -> None:
     (folder / PACK).unlink()
     assert sorted(read_manifest(folder).files) == sorted(FILES)
 
 
-def test_no_folder_is_no_suite(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "nowhere", MANIFEST)
 
 
-def test_a_file_is_no_suite(folder: Path) -> None:
+def test_a_file_instead_of_a_folder_is_an_error(folder: Path) -> None:
     assert "Not a directory" in refusal(folder / "conftest.py", MANIFEST)
 
 
 @pytest.mark.parametrize("name", [*FILES, MANIFEST])
-def test_a_missing_file_is_told(folder: Path, name: str) -> None:
+def test_a_missing_file_is_an_error(folder: Path, name: str) -> None:
     (folder / name).unlink()
     assert "No such file" in refusal(folder, name)
 
 
 @pytest.mark.parametrize("name", [*FILES, MANIFEST])
-def test_a_folder_in_the_place_of_a_file_is_told(folder: Path, name: str) -> None:
+def test_a_folder_instead_of_a_file_is_an_error(folder: Path, name: str) -> None:
     (folder / name).unlink()
     (folder / name).mkdir()
     assert "a folder, not a file" in refusal(folder, name)
@@ -99,20 +131,20 @@ def test_a_folder_in_the_place_of_a_file_is_told(folder: Path, name: str) -> Non
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("kept", [0, 1, -1])
-def test_a_file_that_was_cut_short_is_told(folder: Path, name: str, kept: int) -> None:
+def test_a_truncated_file_is_an_error(folder: Path, name: str, kept: int) -> None:
     path = folder / name
     path.write_bytes(path.read_bytes()[:kept])
     size = path.stat().st_size
-    assert f"{size} bytes that are not those the manifest names" in refusal(folder, name)
+    assert f"the digest of its {size} bytes is not the one in the manifest" in refusal(folder, name)
 
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
-def test_a_flipped_bit_is_told(folder: Path, name: str, part: float) -> None:
+def test_a_flipped_bit_is_an_error(folder: Path, name: str, part: float) -> None:
     data = bytearray((folder / name).read_bytes())
     data[int(part * (len(data) - 1))] ^= 1
     (folder / name).write_bytes(data)
-    assert "it was changed or cut short" in refusal(folder, name)
+    assert "the file was changed or cut short" in refusal(folder, name)
 
 
 @pytest.mark.parametrize(
@@ -128,34 +160,34 @@ def test_a_flipped_bit_is_told(folder: Path, name: str, part: float) -> None:
     ],
     ids=["empty", "open", "binary", "quotes", "deep", "digits", "two"],
 )
-def test_a_manifest_that_is_not_json_is_told(folder: Path, text: bytes) -> None:
+def test_a_manifest_that_is_not_json_is_an_error(folder: Path, text: bytes) -> None:
     (folder / MANIFEST).write_bytes(text)
     assert "not JSON" in refusal(folder, MANIFEST)
 
 
 @pytest.mark.parametrize("kept", [0.25, 0.5, 0.999])
-def test_a_manifest_that_was_cut_short_is_told(folder: Path, kept: float) -> None:
+def test_a_truncated_manifest_is_an_error(folder: Path, kept: float) -> None:
     text = (folder / MANIFEST).read_bytes().rstrip()
     (folder / MANIFEST).write_bytes(text[: int(kept * len(text))])
     assert "not JSON" in refusal(folder, MANIFEST)
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "3", '"format"', "{}"])
-def test_json_that_is_no_manifest_is_told(folder: Path, text: str) -> None:
+def test_json_that_is_not_a_manifest_is_an_error(folder: Path, text: str) -> None:
     (folder / MANIFEST).write_text(text)
-    assert f"format None; this opcert reads format {FORMAT}" in refusal(folder, MANIFEST)
+    assert f"found format None, expected {FORMAT}" in refusal(folder, MANIFEST)
 
 
 @pytest.mark.parametrize(
     "version", [0, FORMAT - 1, FORMAT + 1, str(FORMAT), True, None, [FORMAT]], ids=repr
 )
-def test_another_format_version_is_told_before_anything_else(folder: Path, version: Any) -> None:
+def test_another_format_is_reported_before_anything_else(folder: Path, version: Any) -> None:
     edit(folder, MANIFEST, lambda manifest: manifest.update(format=version, unknown=1))
-    assert f"format {version}; this opcert reads format {FORMAT}" in refusal(folder, MANIFEST)
+    assert f"found format {version}, expected {FORMAT}" in refusal(folder, MANIFEST)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda manifest: manifest.update(extra=1), "extra: unknown key"),
         (lambda manifest: manifest.pop("seed"), "seed: is missing"),
@@ -163,7 +195,7 @@ def test_another_format_version_is_told_before_anything_else(folder: Path, versi
         (lambda manifest: manifest.update(seed=0.5), "expected an integer"),
         (
             lambda manifest: manifest.update(format=float(FORMAT)),
-            "format: found 4.0; expected an integer",
+            f"format: found {FORMAT}.0; expected an integer",
         ),
         (lambda manifest: manifest.update(files=[]), "files: found []; expected a mapping"),
         (lambda manifest: manifest["files"].update({"conftest.py": "0" * 63}), "files.conftest.py"),
@@ -172,53 +204,55 @@ def test_another_format_version_is_told_before_anything_else(folder: Path, versi
         (lambda manifest: manifest["operators"][OPERATOR].pop("pack"), f"{OPERATOR}.pack"),
     ],
 )
-def test_a_manifest_of_another_form_is_told(folder: Path, change: Edit, told: str) -> None:
+def test_a_manifest_with_wrong_keys_or_values_is_an_error(
+    folder: Path, change: Edit, message: str
+) -> None:
     edit(folder, MANIFEST, change)
-    assert told in refusal(folder, MANIFEST)
+    assert message in refusal(folder, MANIFEST)
 
 
 @pytest.mark.parametrize("key", ["cases", "rejections", "implementation_defined"])
-def test_a_count_that_is_not_the_index_s_is_told(folder: Path, key: str) -> None:
+def test_a_count_that_contradicts_the_index_is_an_error(folder: Path, key: str) -> None:
     def one_more(manifest: Any) -> None:
         manifest["operators"][OPERATOR][key] += 1
 
     edit(folder, MANIFEST, one_more)
-    assert "cases, the manifest" in refusal(folder, INDEX)
+    assert f"{key.replace('_', '-')}, but the manifest states" in refusal(folder, INDEX)
 
 
 @pytest.mark.parametrize("name", ["../stranger", "directml/../../stranger", "..", "/etc/hostname"])
-def test_a_path_outside_the_suite_is_told_and_not_read(
+def test_a_path_outside_the_suite_is_an_error_and_is_not_read(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Path] = []
     read_bytes = Path.read_bytes
 
-    def noted(path: Path) -> bytes:
+    def recording(path: Path) -> bytes:
         read.append(path)
         return read_bytes(path)
 
     edit(folder, MANIFEST, lambda manifest: manifest["files"].update({name: "0" * 64}))
-    monkeypatch.setattr(Path, "read_bytes", noted)
+    monkeypatch.setattr(Path, "read_bytes", recording)
     assert f"file '{name}' is outside the suite" in refusal(folder, MANIFEST)
     assert all(path.is_relative_to(folder) and ".." not in path.parts for path in read)
 
 
 @pytest.mark.parametrize("name", ["", ".", "directml", "nul\0byte", "x" * 5000, "conftest.py/x"])
-def test_a_path_that_is_no_file_is_told(folder: Path, name: str) -> None:
+def test_a_path_to_no_file_is_an_error(folder: Path, name: str) -> None:
     edit(folder, MANIFEST, lambda manifest: manifest["files"].update({name: "0" * 64}))
     refusal(folder, name)
 
 
 @pytest.mark.parametrize("name", [INDEX, PACK, TESTS])
-def test_a_file_of_an_operator_without_a_digest_is_told(folder: Path, name: str) -> None:
+def test_an_operator_s_file_without_a_digest_is_an_error(folder: Path, name: str) -> None:
     edit(folder, MANIFEST, lambda manifest: manifest["files"].pop(name))
-    assert f"'{name}' of {OPERATOR} has no digest" in refusal(folder, MANIFEST)
+    assert f"no digest of '{name}', a file of {OPERATOR}" in refusal(folder, MANIFEST)
 
 
 @pytest.mark.parametrize("key", ["index", "pack", "tests"])
-def test_an_operators_file_outside_the_suite_is_told(folder: Path, key: str) -> None:
+def test_an_operator_s_file_outside_the_suite_is_an_error(folder: Path, key: str) -> None:
     def outside(manifest: Any) -> None:
         manifest["operators"][OPERATOR][key] = "../x"
 
     edit(folder, MANIFEST, outside)
-    assert f"'../x' of {OPERATOR} has no digest" in refusal(folder, MANIFEST)
+    assert f"no digest of '../x', a file of {OPERATOR}" in refusal(folder, MANIFEST)

@@ -1,4 +1,4 @@
-"""Writing: a folder that holds just the files of a suite, whole or as it was."""
+"""Writing a suite: the folder has exactly its files, or stays as it was."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -9,7 +9,8 @@ import pytest
 
 from opcert.errors import OpcertError
 from opcert.suite import write_suite
-from tests.small_suite import contents, files, other_files
+from opcert.suite.writing import folder_differences
+from tests.small_suite import MANIFEST, contents, edit, files, other_files
 
 
 @pytest.fixture
@@ -20,19 +21,19 @@ def suite(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_suite_is_written_in_the_place_of_the_former(suite: Path) -> None:
+def test_a_suite_replaces_a_former_one(suite: Path) -> None:
     fewer = {name: data for name, data in other_files().items() if name != "conftest.py"}
     write_suite(suite, fewer)
     assert contents(suite) == fewer
     assert [path.name for path in suite.parent.iterdir()] == ["suite"]
 
 
-def test_a_suite_may_be_written_into_an_empty_folder(tmp_path: Path) -> None:
+def test_a_suite_can_be_written_to_an_empty_folder(tmp_path: Path) -> None:
     write_suite(tmp_path, files())
     assert contents(tmp_path) == dict(files())
 
 
-def test_parents_are_made(tmp_path: Path) -> None:
+def test_missing_parents_are_created(tmp_path: Path) -> None:
     write_suite(tmp_path / "a" / "b" / "c", files())
     assert contents(tmp_path / "a" / "b" / "c") == dict(files())
 
@@ -52,138 +53,171 @@ def test_a_damaged_suite_can_be_generated_again(suite: Path) -> None:
     assert contents(suite) == dict(files())
 
 
+def test_an_intact_suite_of_another_format_is_replaced(suite: Path) -> None:
+    edit(suite, MANIFEST, lambda manifest: manifest.update(format=1, unknown=1))
+    write_suite(suite, files())
+    assert contents(suite) == dict(files())
+
+
+def test_a_damaged_suite_of_another_format_is_refused(suite: Path) -> None:
+    edit(suite, MANIFEST, lambda manifest: manifest.update(format=1))
+    (suite / "conftest.py").write_text("changed by hand")
+    with pytest.raises(OpcertError, match="not part of a suite"):
+        write_suite(suite, files())
+
+
 FAILURES = (OSError(28, "No space left on device"), KeyboardInterrupt())
 
 
 @pytest.fixture(params=FAILURES, ids=["full-disk", "interrupt"])
 def failure(request: pytest.FixtureRequest) -> BaseException:
-    """What a run may die of."""
-    found: BaseException = request.param
-    return found
+    """An exception that ends a run."""
+    exception: BaseException = request.param
+    return exception
 
 
-def dying(
+def failing(
     method: Callable[..., Any], failure: BaseException, after: int, late: bool = False
 ) -> Callable[..., Any]:
-    """A method that works `after` times and then dies, `late` when it has done its work."""
+    """Return a method that works `after` times and then raises; `late`, when its work is done."""
     calls = iter(range(10**6))
 
     def call(*arguments: Any) -> Any:
-        last = next(calls) == after
-        if last and not late:
+        is_last = next(calls) == after
+        if is_last and not late:
             raise failure
-        found = method(*arguments)
-        if last:
+        result = method(*arguments)
+        if is_last:
             raise failure
-        return found
+        return result
 
     return call
 
 
 @pytest.fixture
 def patched(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """Patches that are gone before the folders are looked at."""
+    """Patches that end before a test reads the folders."""
     with monkeypatch.context() as context:
         yield context
 
 
-def assert_dies(folder: Path, failure: BaseException) -> None:
+def assert_fails(folder: Path, failure: BaseException) -> None:
     expected = OpcertError if isinstance(failure, OSError) else type(failure)
     with pytest.raises(expected):
         write_suite(folder, other_files())
 
 
-def assert_as_it_was(suite: Path) -> None:
+def assert_unchanged(suite: Path) -> None:
     assert contents(suite) == dict(files())
     assert [path.name for path in suite.parent.iterdir()] == ["suite"]
 
 
 @pytest.mark.parametrize("after", range(6))
-def test_a_run_that_dies_while_writing_leaves_the_former_suite(
+def test_a_failure_while_writing_leaves_the_former_suite(
     suite: Path, failure: BaseException, after: int, patched: pytest.MonkeyPatch
 ) -> None:
     assert after < len(files())
-    patched.setattr(Path, "write_bytes", dying(Path.write_bytes, failure, after))
-    assert_dies(suite, failure)
-    assert_as_it_was(suite)
+    patched.setattr(Path, "write_bytes", failing(Path.write_bytes, failure, after))
+    assert_fails(suite, failure)
+    assert_unchanged(suite)
 
 
 @pytest.mark.parametrize("after", [0, 1])
-def test_a_run_that_dies_before_a_move_leaves_the_former_suite(
+def test_a_failure_to_rename_leaves_the_former_suite(
     suite: Path, failure: BaseException, after: int, patched: pytest.MonkeyPatch
 ) -> None:
-    patched.setattr(Path, "rename", dying(Path.rename, failure, after))
-    assert_dies(suite, failure)
-    assert_as_it_was(suite)
+    patched.setattr(Path, "rename", failing(Path.rename, failure, after))
+    assert_fails(suite, failure)
+    assert_unchanged(suite)
 
 
-def test_a_run_that_is_interrupted_behind_the_first_move_leaves_the_former_suite(
+def test_an_interrupt_after_the_first_rename_leaves_the_former_suite(
     suite: Path, patched: pytest.MonkeyPatch
 ) -> None:
-    patched.setattr(Path, "rename", dying(Path.rename, KeyboardInterrupt(), 0, late=True))
-    assert_dies(suite, KeyboardInterrupt())
-    assert_as_it_was(suite)
+    patched.setattr(Path, "rename", failing(Path.rename, KeyboardInterrupt(), 0, late=True))
+    assert_fails(suite, KeyboardInterrupt())
+    assert_unchanged(suite)
 
 
-def test_a_run_that_is_interrupted_behind_the_last_move_leaves_the_new_suite(
+def test_an_interrupt_after_the_last_rename_leaves_the_new_suite(
     suite: Path, patched: pytest.MonkeyPatch
 ) -> None:
-    patched.setattr(Path, "rename", dying(Path.rename, KeyboardInterrupt(), 1, late=True))
-    assert_dies(suite, KeyboardInterrupt())
+    patched.setattr(Path, "rename", failing(Path.rename, KeyboardInterrupt(), 1, late=True))
+    assert_fails(suite, KeyboardInterrupt())
     assert contents(suite) == dict(other_files())
     assert [path.name for path in suite.parent.iterdir()] == ["suite"]
 
 
-def test_a_first_run_that_dies_leaves_nothing(
+def test_a_failure_of_a_first_run_leaves_nothing(
     tmp_path: Path, failure: BaseException, patched: pytest.MonkeyPatch
 ) -> None:
-    patched.setattr(Path, "write_bytes", dying(Path.write_bytes, failure, 2))
-    assert_dies(tmp_path / "suite", failure)
+    patched.setattr(Path, "write_bytes", failing(Path.write_bytes, failure, 2))
+    assert_fails(tmp_path / "suite", failure)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_parent_that_cannot_be_written_is_told(suite: Path) -> None:
+def test_a_read_only_parent_is_an_error(suite: Path) -> None:
     suite.parent.chmod(0o555)
     try:
         with pytest.raises(OpcertError, match="cannot be written: Permission denied"):
             write_suite(suite, other_files())
-        assert_as_it_was(suite)
+        assert_unchanged(suite)
     finally:
         suite.parent.chmod(0o755)
 
 
-def test_a_parent_that_is_a_file_is_told(tmp_path: Path) -> None:
+def test_a_file_as_parent_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(OpcertError, match="is no folder; expected one"):
         write_suite(tmp_path / "file" / "suite", files())
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+def test_a_file_instead_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "suite").write_text("mine")
-    with pytest.raises(OpcertError, match="suite: a file; expected a folder"):
+    with pytest.raises(OpcertError, match="suite: found a file, expected a folder"):
         write_suite(tmp_path / "suite", files())
     assert (tmp_path / "suite").read_text() == "mine"
 
 
-def test_a_folder_without_a_suite_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(OpcertError, match=r"holds thesis\.txt, no part of a suite"):
+    with pytest.raises(OpcertError, match=r"contains thesis\.txt, not part of a suite"):
         write_suite(tmp_path, files())
     assert contents(tmp_path) == {"thesis.txt": b"mine"}
 
 
-def test_a_suite_with_a_strangers_file_is_refused_by_the_files_name(suite: Path) -> None:
+def test_a_suite_with_another_file_is_refused_with_its_name(suite: Path) -> None:
     (suite / "directml" / "thesis.txt").write_text("mine")
-    with pytest.raises(OpcertError, match=r"holds directml/thesis\.txt, no part of a suite"):
+    with pytest.raises(OpcertError, match=r"contains directml/thesis\.txt, not part of a suite"):
         write_suite(suite, other_files())
     assert contents(suite) == {**files(), "directml/thesis.txt": b"mine"}
 
 
 @pytest.mark.parametrize("text", ["mine", '{"format": 99}', "[]"])
-def test_a_folder_with_a_manifest_of_something_else_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_folder_with_another_manifest_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(OpcertError, match=r"holds manifest\.json, no part of a suite"):
+    with pytest.raises(OpcertError, match=r"contains manifest\.json, not part of a suite"):
         write_suite(tmp_path, files())
     assert contents(tmp_path) == {"manifest.json": text.encode()}
+
+
+def test_a_readme_is_kept_and_is_no_difference(suite: Path) -> None:
+    (suite / "README.md").write_text("mine")
+    assert folder_differences(suite, files()) == []
+    write_suite(suite, other_files())
+    assert contents(suite) == {**other_files(), "README.md": b"mine"}
+
+
+def test_a_readme_in_a_subfolder_or_a_link_is_refused(suite: Path, tmp_path: Path) -> None:
+    below, link = suite / "directml" / "README.md", suite / "README.md"
+    below.write_text("mine")
+    with pytest.raises(OpcertError, match=r"contains directml/README\.md, not part of a suite"):
+        write_suite(suite, other_files())
+    below.unlink()
+    (tmp_path / "guide").write_text("mine")
+    link.symlink_to(tmp_path / "guide")
+    with pytest.raises(OpcertError, match=r"contains README\.md, not part of a suite"):
+        write_suite(suite, other_files())
+    assert link.is_symlink()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import prod
 
 from opcert.verdicts import FAILURE_STATUSES, Verdict, group_by_cause
-from tests import shown
+from tests import samples
 from tests.made_certificate import OPERATOR
 
 FAIL = Verdict("a/1", OPERATOR, "fail", "value", "outputs", ("a/rule", "a/other"), "wrong")
@@ -38,15 +38,15 @@ def test_crashes_come_first_and_bits_last() -> None:
 
 
 def test_only_failures_have_causes() -> None:
-    came = shown.faulty().verdicts
+    came = samples.faulty().verdicts
     counted = [v for cause in group_by_cause(came) for v in (*cause.verdicts, *cause.attributed)]
     assert Counter(counted) == Counter(each for each in came if each.status in FAILURE_STATUSES)
-    assert not group_by_cause(shown.right().verdicts)
+    assert not group_by_cause(samples.right().verdicts)
 
 
 def test_the_smallest_failure_has_the_fewest_input_elements() -> None:
-    cases = shown.suite().cases
-    for cause in group_by_cause(shown.run_of_faulty().verdicts):
+    cases = samples.suite().cases
+    for cause in group_by_cause(samples.run_of_faulty().verdicts):
         sizes = {
             each.case: sum(prod(given.shape) for given in cases[each.case][1].inputs.values())
             for each in cause.verdicts

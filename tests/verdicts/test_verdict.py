@@ -18,7 +18,6 @@ from opcert.verdicts import (
 VALID: dict[str, Any] = {
     "id": "example-1/valid",
     "expects": "outputs",
-    "why": "a test",
     "rules": ("example-1/rule",),
     "type": "f32",
     "rank": 1,

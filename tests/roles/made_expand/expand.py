@@ -1,4 +1,4 @@
-"""The reference of a made-up operator that expands data, and a wrong one beside it."""
+"""References of made-up operators that expand data, and a wrong implementation."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def expand(data: Array, sizes: Array) -> list[Array]:
 
 
 def tiling(data: Array, sizes: Array) -> list[Array]:
-    """Fill the output with data in a row."""
+    """Fill the output with repetitions of data."""
     return [
         np.resize(data, each.shape) if data.size else each
         for each in expand(data=data, sizes=sizes)

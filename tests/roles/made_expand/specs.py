@@ -1,4 +1,4 @@
-"""Specs of made-up operators, written with whatever a test changes in them."""
+"""The specs in this folder, read with changes."""
 
 import shutil
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 
 
-def written(folder: Path, *changes: tuple[str, str], name: str = "expand") -> Path:
-    """Write the spec `name` with `changes` beside its reference."""
+def write_changed(folder: Path, *changes: tuple[str, str], name: str = "expand") -> Path:
+    """Write a spec with `changes`, and its reference; return the path of the spec."""
     text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     for old, new in changes:
         assert text.count(old) == 1, old

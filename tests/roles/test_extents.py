@@ -1,4 +1,4 @@
-"""Extents are of the kind that was asked for, and leave room for the elements beside them."""
+"""Properties of `Sampler.dims` for any seed: extents have their kind and stay within the budget."""
 
 from math import prod
 
@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcert.arrays import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, extent_kinds
-from opcert.roles.samplers import MAX_ELEMENTS
+from opcert.roles.samplers import MAX_DRAWN_ELEMENTS
 from tests.seeds import MANY, SEEDS, seeded
 
-# What a kind takes to be of it, whatever is left.
+# The elements that a kind takes in any case.
 LEAST = {"varied": 2, "equal": 4, "zero": 0}
 KINDS = ("varied", "ones", "equal", "zero", "long", "wide", "tall", "huge")
 DIMS = (SEEDS, st.integers(0, 8), st.one_of(st.integers(0, 40), st.sampled_from((259, 1024, 9999))))
@@ -18,12 +18,10 @@ DIMS = (SEEDS, st.integers(0, 8), st.one_of(st.integers(0, 40), st.sampled_from(
 
 @MANY
 @given(*DIMS, st.sampled_from(("varied", "equal", "zero")))
-def test_dims_stay_within_the_elements_that_are_left(
-    seed: str, count: int, taken: int, kind: str
-) -> None:
+def test_dims_stay_within_the_budget(seed: str, count: int, taken: int, kind: str) -> None:
     extents = seeded(seed).dims(count, kind, taken)
     assert len(extents) == count
-    assert not count or prod(extents) <= max(LEAST[kind], MAX_ELEMENTS // max(1, taken))
+    assert not count or prod(extents) <= max(LEAST[kind], MAX_DRAWN_ELEMENTS // max(1, taken))
 
 
 @MANY
@@ -54,20 +52,18 @@ def test_equal_dims_are_equal_or_two_of_them_among_ones(seed: str, count: int, t
 
 @MANY
 @given(*DIMS, st.sampled_from(KINDS[1:]))
-def test_dims_are_told_to_be_of_the_kind_that_was_drawn(
-    seed: str, count: int, taken: int, kind: str
-) -> None:
+def test_dims_have_the_kind_that_was_drawn(seed: str, count: int, taken: int, kind: str) -> None:
     assert kind in extent_kinds(seeded(seed).dims(count, kind, taken), taken) or not count
 
 
-def test_varied_dims_mostly_show_that_they_are() -> None:
-    drawn = [extent_kinds(seeded(str(i)).dims(3), 1) for i in range(100)]
-    assert sum("varied" in each for each in drawn) > 80
+def test_most_varied_dims_are_observed_as_varied() -> None:
+    observed = [extent_kinds(seeded(str(i)).dims(3), 1) for i in range(100)]
+    assert sum("varied" in kinds for kinds in observed) > 80
 
 
 @MANY
 @given(*DIMS, st.sampled_from(("long", "wide", "tall", "huge")))
-def test_large_dims_are_one_past_a_boundary_among_ones(
+def test_large_dims_have_one_large_extent_among_ones(
     seed: str, count: int, taken: int, kind: str
 ) -> None:
     extents = seeded(seed).dims(count, kind, taken)
@@ -79,8 +75,8 @@ def test_large_dims_are_one_past_a_boundary_among_ones(
     assert not count or (extents[large] >= least and set(extents[ones]) <= {1})
 
 
-def test_no_other_kind_can_be_drawn() -> None:
-    with pytest.raises(ValueError, match="'wid' is no kind of extents; did you mean 'wide'"):
+def test_an_unknown_kind_is_an_error() -> None:
+    with pytest.raises(ValueError, match="unknown kind of extents 'wid'; did you mean 'wide'"):
         seeded("any").dims(2, "wid")
 
 

@@ -1,11 +1,11 @@
-// A driver for opcert: VariadicSplit-1 and Gather-8 in C++17, with no library but the standard one.
+// A driver for opcert: VariadicSplit-1 and Gather-8 in C++17, with the standard library only.
 //
 //     c++ -std=c++17 -O2 -o driver driver.cpp
 //     opcert driver-check ./driver
 //     opcert certify --backend 'driver:./driver'
 //
 // It has three parts: JSON, the protocol, and the operators. To make a driver of your own, copy it and
-// write another third part: a function for each operator, its line in `operators`, and `introduction`.
+// write another third part: a function for each operator, its line in `operators`, and `handshake`.
 
 #include <algorithm>
 #include <cerrno>
@@ -42,7 +42,7 @@ struct Json {
     }
 
     const Json& at(const std::string& key) const {
-        if (const Json* found = find(key)) return *found;
+        if (const Json* member = find(key)) return *member;
         throw std::runtime_error("the message has no '" + key + "'");
     }
 
@@ -51,8 +51,8 @@ struct Json {
     const std::vector<Json>& as_list() const { return of(list).items; }
 
 private:
-    const Json& of(Kind wanted) const {
-        if (kind != wanted) throw std::runtime_error("a value of the message is of another kind");
+    const Json& of(Kind expected) const {
+        if (kind != expected) throw std::runtime_error("a value of the message is of another kind");
         return *this;
     }
 };
@@ -62,10 +62,10 @@ public:
     explicit Parser(const std::string& line) : next_(line.data()), end_(line.data() + line.size()) {}
 
     Json parse() {
-        Json found = value(0);
+        Json json = value(0);
         space();
-        if (next_ != end_) fail("more behind the value");
-        return found;
+        if (next_ != end_) fail("text after the value");
+        return json;
     }
 
 private:
@@ -82,19 +82,19 @@ private:
     char peek() const { return next_ == end_ ? '\0' : *next_; }
 
     char take() {
-        if (next_ == end_) fail("it ends too early");
+        if (next_ == end_) fail("unexpected end");
         return *next_++;
     }
 
-    bool took(char wanted) {
+    bool skip(char expected) {
         space();
-        if (peek() != wanted) return false;
+        if (peek() != expected) return false;
         ++next_;
         return true;
     }
 
-    void expect(char wanted) {
-        if (!took(wanted)) fail(std::string("expected ") + wanted);
+    void expect(char expected) {
+        if (!skip(expected)) fail(std::string("expected ") + expected);
     }
 
     void word(const char* letters) {
@@ -105,92 +105,92 @@ private:
     Json value(int depth) {
         if (depth > deepest) fail("it is nested too deeply");
         space();
-        Json found;
+        Json json;
         switch (peek()) {
             case '{':
-                found.kind = Json::object;
-                members(found, depth);
+                json.kind = Json::object;
+                members(json, depth);
                 break;
             case '[':
-                found.kind = Json::list;
-                items(found, depth);
+                json.kind = Json::list;
+                items(json, depth);
                 break;
             case '"':
-                found.kind = Json::text;
-                found.characters = string();
+                json.kind = Json::text;
+                json.characters = string();
                 break;
             case 't':
                 word("true");
-                found.kind = Json::boolean;
-                found.truth = true;
+                json.kind = Json::boolean;
+                json.truth = true;
                 break;
             case 'f':
                 word("false");
-                found.kind = Json::boolean;
+                json.kind = Json::boolean;
                 break;
             case 'n':
                 word("null");
                 break;
             default:
-                number(found);
+                number(json);
         }
-        return found;
+        return json;
     }
 
-    void members(Json& found, int depth) {
+    void members(Json& json, int depth) {
         expect('{');
-        if (took('}')) return;
+        if (skip('}')) return;
         do {
             space();
             std::string key = string();
             expect(':');
-            found.members.emplace_back(std::move(key), value(depth + 1));
-        } while (took(','));
+            json.members.emplace_back(std::move(key), value(depth + 1));
+        } while (skip(','));
         expect('}');
     }
 
-    void items(Json& found, int depth) {
+    void items(Json& json, int depth) {
         expect('[');
-        if (took(']')) return;
-        do found.items.push_back(value(depth + 1));
-        while (took(','));
+        if (skip(']')) return;
+        do json.items.push_back(value(depth + 1));
+        while (skip(','));
         expect(']');
     }
 
-    void number(Json& found) {
+    void number(Json& json) {
         std::string digits;
         while (peek() && std::strchr("+-.0123456789eE", peek())) digits += take();
         if (digits.empty()) fail("expected a value");
-        char* behind = nullptr;
+        char* end = nullptr;
         errno = 0;
-        found.whole = std::strtoll(digits.c_str(), &behind, 10);
-        found.kind = Json::integer;
-        if (*behind != '\0' || errno != 0) {
-            found.fraction = std::strtod(digits.c_str(), &behind);
-            found.kind = Json::real;
+        json.whole = std::strtoll(digits.c_str(), &end, 10);
+        json.kind = Json::integer;
+        if (*end != '\0' || errno != 0) {
+            json.fraction = std::strtod(digits.c_str(), &end);
+            json.kind = Json::real;
         }
-        if (*behind != '\0') fail("a number that is none: " + digits);
+        if (*end != '\0') fail("not a number: " + digits);
     }
 
     std::string string() {
         if (take() != '"') fail("expected text");
-        std::string found;
+        std::string result;
         for (char c = take(); c != '"'; c = take()) {
             if (c == '\\')
-                escaped(found);
+                escaped(result);
             else
-                found += c;
+                result += c;
         }
-        return found;
+        return result;
     }
 
-    void escaped(std::string& found) {
+    void escaped(std::string& result) {
         static const std::map<char, char> plain = {{'"', '"'},  {'\\', '\\'}, {'/', '/'},  {'b', '\b'},
                                                    {'f', '\f'}, {'n', '\n'},  {'r', '\r'}, {'t', '\t'}};
         const char c = take();
         if (c != 'u') {
             if (!plain.count(c)) fail("an unknown escape");
-            found += plain.at(c);
+            result += plain.at(c);
             return;
         }
         std::uint32_t code = four_digits();
@@ -198,7 +198,7 @@ private:
             word("\\u");
             code = 0x10000 + ((code - 0xD800) << 10) + (four_digits() - 0xDC00);
         }
-        append_utf8(found, code);
+        append_utf8(result, code);
     }
 
     std::uint32_t four_digits() {
@@ -207,37 +207,37 @@ private:
             const char c = take();
             const char* digits = "0123456789abcdef0123456789ABCDEF";
             const char* place = c ? std::strchr(digits, c) : nullptr;
-            if (!place) fail("an escape that is none");
+            if (!place) fail("an incomplete escape");
             code = code * 16 + static_cast<std::uint32_t>((place - digits) % 16);
         }
         return code;
     }
 
-    static void append_utf8(std::string& found, std::uint32_t code) {
+    static void append_utf8(std::string& result, std::uint32_t code) {
         if (code < 0x80) {
-            found += static_cast<char>(code);
+            result += static_cast<char>(code);
             return;
         }
         const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
         const int mark[] = {0, 0xC0, 0xE0, 0xF0};
-        found += static_cast<char>(static_cast<std::uint32_t>(mark[more]) | (code >> (6 * more)));
-        for (int i = more - 1; i >= 0; --i) found += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3F));
+        result += static_cast<char>(static_cast<std::uint32_t>(mark[more]) | (code >> (6 * more)));
+        for (int i = more - 1; i >= 0; --i) result += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3F));
     }
 };
 
 std::string quoted(const std::string& text) {
-    std::string found = "\"";
+    std::string result = "\"";
     for (const char c : text) {
         char escape[8];
         if (static_cast<unsigned char>(c) < 0x20) {
             std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-            found += escape;
+            result += escape;
         } else {
-            if (c == '"' || c == '\\') found += '\\';
-            found += c;
+            if (c == '"' || c == '\\') result += '\\';
+            result += c;
         }
     }
-    return found + '"';
+    return result + '"';
 }
 
 // ------------------------------------------------------------------------------------------ protocol
@@ -265,49 +265,49 @@ struct Call {
     Json attributes;
 };
 
-// A call that breaks a rule of the operator.
+// The call violates a rule of the operator.
 struct Rejected : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// A call of what this driver does not have.
+// The driver lacks the operator or the type.
 struct Unsupported : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 using Operator = std::function<std::vector<Tensor>(const Call&)>;
 
-extern const std::string introduction;
+extern const std::string handshake;
 extern const std::map<std::string, Operator> operators;
 
-void say(const std::string& line) { std::cout << line << '\n'; }
+void send(const std::string& line) { std::cout << line << '\n'; }
 
-// Read a call whole, its arrays too, also where it is then not supported.
-Call received(const Json& message) {
+// Read a whole call with its arrays, even if it is not supported.
+Call read_call(const Json& message) {
     Call call;
     call.name = message.at("operator").as_text();
     call.attributes = message.at("attributes");
-    for (const Json& given : message.at("inputs").as_list()) {
+    for (const Json& described : message.at("inputs").as_list()) {
         Tensor tensor;
-        tensor.type = given.at("type").as_text();
-        for (const Json& extent : given.at("shape").as_list()) tensor.shape.push_back(extent.as_integer());
-        tensor.bytes.resize(static_cast<std::size_t>(given.at("bytes").as_integer()));
+        tensor.type = described.at("type").as_text();
+        for (const Json& extent : described.at("shape").as_list()) tensor.shape.push_back(extent.as_integer());
+        tensor.bytes.resize(static_cast<std::size_t>(described.at("bytes").as_integer()));
         std::cin.read(tensor.bytes.data(), static_cast<std::streamsize>(tensor.bytes.size()));
         if (!std::cin) throw std::runtime_error("the input ends within an array");
-        call.inputs.emplace(given.at("name").as_text(), std::move(tensor));
+        call.inputs.emplace(described.at("name").as_text(), std::move(tensor));
     }
     return call;
 }
 
-std::vector<Tensor> computed(const Call& call) {
-    const auto found = operators.find(call.name);
-    if (found == operators.end()) throw Unsupported("no operator " + call.name);
+std::vector<Tensor> compute(const Call& call) {
+    const auto entry = operators.find(call.name);
+    if (entry == operators.end()) throw Unsupported("no operator " + call.name);
     for (const auto& input : call.inputs)
         if (!widths.count(input.second.type)) throw Unsupported("no type " + input.second.type);
-    return found->second(call);
+    return entry->second(call);
 }
 
-void answer(const std::string& id, const std::vector<Tensor>& outputs) {
+void send_outputs(const std::string& id, const std::vector<Tensor>& outputs) {
     std::string line = "{\"id\":" + id + ",\"observed\":\"outputs\",\"outputs\":[";
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         line += std::string(i ? "," : "") + "{\"type\":" + quoted(outputs[i].type) + ",\"shape\":[";
@@ -315,36 +315,36 @@ void answer(const std::string& id, const std::vector<Tensor>& outputs) {
             line += (axis ? "," : "") + std::to_string(outputs[i].shape[axis]);
         line += "],\"bytes\":" + std::to_string(outputs[i].bytes.size()) + "}";
     }
-    say(line + "]}");
+    send(line + "]}");
     for (const Tensor& output : outputs)
         std::cout.write(output.bytes.data(), static_cast<std::streamsize>(output.bytes.size()));
 }
 
-void refuse(const std::string& id, const char* observed, const std::string& reason) {
-    say("{\"id\":" + id + ",\"observed\":\"" + observed + "\",\"reason\":" + quoted(reason) + "}");
+void send_refusal(const std::string& id, const char* observed, const std::string& reason) {
+    send("{\"id\":" + id + ",\"observed\":\"" + observed + "\",\"reason\":" + quoted(reason) + "}");
 }
 
 void answer_call(const Json& message) {
     const std::string id = std::to_string(message.at("id").as_integer());
-    const Call call = received(message);
+    const Call call = read_call(message);
     try {
-        answer(id, computed(call));
+        send_outputs(id, compute(call));
     } catch (const Unsupported& error) {
-        refuse(id, "unsupported", error.what());
+        send_refusal(id, "unsupported", error.what());
     } catch (const std::exception& error) {
-        refuse(id, "rejected", error.what());
+        send_refusal(id, "rejected", error.what());
     }
 }
 
-// Answer the handshake, and say whether calls may follow.
-bool introduced(const Json& message) {
+// Answer the handshake; return whether calls can follow.
+bool accept_handshake(const Json& message) {
     if (message.at("protocol").as_integer() != 1) {
-        say("{\"protocol\":1,\"error\":\"this driver speaks protocol 1\"}");
+        send("{\"protocol\":1,\"error\":\"this driver implements protocol 1\"}");
     } else if (!message.at("options").members.empty()) {
         const std::string& option = message.at("options").members.front().first;
-        say("{\"protocol\":1,\"error\":" + quoted("there is no option '" + option + "'") + "}");
+        send("{\"protocol\":1,\"error\":" + quoted("there is no option '" + option + "'") + "}");
     } else {
-        say(introduction);
+        send(handshake);
         return true;
     }
     return false;
@@ -356,7 +356,7 @@ int main() {
     try {
         for (bool begun = false; std::getline(std::cin, line); begun = true) {
             const Json message = Parser(line).parse();
-            if (!begun && !introduced(message)) return 1;
+            if (!begun && !accept_handshake(message)) return 1;
             if (begun) answer_call(message);
             std::cout.flush();
         }
@@ -369,8 +369,8 @@ int main() {
 
 // ----------------------------------------------------------------------------------------- operators
 
-// `support` is what opcert's README says of a backend's; only what it names is then called.
-const std::string introduction =
+// opcert calls only the operators that `support` names.
+const std::string handshake =
     "{\"protocol\":1,\"name\":\"cpp-driver\",\"version\":\"1.0\",\"support\":{"
     "\"openvino/VariadicSplit-1\":{\"how\":\"native\"},\"openvino/Gather-8\":{\"how\":\"native\"}}}";
 
@@ -380,27 +380,27 @@ void require(bool holds, const std::string& rule) {
 
 // The inputs that an operator has, and no others, in the order of `names`.
 std::vector<const Tensor*> inputs_of(const Call& call, const std::vector<std::string>& names) {
-    std::vector<const Tensor*> found;
+    std::vector<const Tensor*> result;
     for (const std::string& name : names) {
         require(call.inputs.count(name) == 1, "the input '" + name + "' is missing");
-        found.push_back(&call.inputs.at(name));
+        result.push_back(&call.inputs.at(name));
     }
     require(call.inputs.size() == names.size(), "there is an input that the operator does not have");
-    return found;
+    return result;
 }
 
 template <typename Integer>
 std::vector<std::int64_t> widened(const std::vector<char>& bytes) {
-    std::vector<std::int64_t> found(bytes.size() / sizeof(Integer));
-    for (std::size_t i = 0; i < found.size(); ++i) {
+    std::vector<std::int64_t> result(bytes.size() / sizeof(Integer));
+    for (std::size_t i = 0; i < result.size(); ++i) {
         Integer value;
         std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
-        // What an u64 has beyond is as far out of every range as the greatest i64.
+        // A u64 above the greatest i64 is as far out of every range as that.
         constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
         const bool beyond = value > 0 && static_cast<std::uint64_t>(value) > most;
-        found[i] = beyond ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(value);
+        result[i] = beyond ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(value);
     }
-    return found;
+    return result;
 }
 
 std::vector<std::int64_t> integers(const Tensor& tensor, const std::string& name) {
@@ -423,16 +423,16 @@ std::size_t axis_in(const Tensor& axis, std::int64_t rank) {
 }
 
 std::int64_t product(Shape::const_iterator begin, Shape::const_iterator end) {
-    std::int64_t found = 1;
-    for (; begin != end; ++begin) found *= *begin;
-    return found;
+    std::int64_t result = 1;
+    for (; begin != end; ++begin) result *= *begin;
+    return result;
 }
 
 // A tensor of zeros.
 Tensor tensor_of(const std::string& type, const Shape& shape) {
-    Tensor found{type, shape, {}};
-    found.bytes.resize(static_cast<std::size_t>(product(shape.begin(), shape.end()) * found.width()));
-    return found;
+    Tensor result{type, shape, {}};
+    result.bytes.resize(static_cast<std::size_t>(product(shape.begin(), shape.end()) * result.width()));
+    return result;
 }
 
 void copy(Tensor& to, std::int64_t to_byte, const Tensor& from, std::int64_t from_byte, std::int64_t count) {
@@ -517,7 +517,7 @@ std::vector<Tensor> gather(const Call& call) {
     for (std::int64_t row = 0; row < batches * outer; ++row) {
         for (std::int64_t pick = 0; pick < count; ++pick) {
             const std::int64_t index = picked[static_cast<std::size_t>(row / outer * count + pick)];
-            // An index out of range gives zeros, which are there.
+            // An index out of range gives zeros, which the output has already.
             if (index < -extent || index >= extent) continue;
             const std::int64_t from = index < 0 ? index + extent : index;
             copy(output, (row * count + pick) * inner, data, (row * extent + from) * inner, inner);

@@ -1,4 +1,4 @@
-"""Each draw but that of extents keeps its promise, whatever the seed."""
+"""Properties of the draw functions, except `dims`, for any seed."""
 
 import random
 from collections.abc import Callable
@@ -32,12 +32,12 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 
 def draws(seed: str) -> dict[str, Any]:
-    """Every draw there is, one after the other from one seed."""
+    """Return a draw of every function, one after the other from one seed."""
     functions = bound_draw_functions(seeded(seed))
     return {name: functions[name](*arguments) for name, arguments in CALLS.items()}
 
 
-def test_every_sampler_that_expressions_may_call_is_tried_here() -> None:
+def test_every_draw_function_is_tested_here() -> None:
     assert CALLS.keys() == DRAW_FUNCTIONS.keys() == bound_draw_functions(Sampler()).keys()
 
 
@@ -47,22 +47,22 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_other_seeds_give_other_draws(name: str) -> None:
-    found = {repr(getattr(seeded(str(i)), name)(*CALLS[name])) for i in range(40)}
-    assert len(found) > 4
+    values = {repr(getattr(seeded(str(i)), name)(*CALLS[name])) for i in range(40)}
+    assert len(values) > 4
 
 
-def test_reseeding_forgets_the_draws_before_it() -> None:
+def test_reseeding_starts_afresh() -> None:
     sampler = seeded("first")
     sampler.between(0, 99)
     sampler.reseed("second")
     assert sampler.dims(5) == seeded("second").dims(5)
 
 
-def test_only_random_is_asked_since_python_promises_no_other_draw(
+def test_only_random_is_used_since_python_may_change_other_methods(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object) -> NoReturn:
-        raise AssertionError("a draw that may change between Pythons")
+        raise AssertionError("an algorithm that Python may change")
 
     kept = ("random", "seed")
     for name in dir(random.Random):
@@ -81,11 +81,11 @@ def test_draws_follow_the_random_of_the_seed() -> None:
 
 @MANY
 @given(SEEDS, st.integers(-50, 50), st.integers(0, 60))
-def test_between_stays_within_its_ends(seed: str, low: int, span: int) -> None:
+def test_between_stays_within_its_bounds(seed: str, low: int, span: int) -> None:
     assert low <= seeded(seed).between(low, low + span) <= low + span
 
 
-def test_between_reaches_both_ends() -> None:
+def test_between_reaches_both_bounds() -> None:
     assert {seeded(str(i)).between(-1, 1) for i in range(60)} == {-1, 0, 1}
 
 
@@ -103,12 +103,12 @@ def test_sample_draws_that_many_items_in_their_order(
     count = data.draw(st.integers(0, len(items)))
     chosen = seeded(seed).sample(items, count)
     assert len(chosen) == count
-    assert list(chosen) == [each for each in items if each in chosen]
+    assert list(chosen) == [item for item in items if item in chosen]
 
 
 @MANY
 @given(SEEDS, st.lists(st.integers(0, 4), max_size=7))
-def test_disordered_is_never_the_order_it_was_given(seed: str, items: list[int]) -> None:
+def test_disordered_is_never_the_original_order(seed: str, items: list[int]) -> None:
     order = list(seeded(seed).disordered(items))
     assert sorted(order) == sorted(items)
     assert order != items or len(set(items)) < 2
@@ -123,7 +123,7 @@ def test_a_disordered_range_is_never_sorted(seed: str, n: int) -> None:
 
 @MANY
 @given(SEEDS, ITEMS.filter(lambda items: len(items) > 1), st.data())
-def test_subset_with_holds_its_item_and_not_all(
+def test_subset_with_contains_its_item_and_not_all(
     seed: str, items: list[int], data: st.DataObject
 ) -> None:
     item = data.draw(st.sampled_from(items))
@@ -131,7 +131,7 @@ def test_subset_with_holds_its_item_and_not_all(
     chosen = seeded(seed).subset_with(items, item, least)
     assert item in chosen
     assert least <= len(chosen) < len(items)
-    assert list(chosen) == [each for each in items if each in chosen]
+    assert list(chosen) == [item for item in items if item in chosen]
 
 
 def test_a_subset_of_one_item_is_that_item() -> None:
@@ -140,7 +140,7 @@ def test_a_subset_of_one_item_is_that_item() -> None:
 
 @MANY
 @given(SEEDS, st.integers(0, 40), st.integers(1, 12), st.integers(0, 40))
-def test_parts_sum_to_their_total_and_none_is_zero_where_that_can_be(
+def test_parts_sum_to_their_total_and_are_not_zero_if_possible(
     seed: str, total: int, count: int, most: int
 ) -> None:
     assume(count * most >= total)
@@ -158,13 +158,13 @@ def test_parts_that_cannot_sum_to_their_total_are_inapplicable(
         seeded("any").parts(total, count, most)
 
 
-def test_nothing_has_no_parts() -> None:
+def test_a_total_of_zero_can_have_no_parts() -> None:
     assert seeded("any").parts(0, 0, 3) == ()
 
 
 @MANY
 @given(SEEDS, EXTENTS, INDEX_TYPES)
-def test_position_in_is_an_index_that_its_type_holds(seed: str, n: int, index_type: str) -> None:
+def test_position_in_is_an_index_that_fits_its_type(seed: str, n: int, index_type: str) -> None:
     position = seeded(seed).position_in(n, index_type)
     assert -n <= position < n
     assert fits(index_type, position)
@@ -172,9 +172,9 @@ def test_position_in_is_an_index_that_its_type_holds(seed: str, n: int, index_ty
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100])
 @pytest.mark.parametrize("index_type", ["i8", "i64"])
-def test_position_in_has_either_sign_where_its_type_has_both(n: int, index_type: str) -> None:
-    found = [seeded(str(i)).position_in(n, index_type) for i in range(60)]
-    assert min(found) < 0 <= max(found)
+def test_position_in_has_both_signs_if_its_type_has(n: int, index_type: str) -> None:
+    positions = [seeded(str(i)).position_in(n, index_type) for i in range(60)]
+    assert min(positions) < 0 <= max(positions)
 
 
 def test_position_in_reaches_both_ends() -> None:
@@ -191,23 +191,23 @@ def test_position_in_an_empty_dimension_is_near_0(seed: str, index_type: str) ->
 
 @MANY
 @given(SEEDS, EXTENTS, INDEX_TYPES, st.integers(0, 9), st.booleans())
-def test_positions_in_are_indices_that_their_type_holds(
+def test_positions_in_are_indices_that_fit_their_type(
     seed: str, n: int, index_type: str, count: int, strays: bool
 ) -> None:
-    found = seeded(seed).positions_in(n, index_type, count, int(strays))
-    assert len(found) == count
-    assert all(fits(index_type, each) for each in found)
-    assert strays or all(-n <= each < n for each in found)
+    positions = seeded(seed).positions_in(n, index_type, count, int(strays))
+    assert len(positions) == count
+    assert all(fits(index_type, position) for position in positions)
+    assert strays or all(-n <= position < n for position in positions)
 
 
-def test_strays_are_about_half_and_of_either_side() -> None:
-    found = seeded("any").positions_in(5, "i32", 400, 1)
-    beyond = [each for each in found if not -5 <= each < 5]
-    assert 150 < len(beyond) < 250
-    assert set(beyond) == {5, 14, -6}
+def test_strays_are_about_half_and_on_both_sides() -> None:
+    positions = seeded("any").positions_in(5, "i32", 400, 1)
+    strays = [position for position in positions if not -5 <= position < 5]
+    assert 150 < len(strays) < 250
+    assert set(strays) == {5, 14, -6}
 
 
-def test_a_type_that_holds_nothing_beyond_has_no_strays() -> None:
+def test_no_strays_fit_a_type_that_ends_before_the_axis() -> None:
     assert max(seeded("any").positions_in(259, "u8", 100, 1)) <= 255
 
 
@@ -216,16 +216,16 @@ def test_a_type_that_holds_nothing_beyond_has_no_strays() -> None:
 def test_span_selects_something_and_fits_its_type(seed: str, n: int, index_type: str) -> None:
     start, stop, step = seeded(seed).span(n, index_type)
     assert list(range(n))[start:stop:step]
-    assert all(fits(index_type, each) for each in (start, stop, step))
+    assert all(fits(index_type, value) for value in (start, stop, step))
     assert -n <= start <= min(n - 1, highest(index_type))
 
 
-def test_a_span_of_an_empty_dimension_is_all_of_it() -> None:
+def test_a_span_of_an_empty_dimension_is_empty() -> None:
     assert seeded("any").span(0, "u8") == (0, 0, 1)
 
 
 @pytest.mark.parametrize("name", DRAW_FUNCTIONS)
-def test_each_sampler_says_what_it_draws(name: str) -> None:
+def test_each_draw_function_has_a_docstring(name: str) -> None:
     draw: Callable[..., Any] = DRAW_FUNCTIONS[name]
     assert draw.__doc__ is not None
     assert draw.__doc__.startswith("Draw ")

@@ -1,0 +1,126 @@
+"""What guides list is what there is in the code: tables, declarations, files to copy."""
+
+import builtins
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    LAW_FUNCTIONS,
+    LAYOUTS,
+    TENSOR_BUILDERS,
+    TENSOR_CHANGES,
+)
+from opcert.roles import DRAW_FUNCTIONS, ROLES, Role
+from opcert.scope import checked_support
+from opcert.specification import EXPRESSION_FUNCTIONS
+from opcert.suite import IndexedCase
+from opcert.suite.format import GeneratedArray, Index, StoredArray
+from opcert.verdicts import FAILURE_KINDS, STATUSES
+from tests.faults.finding import core_suite
+from tests.guides.guides import GUIDES, ROOT, Block, Guide
+from tests.test_structure import ROOMS
+
+TEXT = "\n".join(guide.text for guide in GUIDES)
+BLOCKS = [block for guide in GUIDES for block in guide.blocks]
+README = GUIDES[0]
+
+
+def test_the_readme_begins_with_the_two_lines_that_ci_runs() -> None:
+    first, second = README.blocks[:2]
+    assert (first.language, second.language) == ("sh", "sh")
+    lines = [line for line in README.text.splitlines() if line.startswith("python3 -m venv")]
+    assert [f"{line}\n" for line in lines] == [first.text, second.text]
+    assert lines[0].endswith("opcert certify")
+    assert '"$(line 1)"' in (ROOT / ".ci" / "run").read_text()
+    assert '"$(line 2)"' in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_functions_of_expressions_are_all_listed() -> None:
+    listed = set(re.findall(r"^\| [^|]+ \| `(\w+)\(", TEXT, re.MULTILINE))
+    functions = {
+        *LAW_FUNCTIONS,
+        *TENSOR_BUILDERS,
+        *TENSOR_CHANGES,
+        *DRAW_FUNCTIONS,
+        *EXPRESSION_FUNCTIONS,
+    }
+    assert listed == functions - set(dir(builtins))
+
+
+def test_the_roles_are_all_listed_with_their_keys() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ((?:`\w+`(?:, )?)+) \|$", TEXT, re.MULTILINE)
+    listed = {role: set(re.findall(r"\w+", keys)) for role, keys in rows if role in ROLES}
+    # The words of a mode are a key of every attribute.
+    known = {
+        name: role.model_fields.keys() - Role.model_fields.keys() for name, role in ROLES.items()
+    }
+    assert listed == {**known, "mode": {"one_of"}}
+
+
+def test_a_new_operator_takes_a_spec_of_few_lines() -> None:
+    specs = [block.text for block in BLOCKS if block.file.endswith("Reverse-1.yaml")]
+    assert specs
+    assert all(len(spec.splitlines()) <= 25 for spec in specs)
+
+
+DECLARATIONS = [
+    block for block in BLOCKS if block.language == "python" and block.text.startswith("support = ")
+]
+
+
+@pytest.mark.parametrize("block", DECLARATIONS)
+def test_declarations_of_support_are_valid(block: Block) -> None:
+    shown: dict[str, object] = {}
+    exec(block.text, shown)  # noqa: S102 -- the guide's own
+    declared = checked_support(SimpleNamespace(support=shown["support"]), core_suite()).declared
+    assert declared is not None
+    assert declared["openvino/Broadcast-1"].excluded == ["broadcast-1/explicit-mode"]
+
+
+def test_a_declaration_of_support_is_shown() -> None:
+    assert DECLARATIONS
+
+
+def test_the_tables_of_faults_are_marked_and_have_each_operator() -> None:
+    tables = re.findall(r"--markdown: begin -->\n(.+?)<!-- end -->", TEXT, re.DOTALL)
+    assert tables
+    for table in tables:
+        operators = re.findall(r"^\| (\w+/\S+) \|", table, re.MULTILINE)
+        assert operators == [*core_suite().operators]
+
+
+def first_cells(guide: str, heading: str) -> list[str]:
+    """Return the words in code of the first cells below a heading, up to the next one."""
+    text = Guide(ROOT / guide).text
+    section = re.split(r"^#+ ", text.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.M)[0]
+    cells = re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)
+    return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_the_statuses_and_kinds_are_all_listed() -> None:
+    listed = first_cells("generator/certificate/README.md", "How a case is judged")
+    assert sorted(listed) == sorted([*STATUSES, *FAILURE_KINDS])
+
+
+def test_the_keys_of_an_index_are_all_listed() -> None:
+    guide = "generated/README.md"
+    assert sorted(first_cells(guide, "The index")) == sorted(Index.model_fields)
+    assert sorted(first_cells(guide, "A case")) == sorted(IndexedCase.model_fields)
+    arrays = {*StoredArray.model_fields, *GeneratedArray.model_fields}
+    assert sorted(first_cells(guide, "An array")) == sorted(arrays)
+
+
+def test_the_layouts_and_element_types_are_all_listed() -> None:
+    guide = "generated/README.md"
+    assert sorted(first_cells(guide, "Memory layouts")) == sorted(LAYOUTS)
+    protocol = Guide(ROOT / "generator" / "backends" / "examples" / "README.md").text
+    assert set(re.findall(r"`(\w+)`", protocol.partition("### Types")[2])) >= {*ELEMENT_TYPES}
+
+
+def test_the_packages_are_listed_in_the_order_of_their_imports() -> None:
+    listed = first_cells("generator/README.md", "The packages")
+    packages = {path.parent.name for path in (ROOT / "generator").glob("*/__init__.py")}
+    assert listed == [room for room in ROOMS if room in packages]
