@@ -1,4 +1,4 @@
-"""What can be wrong with a call of opcert, a spec or a suite: one message each, well worded."""
+"""The exceptions that opcert raises, and the words that their messages share."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from difflib import get_close_matches
 
 
 class OpcertError(Exception):
-    """Something that the user can mend; its text says what was found, expected, and where."""
+    """An error that the user can correct; its text says what was found, expected, and where."""
 
 
 class ExpressionError(OpcertError):
-    """An expression that does not parse, names something unknown or cannot be evaluated.
+    """An expression that does not parse, uses an unknown name, or cannot be evaluated.
 
-    `place` is the path to it in the spec, where that is known.
+    `place` is the path to it in the spec, empty where it is not known.
     """
 
     def __init__(self, text: str, place: tuple[Hashable, ...] = ()) -> None:
@@ -21,7 +21,7 @@ class ExpressionError(OpcertError):
 
 
 class Inapplicable(Exception):
-    """A change that a call does not admit, such as a value past its type; try another call."""
+    """A change that a call does not admit, such as a value that does not fit its type."""
 
 
 class SuiteError(OpcertError):
@@ -29,12 +29,12 @@ class SuiteError(OpcertError):
 
 
 class BackendError(OpcertError):
-    """A backend that cannot be found, loaded or made."""
+    """A backend that cannot be found, loaded or created."""
 
 
 @dataclass(frozen=True, order=True)
 class Mistake:
-    """One mistake in a spec, a claim or waivers: where it is and what is wrong."""
+    """One mistake in a YAML file, with its place; line and column count from 1."""
 
     file: str
     line: int
@@ -46,23 +46,23 @@ class Mistake:
 
 
 class SpecError(OpcertError):
-    """A spec, a claim or waivers with mistakes, every one of which is listed."""
+    """A spec, a claim or waivers with mistakes; lists all of them."""
 
     def __init__(self, mistakes: list[Mistake]) -> None:
         self.mistakes = sorted(set(mistakes))
         super().__init__("\n".join(map(str, self.mistakes)))
 
 
-def did_you_mean(found: str, known: list[str]) -> str:
-    """Return "; did you mean 'x'?" for the known name nearest to `found`, else what is known."""
-    near = get_close_matches(found, known, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean '{near[0]}'?"
+def did_you_mean(name: str, known: list[str]) -> str:
+    """Return "; did you mean 'x'?" with the known name that `name` resembles, else all of them."""
+    matches = get_close_matches(name, known, n=1, cutoff=0.6)
+    if matches:
+        return f"; did you mean '{matches[0]}'?"
     return f"; expected one of {', '.join(known)}" if known else ""
 
 
 def safe_repr(value: object) -> str:
-    """Return the beginning of how Python writes a value, whatever that does, or its type."""
+    """Return the beginning of `repr(value)`, or its type where `repr` fails."""
     try:
         return f"{value!r:.80}"
     except Exception:
@@ -70,16 +70,16 @@ def safe_repr(value: object) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type and the text of an exception, whatever its text does."""
+    """Return the type and the text of an exception, also where its text cannot be read."""
     try:
         text = str(error)
     except Exception:
-        text = "(its text cannot be had)"
+        text = "(its text cannot be read)"
     return f"{type(error).__name__}: {text}"[:500].encode(errors="replace").decode()
 
 
 def printable_line(text: str) -> str:
-    """Return what a stranger wrote without what a terminal obeys; its spaces stay as they are."""
+    """Return `text` on one line, with control characters escaped; inner spaces are kept."""
     first, *rest = text.expandtabs(1).splitlines() or [""]
     line = " ".join(filter(None, [first.rstrip(), *map(str.strip, rest)]))
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

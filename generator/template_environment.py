@@ -1,10 +1,10 @@
-"""The Jinja environment that every template is rendered in: `.jinja` gives HTML, `.j2` Python."""
+"""The Jinja environment of all templates: `.jinja` for HTML, `.j2` for Python."""
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 
 def template_environment() -> Environment:
-    """Return a new environment, in which every value of an HTML template is escaped."""
+    """Return a new environment; values in HTML templates are escaped."""
     return Environment(
         loader=PackageLoader("opcert"),
         undefined=StrictUndefined,

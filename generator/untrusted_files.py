@@ -1,4 +1,4 @@
-"""Paths that a user or a stranger names: opened without waiting in vain, read to a limit, made."""
+"""Files and folders that a user or a stranger names: opened safely, read up to a limit, created."""
 
 import io
 import os
@@ -9,61 +9,61 @@ from opcert.errors import OpcertError
 
 
 def open_untrusted(path: Path) -> io.BufferedReader:
-    """Open a file that a stranger wrote: no link, nothing that could be waited for in vain.
+    """Open a regular file that a stranger wrote; links are not followed, pipes not waited for.
 
     Raises:
-        OSError: there is none, or it is something else; its `strerror` says so.
+        OSError: it does not exist or is not a regular file; its `strerror` says so.
     """
     if path.is_symlink():
         raise OSError(0, "a link, which is not followed", str(path))
-    return _opened(path, getattr(os, "O_NOFOLLOW", 0), pipes=False)
+    return _open_regular(path, getattr(os, "O_NOFOLLOW", 0), pipes=False)
 
 
-def read_limited(path: Path, most: int, *, pipes: bool = False) -> bytes:
-    """Return what is in a file, of `most` bytes at most, to which links may lead.
+def read_limited(path: Path, limit: int, *, pipes: bool = False) -> bytes:
+    """Return the content of a file of up to `limit` bytes; links are followed.
 
-    With `pipes` it may be one, as a shell puts it in the place of a file.
+    With `pipes` it may be a pipe, as from the process substitution of a shell.
 
     Raises:
-        OSError: there is none, it is something else, or larger; its `strerror` says so.
-        ValueError: the path is none.
+        OSError: it does not exist, is not a file, or is larger; its `strerror` says so.
+        ValueError: the path is not valid.
     """
-    with _opened(path, 0, pipes) as file:
+    with _open_regular(path, 0, pipes) as file:
         size = os.fstat(file.fileno()).st_size
-        data = b"" if size > most else file.read(most + 1)
-    if max(size, len(data)) > most:
-        raise OSError(0, f"more than {most >> 20} MiB", str(path))
+        data = b"" if size > limit else file.read(limit + 1)
+    if max(size, len(data)) > limit:
+        raise OSError(0, f"more than {limit >> 20} MiB", str(path))
     return data
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those that it is in, where they are not there yet.
+    """Create a folder and its parents, unless they exist.
 
     Raises:
-        OpcertError: there is a file in its place or in that of one that it is in, it cannot be
-            made, or nothing can be written to it.
+        OpcertError: a file is in the way, or the folder cannot be created or written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        found = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
-        raise OpcertError(f"{found}: is no folder; expected one, or nothing") from None
+        file = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+        raise OpcertError(f"{file}: is not a folder; expected a folder, or a new path") from None
     except OSError as error:
-        raise OpcertError(f"{folder}: cannot be made: {error.strerror or error}") from None
-    # Before a run whose certificate would be lost.
+        raise OpcertError(f"{folder}: cannot be created: {error.strerror or error}") from None
+    # Checked before a run, so that its certificate is not lost.
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OpcertError(f"{folder}: cannot be written: Permission denied; name another folder")
 
 
-def _opened(path: Path, flags: int, pipes: bool) -> io.BufferedReader:
+def _open_regular(path: Path, flags: int, pipes: bool) -> io.BufferedReader:
+    # Without O_NONBLOCK, opening a pipe that nobody writes to would never return.
     flags |= os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags)
     mode = os.fstat(descriptor).st_mode
     if pipes and stat.S_ISFIFO(mode):
-        # Who writes may take time; where nobody does, it is at its end.
+        # A writer may take its time; without one, the pipe reads as empty.
         os.set_blocking(descriptor, True)
     elif not stat.S_ISREG(mode):
         os.close(descriptor)
-        what = "a folder, not a file" if stat.S_ISDIR(mode) else "not a file"
-        raise OSError(0, what, str(path))
+        kind = "a folder, not a file" if stat.S_ISDIR(mode) else "not a file"
+        raise OSError(0, kind, str(path))
     return os.fdopen(descriptor, "rb")

@@ -19,7 +19,7 @@ def broadcast_1(
     Source: OpenVINO Broadcast-1, the detailed description, "mode" and the inputs.
 
     Raises:
-        RuleBroken: the call breaks a rule of the document.
+        RuleBroken: the call violates a rule of the document.
     """
     require(mode in ("numpy", "explicit"), "broadcast-1/mode-known", f"mode {mode!r}")
     require(
@@ -41,9 +41,9 @@ def broadcast_1(
     require(
         mode != "explicit" or axes_mapping is not None,
         "broadcast-1/explicit-with-axes-mapping",
-        "axes_mapping left out in mode explicit",
+        "axes_mapping omitted in mode explicit",
     )
-    # In mode numpy, the document asks the caller for no axes_mapping: one that is given is ignored.
+    # The document asks the caller to omit axes_mapping in mode numpy; it is ignored otherwise.
     if mode == "explicit" and axes_mapping is not None:
         mapping = _explicit_axes(data, target, axes_mapping)
     else:
@@ -71,7 +71,7 @@ def _trailing_axes(data: Array, target: tuple[int, ...]) -> list[int]:
 
 
 def _explicit_axes(data: Array, target: tuple[int, ...], axes_mapping: Array) -> list[int]:
-    """Map the axes of `data` to those of `target` that `axes_mapping` names."""
+    """Map the axes of `data` to the axes of `target` in `axes_mapping`."""
     require(
         is_integer(axes_mapping),
         "broadcast-1/axes-mapping-type",

@@ -1,4 +1,4 @@
-"""DirectML's split: parts whose shapes the caller describes in full."""
+"""DirectML's split: parts whose shapes the caller describes completely."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,9 +7,9 @@ from opcert.reference.rules import Array, require
 from opcert.reference.variadic_split import parts_along
 
 # The greatest UINT.
-MOST = 0xFFFF_FFFF
-# The types of DML_FEATURE_LEVEL_4_1, the newest of the document's four tables, and others that the
-# tables do not promise and nothing forbids.
+MAX_UINT = 0xFFFF_FFFF
+# The types of the newest of the document's four tables, that of DML_FEATURE_LEVEL_4_1, and others
+# that no table lists and nothing forbids.
 DATA_TYPES = {
     "float64": "FLOAT64",
     "float32": "FLOAT32",
@@ -44,15 +44,19 @@ def dml_split(
     Source: DirectML DML_SPLIT_OPERATOR_DESC, the pseudocode, "Members" and "Tensor constraints".
 
     Raises:
-        RuleBroken: the call breaks a rule of the document.
+        RuleBroken: the call violates a rule of the document.
     """
     shape = InputTensor.shape
     data_type = DATA_TYPES[InputTensor.dtype.name]
-    # The array has OutputCount elements, whatever lies behind them.
+    # In C, the array has OutputCount elements: descriptors beyond them are not part of the call.
     described = OutputTensors[:OutputCount]
-    fields = [OutputCount, Axis, *(size for each in described for size in each["Sizes"])]
+    fields = [
+        OutputCount,
+        Axis,
+        *(size for descriptor in described for size in descriptor["Sizes"]),
+    ]
     require(
-        min(fields) >= 0 and max(fields) <= MOST,
+        min(fields) >= 0 and max(fields) <= MAX_UINT,
         "dml-split/uint-range",
         f"OutputCount, Axis and Sizes {fields}",
     )
@@ -63,8 +67,8 @@ def dml_split(
         f"OutputCount {OutputCount} for {len(OutputTensors)} output tensors",
     )
     require(Axis < len(shape), "dml-split/axis-range", f"Axis {Axis} for rank {len(shape)}")
-    sizes = [tuple(output["Sizes"]) for output in described]
-    types = [output["DataType"] for output in described]
+    sizes = [tuple(descriptor["Sizes"]) for descriptor in described]
+    types = [descriptor["DataType"] for descriptor in described]
     require(
         all(len(size) == len(shape) for size in sizes),
         "dml-split/output-rank",
@@ -84,6 +88,6 @@ def dml_split(
     require(
         sum(lengths) == shape[Axis],
         "dml-split/output-sizes-sum",
-        f"outputs have {sum(lengths)} on the axis, the input has {shape[Axis]}",
+        f"outputs have {sum(lengths)} elements on the axis, the input has {shape[Axis]}",
     )
     return parts_along(InputTensor, Axis, lengths)

@@ -1,4 +1,4 @@
-"""Gather: slices of data picked by indices, batch by batch."""
+"""Gather: slices of data at indices, batch by batch."""
 
 from math import prod
 
@@ -9,26 +9,26 @@ from opcert.reference.rules import Array, is_integer, require, requires_argument
 
 @requires_arguments("gather-8/required-inputs")
 def gather_8(data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> list[Array]:
-    """Pick slices of `data` along `axis`; an index out of range gives zeros.
+    """Select slices of `data` along `axis`; an index out of range gives zeros.
 
-    Shapes: data (batch..., outer..., n, inner...), indices (batch..., picked...), axis () or (1,);
-    output (batch..., outer..., picked..., inner...).
+    Shapes: data (batch..., outer..., n, inner...), indices (batch..., picks...), axis () or (1,);
+    output (batch..., outer..., picks..., inner...).
 
     Source: OpenVINO Gather-8, the formula, "batch_dims" and the inputs.
 
     Raises:
-        RuleBroken: the call breaks a rule of the document.
+        RuleBroken: the call violates a rule of the document.
     """
     require(is_integer(indices), "gather-8/indices-type", f"indices of {indices.dtype}")
     require(is_integer(axis), "gather-8/axis-type", f"axis of {axis.dtype}")
     require(axis.ndim <= 1 and axis.size == 1, "gather-8/axis-shape", f"axis of shape {axis.shape}")
-    where = int(axis.item())
+    dimension = int(axis.item())
     require(
-        -data.ndim <= where < data.ndim,
+        -data.ndim <= dimension < data.ndim,
         "gather-8/axis-range",
-        f"axis {where} for data of rank {data.ndim}",
+        f"axis {dimension} for data of rank {data.ndim}",
     )
-    where %= data.ndim
+    dimension %= data.ndim
     ranks = min(data.ndim, indices.ndim)
     require(
         -ranks <= batch_dims <= ranks,
@@ -37,38 +37,38 @@ def gather_8(data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> l
     )
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     require(
-        batch <= where,
+        batch <= dimension,
         "gather-8/batch-dims-at-most-axis",
-        f"batch_dims {batch} beyond axis {where}",
+        f"batch_dims {batch} beyond axis {dimension}",
     )
     require(
         data.shape[:batch] == indices.shape[:batch],
         "gather-8/batch-shapes-equal",
         f"batches {data.shape[:batch]} of data, {indices.shape[:batch]} of indices",
     )
-    return [_pick(data, indices, where, batch)]
+    return [_take(data, indices, dimension, batch)]
 
 
-def _pick(data: Array, indices: Array, axis: int, batch: int) -> Array:
-    """Gather slices in one `take`, then zero those whose index is out of range."""
+def _take(data: Array, indices: Array, axis: int, batch: int) -> Array:
+    """Gather all slices in one `take`, then zero those whose index is out of range."""
     extent = data.shape[axis]
     shape = data.shape[:axis] + indices.shape[batch:] + data.shape[axis + 1 :]
     if 0 in (extent, *shape):
         return np.zeros(shape, data.dtype)
     in_range = (indices >= -extent) & (indices < extent)
-    # Compared in the indices' own type and zeroed before the cast: u64 does not fit intp.
-    picked = np.where(in_range, indices, 0).astype(np.intp) % extent
+    # Compare in the type of the indices, and zero them before the cast: u64 does not fit intp.
+    positions = np.where(in_range, indices, 0).astype(np.intp) % extent
     batches, outer = prod(data.shape[:batch]), prod(data.shape[batch:axis])
     picks, inner = prod(indices.shape[batch:]), prod(data.shape[axis + 1 :])
     if batches == 1:
-        output = data.reshape(outer, extent, inner).take(picked.ravel(), axis=1)
+        output = data.reshape(outer, extent, inner).take(positions.ravel(), axis=1)
     else:
-        first = np.arange(batches * outer).reshape(batches, outer, 1) * extent
-        numbers = first + picked.reshape(batches, 1, picks)
-        output = data.reshape(batches * outer * extent, inner).take(numbers.ravel(), axis=0)
+        offsets = np.arange(batches * outer).reshape(batches, outer, 1) * extent
+        rows = offsets + positions.reshape(batches, 1, picks)
+        output = data.reshape(batches * outer * extent, inner).take(rows.ravel(), axis=0)
     if not in_range.all():
         spread = output.reshape(batches, outer, picks, inner)
-        for_each = np.broadcast_to(in_range.reshape(batches, 1, picks), spread.shape[:3])
-        spread[~for_each] = 0
+        mask = np.broadcast_to(in_range.reshape(batches, 1, picks), spread.shape[:3])
+        spread[~mask] = 0
     gathered: Array = output.reshape(shape)
     return gathered

@@ -1,4 +1,4 @@
-"""How a reference function says that a call breaks a rule."""
+"""How a reference function enforces the rules of its document."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,31 +12,31 @@ Array: TypeAlias = npt.NDArray[Any]
 Operator: TypeAlias = Callable[..., list[Array]]
 
 
-# The rules that go unchecked for now.
+# The rules that `unchecked` disables at the moment.
 _unchecked: set[str] = set()
 
 
 class RuleBroken(ValueError):
-    """A call breaks the rule named by `rule`."""
+    """A call violates the rule with the id `rule`."""
 
-    def __init__(self, rule: str, found: str) -> None:
-        super().__init__(f"{rule}: {found}")
+    def __init__(self, rule: str, text: str) -> None:
+        super().__init__(f"{rule}: {text}")
         self.rule = rule
 
 
-def require(holds: bool, rule: str, found: str) -> None:
-    """Let a call pass that keeps `rule`.
+def require(holds: bool, rule: str, text: str) -> None:
+    """Check that `rule` holds; `text` describes the call where it does not.
 
     Raises:
-        RuleBroken: `holds` is false; `found` says what the call has instead.
+        RuleBroken: `holds` is false.
     """
     if not holds and rule not in _unchecked:
-        raise RuleBroken(rule, found)
+        raise RuleBroken(rule, text)
 
 
 @contextmanager
 def unchecked(rule: str) -> Iterator[None]:
-    """Let calls pass that break `rule`, as an implementation does which lacks the check."""
+    """Disable the check of `rule`, as an implementation without it would behave."""
     _unchecked.add(rule)
     try:
         yield
@@ -45,10 +45,10 @@ def unchecked(rule: str) -> Iterator[None]:
 
 
 def requires_arguments(rule: str) -> Callable[[Operator], Operator]:
-    """Reject a call that leaves out a parameter without a default, by `rule`."""
+    """Reject, by `rule`, a call that omits a parameter without a default."""
 
     def decorate(operator: Operator) -> Operator:
-        needed = [
+        required = [
             name
             for name, parameter in signature(operator).parameters.items()
             if parameter.default is Parameter.empty
@@ -56,8 +56,8 @@ def requires_arguments(rule: str) -> Callable[[Operator], Operator]:
 
         @wraps(operator)
         def checked(**arguments: Any) -> list[Array]:
-            missing = [name for name in needed if arguments.get(name) is None]
-            require(not missing, rule, f"{', '.join(missing)} left out")
+            missing = [name for name in required if arguments.get(name) is None]
+            require(not missing, rule, f"{', '.join(missing)} omitted")
             return operator(**arguments)
 
         return checked
@@ -66,5 +66,5 @@ def requires_arguments(rule: str) -> Callable[[Operator], Operator]:
 
 
 def is_integer(array: Array) -> bool:
-    """Whether `array` has one of the integer types i8 to i64, u8 to u64; boolean is none."""
+    """Whether `array` has one of the integer types i8 to i64, u8 to u64, not boolean."""
     return array.dtype.kind in "iu"

@@ -14,7 +14,7 @@ def slice_8(
     Source: OpenVINO Slice-8, "Detailed Description" and "Inputs".
 
     Raises:
-        RuleBroken: the call breaks a rule of the document.
+        RuleBroken: the call violates a rule of the document.
     """
     bounds = {"start": start, "stop": stop, "step": step}
     require(data.ndim >= 1, "slice-8/data-rank", "data of rank 0")

@@ -14,7 +14,7 @@ def parts_along(data: Array, axis: int, lengths: list[int]) -> list[Array]:
 
 @requires_arguments("variadic-split-1/required-inputs")
 def variadic_split_1(data: Array, axis: Array, split_lengths: Array) -> list[Array]:
-    """Split `data` along `axis` into parts as long as `split_lengths` says; a -1 takes the rest.
+    """Split `data` along `axis` into parts of `split_lengths`; a single -1 takes the rest.
 
     Shapes: data (any, rank 1 or more), axis () or (1,), split_lengths (parts,); output i is data's
     with split_lengths[i] on the axis.
@@ -22,15 +22,15 @@ def variadic_split_1(data: Array, axis: Array, split_lengths: Array) -> list[Arr
     Source: OpenVINO VariadicSplit-1, "Detailed Description" and "Inputs".
 
     Raises:
-        RuleBroken: the call breaks a rule of the document.
+        RuleBroken: the call violates a rule of the document.
     """
     require(is_integer(axis), "variadic-split-1/axis-type", f"axis of {axis.dtype}")
     require(axis.shape in ((), (1,)), "variadic-split-1/axis-shape", f"axis of shape {axis.shape}")
-    where = int(axis.item())
+    dimension = int(axis.item())
     require(
-        -data.ndim <= where < data.ndim,
+        -data.ndim <= dimension < data.ndim,
         "variadic-split-1/axis-range",
-        f"axis {where} for data of rank {data.ndim}",
+        f"axis {dimension} for data of rank {data.ndim}",
     )
     require(
         is_integer(split_lengths),
@@ -49,8 +49,8 @@ def variadic_split_1(data: Array, axis: Array, split_lengths: Array) -> list[Arr
         f"split_lengths {lengths}",
     )
     rests = lengths.count(-1)
-    require(rests <= 1, "variadic-split-1/one-minus-one", f"-1 {rests} times in split_lengths")
-    extent = data.shape[where]
+    require(rests <= 1, "variadic-split-1/one-minus-one", f"{rests} times -1 in split_lengths")
+    extent = data.shape[dimension]
     total = sum(lengths) + rests
     require(
         -1 in lengths or total == extent,
@@ -60,8 +60,8 @@ def variadic_split_1(data: Array, axis: Array, split_lengths: Array) -> list[Arr
     require(
         -1 not in lengths or total <= extent,
         "variadic-split-1/lengths-leave-rest",
-        f"split_lengths beside -1 sum to {total}, the axis has {extent}",
+        f"split_lengths other than -1 sum to {total}, the axis has {extent}",
     )
     if -1 in lengths:
         lengths[lengths.index(-1)] = extent - total
-    return parts_along(data, where % data.ndim, lengths)
+    return parts_along(data, dimension % data.ndim, lengths)

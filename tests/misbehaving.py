@@ -1,6 +1,6 @@
-"""Backends that misbehave as processes do, on calls of rank 3; otherwise they are right.
+"""Backends that misbehave on calls of rank 3, in ways that need a process of their own.
 
-They call the reference functions without reading a spec: processes with them start quickly.
+They call the reference functions without reading a spec, so that their processes start quickly.
 """
 
 import ctypes
@@ -35,7 +35,7 @@ FUNCTIONS: Mapping[str, Operator] = {
 
 
 class OddError(Exception):
-    """Has no text that could be had."""
+    """An exception whose text cannot be read."""
 
     def __str__(self) -> str:
         raise TypeError("no text")
@@ -46,16 +46,16 @@ def _read_nothing() -> None:
 
 
 def _hold_the_lock() -> None:
-    # Matches for minutes, and holds the interpreter's lock.
+    # The match takes minutes, and holds the interpreter's lock.
     import re
 
     re.match(r"(a+)+$", "a" * 40 + "b")
 
 
 def _grow() -> None:
-    held = []
+    arrays = []
     while True:
-        held.append(np.ones(1 << 22))
+        arrays.append(np.ones(1 << 22))
 
 
 def _print_much() -> None:
@@ -73,7 +73,8 @@ def _leave_a_thread() -> None:
 
 @cache
 def _leave_a_process() -> None:
-    # Once in a process, for it takes time. It names the process that tests, which looks for it.
+    # Only once in a process, since it takes time. Its argument is the process of the test, which
+    # looks for it.
     subprocess.Popen([sys.executable, "-c", SLEEPS, str(os.getppid())])
 
 
@@ -102,10 +103,10 @@ DOES: Mapping[str, Callable[[], Any]] = {
 GIVES: Mapping[str, Callable[[Sequence[Array]], Any]] = {
     "array": lambda outputs: outputs[0],
     "none": lambda _: None,
-    "generator": lambda outputs: (each for each in outputs),
-    "lists": lambda outputs: [each.tolist() for each in outputs],
+    "generator": lambda outputs: (output for output in outputs),
+    "lists": lambda outputs: [output.tolist() for output in outputs],
     "scalars": lambda outputs: [3.0 for _ in outputs],
-    "objects": lambda outputs: [each.astype(object) for each in outputs],
+    "objects": lambda outputs: [output.astype(object) for output in outputs],
     "records": lambda outputs: [np.zeros(3, [("a", "i4"), ("b", "f4")]) for _ in outputs],
     "huge": lambda outputs: [np.zeros(10 << 30, np.uint8) for _ in outputs],
     "text": lambda outputs: [np.array(["a", "b"]) for _ in outputs],
@@ -124,7 +125,7 @@ class Behaves:
 
 
 class Misbehaves(Behaves):
-    """Does what `how` names."""
+    """Misbehaves as `how` says."""
 
     name = "misbehaves"
 
@@ -148,7 +149,7 @@ class CannotBeMade(Behaves):
 
 
 class IsLost(Behaves):
-    """Crashes in call 310, and cannot be made again, as on a device that is lost."""
+    """Crashes in call 310, and cannot restart, as if its device were lost."""
 
     name = "is-lost"
 
@@ -166,7 +167,7 @@ class IsLost(Behaves):
 
 
 class CrashesOnce(Behaves):
-    """Crashes in call 305 of its process, the second behind the first case with its many calls."""
+    """Crashes in call 305 of its process, soon after the many calls of the first case."""
 
     name = "crashes-once"
     calls = 0
@@ -179,7 +180,7 @@ class CrashesOnce(Behaves):
 
 
 class Prints(Behaves):
-    """Says what it does, on both streams, and is wrong for rank 3."""
+    """Prints, and is wrong, for rank 3."""
 
     name = "prints"
 
@@ -187,12 +188,12 @@ class Prints(Behaves):
         outputs = super().run(operator, inputs, attributes)
         if next(iter(inputs.values())).ndim == 3:
             print("rank 3 is hard", flush=True)
-            return [np.zeros_like(each) for each in outputs]
+            return [np.zeros_like(output) for output in outputs]
         return outputs
 
 
 class Interrupts(Behaves):
-    """Interrupts the run that it is of as a user does, once, in one configuration."""
+    """Interrupts its run as a user does, once, in one configuration."""
 
     name = "interrupts"
     configurations: ClassVar = {"which": ("one", "other", "last")}
@@ -211,7 +212,7 @@ class Interrupts(Behaves):
 
 
 class NeverWrites(Behaves):
-    """Returns memory as it comes."""
+    """Returns memory that it never writes to."""
 
     name = "never-writes"
 
@@ -220,7 +221,7 @@ class NeverWrites(Behaves):
 
 
 class Declares(Misbehaves):
-    """Leaves a trace of each time that it is asked what it supports; crashes for rank 3."""
+    """Leaves a trace whenever its support is read; crashes for rank 3."""
 
     reuse = "all"
 

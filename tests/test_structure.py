@@ -16,7 +16,7 @@ ROOMS = [
     "lazy_imports",
     "version",
     "errors",
-    "given_files",
+    "untrusted_files",
     "python_files",
     "template_environment",
     "arrays",

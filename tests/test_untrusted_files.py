@@ -1,4 +1,4 @@
-"""Files that others wrote are read at once and up to a limit, whatever stands in their place."""
+"""Files that others wrote are read at once and up to a limit, whatever is in their place."""
 
 import multiprocessing
 import os
@@ -14,7 +14,7 @@ from tests.command_line import limited
 from tests.small_suite import GLOB, INDEX, MANIFEST, PACK, edit_index, write
 
 
-def _grown(descriptor: int) -> int:
+def _extend(descriptor: int) -> int:
     os.truncate(descriptor, 1 << 40)
     return descriptor
 
@@ -24,18 +24,18 @@ STRANGE: dict[str, Put] = {
     "pipe": os.mkfifo,
     "folder": Path.mkdir,
     "device": lambda path: path.symlink_to("/dev/zero"),
-    "huge": lambda path: os.close(_grown(os.open(path, os.O_WRONLY | os.O_CREAT))),
+    "huge": lambda path: os.close(_extend(os.open(path, os.O_WRONLY | os.O_CREAT))),
 }
 
 
-class Done(NamedTuple):
-    """How a command ended, and what it wrote to stderr."""
+class Result(NamedTuple):
+    """The exit code of a command, and what it wrote to stderr."""
 
     returncode: int
     stderr: str
 
 
-# Each command is a process, for its memory is limited, that begins with opcert imported.
+# Each command runs in a process with limited memory, which starts with opcert imported.
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     [
@@ -49,8 +49,8 @@ _PROCESSES.set_forkserver_preload(
 )
 
 
-def opcert(*arguments: str | Path) -> Done:
-    """Run a command, which ends on its own, in little memory and without a traceback."""
+def opcert(*arguments: str | Path) -> Result:
+    """Run a command in little memory; it ends by itself and without a traceback."""
     ours, theirs = _PROCESSES.Pipe(duplex=False)
     process = _PROCESSES.Process(target=limited, args=(theirs, *arguments))
     process.start()
@@ -63,7 +63,7 @@ def opcert(*arguments: str | Path) -> Done:
         process.join()
         ours.close()
     assert raised in ("NoneType", "SystemExit")
-    return Done(code, stderr)
+    return Result(code, stderr)
 
 
 @pytest.fixture
@@ -71,11 +71,11 @@ def suite(tmp_path: Path) -> Path:
     return write(tmp_path / "suite")
 
 
-def told(done: Done, path: Path) -> None:
-    """Check that it is told in one line what is wrong with `path`."""
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert str(path) in done.stderr
-    # A pipe that nobody writes to is as an empty file where pipes are read.
+def assert_reports(result: Result, path: Path) -> None:
+    """Check that one line of stderr says what is wrong with `path`."""
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert str(path) in result.stderr
+    # Where pipes are read, one without a writer reads as an empty file.
     reasons = (
         "not a file",
         "more than",
@@ -83,73 +83,73 @@ def told(done: Done, path: Path) -> None:
         "No such file",
         "expected the PEM",
     )
-    assert any(each in done.stderr for each in reasons), done.stderr
+    assert any(reason in result.stderr for reason in reasons), result.stderr
 
 
 @pytest.mark.parametrize("put", STRANGE.values(), ids=STRANGE)
 @pytest.mark.parametrize("option", ["--claim", "--sign"])
-def test_what_is_no_file_in_the_place_of_one_that_is_given(
+def test_an_option_that_names_no_regular_file(
     suite: Path, tmp_path: Path, put: Put, option: str
 ) -> None:
     put(tmp_path / "given")
     call = ("--suite", suite, option, tmp_path / "given", "--out", tmp_path / "out")
-    told(opcert("certify", *call), tmp_path / "given")
+    assert_reports(opcert("certify", *call), tmp_path / "given")
 
 
 @pytest.mark.parametrize("put", STRANGE.values(), ids=STRANGE)
-def test_what_is_no_file_in_a_suite(suite: Path, put: Put) -> None:
+def test_a_manifest_that_is_no_regular_file(suite: Path, put: Put) -> None:
     (suite / MANIFEST).unlink()
     put(suite / MANIFEST)
-    told(opcert("certify", "--suite", suite), suite / MANIFEST)
+    assert_reports(opcert("certify", "--suite", suite), suite / MANIFEST)
 
 
 @pytest.mark.parametrize("put", STRANGE.values(), ids=STRANGE)
-def test_what_is_no_file_among_specs(tmp_path: Path, put: Put) -> None:
+def test_a_spec_that_is_no_regular_file(tmp_path: Path, put: Put) -> None:
     put(tmp_path / "a.yaml")
-    told(opcert("check", tmp_path / "a.yaml"), tmp_path / "a.yaml:1:1: ")
+    assert_reports(opcert("check", tmp_path / "a.yaml"), tmp_path / "a.yaml:1:1: ")
 
 
 @pytest.mark.parametrize("put", STRANGE.values(), ids=STRANGE)
-def test_what_is_no_certificate(suite: Path, tmp_path: Path, put: Put) -> None:
+def test_a_certificate_that_is_no_regular_file(suite: Path, tmp_path: Path, put: Put) -> None:
     out = tmp_path / "out"
     out.mkdir()
     put(out / "certificate.json")
-    told(opcert("report", out / "certificate.json"), out)
-    told(opcert("certify", "--suite", suite, "--resume", "--out", out), out)
+    assert_reports(opcert("report", out / "certificate.json"), out)
+    assert_reports(opcert("certify", "--suite", suite, "--resume", "--out", out), out)
 
 
-def test_a_pipe_in_the_place_of_a_pack(suite: Path) -> None:
+def test_a_pack_that_is_a_pipe(suite: Path) -> None:
     (suite / PACK).unlink()
     os.mkfifo(suite / PACK)
-    told(opcert("certify", "--suite", suite), suite / PACK)
-    done = opcert("generate", "--check", "--out", suite, "--operator", GLOB)
-    assert done.returncode == 2
-    assert f"{suite / PACK}: cannot be read: not a file" in done.stderr
+    assert_reports(opcert("certify", "--suite", suite), suite / PACK)
+    result = opcert("generate", "--check", "--out", suite, "--operator", GLOB)
+    assert result.returncode == 2
+    assert f"{suite / PACK}: cannot be read: not a file" in result.stderr
 
 
-def test_a_pipe_in_the_place_of_a_part_of_a_submission(suite: Path, tmp_path: Path) -> None:
+def test_a_file_of_a_submission_that_is_a_pipe(suite: Path, tmp_path: Path) -> None:
     assert opcert("certify", "--suite", suite, "--out", tmp_path / "out").returncode == 0
     (tmp_path / "out" / "report.html").unlink()
     os.mkfifo(tmp_path / "out" / "report.html")
-    done = opcert("certify", "--suite", suite, "--out", tmp_path / "out")
-    assert done.returncode == 2
-    assert "contains report.html, not part of a submission that opcert wrote" in done.stderr
+    result = opcert("certify", "--suite", suite, "--out", tmp_path / "out")
+    assert result.returncode == 2
+    assert "contains report.html, not part of a submission that opcert wrote" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("shape", "seed"),
     [([1 << 40], 1), ([0, 1 << 80], 1), ([1] * 99, 1), ([1 << 20, 1 << 20], 1), ([3], 1 << 64)],
 )
-def test_seeded_data_that_nobody_can_make(suite: Path, shape: list[int], seed: int) -> None:
+def test_seeded_data_that_cannot_be_generated(suite: Path, shape: list[int], seed: int) -> None:
     made = {"type": "f32", "shape": shape, "seed": seed, "sha256": "0" * 64}
     edit_index(suite, lambda index: index["cases"][0]["inputs"].update(InputTensor=made))
-    done = opcert("certify", "--suite", suite)
-    assert done.returncode == 2
-    assert f"{INDEX}: cases.0.inputs.InputTensor" in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = opcert("certify", "--suite", suite)
+    assert result.returncode == 2
+    assert f"{INDEX}: cases.0.inputs.InputTensor" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
-def test_what_a_shell_puts_for_a_file_is_read(tmp_path: Path) -> None:
+def test_a_pipe_of_a_process_substitution_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"x" * 100_000,))
     held = os.open(tmp_path / "pipe", os.O_RDWR)

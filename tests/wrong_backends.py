@@ -1,6 +1,6 @@
-"""Backends that are wrong on purpose, each in one way, around a right one.
+"""Backends that are wrong on purpose, each in one way.
 
-They call the reference functions without reading a spec: processes with them start quickly.
+They call the reference functions without reading a spec, so that their processes start quickly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ FUNCTIONS: Mapping[str, Operator] = {
 
 
 class Right:
-    """The reference under another name; the wrong ones change one thing about it."""
+    """The reference under another name; its subclasses are wrong in one way."""
 
     name = "right"
     version = "1"
@@ -61,7 +61,7 @@ class SupportsNothing(Right):
 
 
 class DeclinesHighRanks(Right):
-    """Declines what it does not say beforehand that it declines."""
+    """Does not support high ranks, and does not declare that."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         if next(iter(inputs.values())).ndim > 5:
@@ -70,7 +70,7 @@ class DeclinesHighRanks(Right):
 
 
 class DeclinesBfloat16(Right):
-    """Declines a whole data type, which needs no declaration."""
+    """Does not support a whole data type, which needs no declaration."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         if any(array.dtype.name == "bfloat16" for array in inputs.values()):
@@ -79,7 +79,7 @@ class DeclinesBfloat16(Right):
 
 
 class AcceptsEverything(Right):
-    """Never rejects: returns its input where the reference raises."""
+    """Never rejects: returns its input where the reference raises an error."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         try:
@@ -89,13 +89,13 @@ class AcceptsEverything(Right):
 
 
 class OutputsPostprocessed(Right):
-    """Changes each right output."""
+    """Changes each output of the reference."""
 
     def change(self, output: Array) -> Any:
         return output
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        return [self.change(each) for each in super().run(operator, inputs, attributes)]
+        return [self.change(output) for output in super().run(operator, inputs, attributes)]
 
 
 class WrongDtype(OutputsPostprocessed):
@@ -114,21 +114,21 @@ class WrongShape(OutputsPostprocessed):
 
 
 class NestedLists(OutputsPostprocessed):
-    """Gives lists of what is small: large ones take seconds to make."""
+    """Returns small outputs as lists; large ones would take seconds."""
 
     def change(self, output: Array) -> Any:
         return output.tolist() if output.size < 100 else output
 
 
 class LosesNaNPayloads(OutputsPostprocessed):
-    """Keeps each value and loses bits: every NaN becomes the same one."""
+    """Preserves values but not bits: every NaN becomes the same one."""
 
     def change(self, output: Array) -> Any:
         if output.dtype.kind != "f":
             return output
-        kept = output.copy()
-        kept[np.isnan(kept)] = np.nan
-        return kept
+        changed = output.copy()
+        changed[np.isnan(changed)] = np.nan
+        return changed
 
 
 class LosesNegativeZero(OutputsPostprocessed):
@@ -139,8 +139,8 @@ class LosesNegativeZero(OutputsPostprocessed):
 class ThroughFloat16(OutputsPostprocessed):
     def change(self, output: Array) -> Any:
         with np.errstate(all="ignore"):
-            same = output.dtype == np.float32
-            return output.astype(np.float16).astype(np.float32) if same else output
+            is_float32 = output.dtype == np.float32
+            return output.astype(np.float16).astype(np.float32) if is_float32 else output
 
 
 class ReturnsOneOutput(Right):
@@ -149,7 +149,7 @@ class ReturnsOneOutput(Right):
 
 
 class ReturnsArray(Right):
-    """Returns an array where a list of arrays is asked for."""
+    """Returns an array instead of a list of arrays."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Any:
         return np.stack([np.zeros(1)])
@@ -163,7 +163,7 @@ class WritesToItsInput(Right):
 
 
 class ReturnsViews(OutputsPostprocessed):
-    """Returns views of a buffer that the next call with the same shape writes again."""
+    """Returns a buffer that the next call with the same shape overwrites."""
 
     def __init__(self) -> None:
         self._buffers: dict[tuple[object, ...], Array] = {}
@@ -175,7 +175,7 @@ class ReturnsViews(OutputsPostprocessed):
 
 
 class CachesByShape(Right):
-    """Answers a call with what it had for other data of the same shapes."""
+    """Returns cached outputs of a call with other data of the same shapes."""
 
     def __init__(self) -> None:
         self._cache: dict[str, Sequence[Array]] = {}
@@ -186,11 +186,11 @@ class CachesByShape(Right):
         key = f"{operator} {first.dtype} {first.shape} {small} {attributes}"
         if key not in self._cache:
             self._cache[key] = super().run(operator, inputs, attributes)
-        return [each.copy() for each in self._cache[key]]
+        return [output.copy() for output in self._cache[key]]
 
 
 class WrongEveryThirdCall(Right):
-    """Right at first: the third of three equal calls has other bytes."""
+    """Right at first: the third of three equal calls returns other bytes."""
 
     def __init__(self) -> None:
         self._calls = 0
@@ -199,12 +199,13 @@ class WrongEveryThirdCall(Right):
         outputs = super().run(operator, inputs, attributes)
         self._calls += 1
         return [
-            ~each if each.dtype.kind in "iu" and self._calls % 3 == 0 else each for each in outputs
+            ~output if output.dtype.kind in "iu" and self._calls % 3 == 0 else output
+            for output in outputs
         ]
 
 
 def with_support() -> Right:
-    """Return a right backend that declares less than all, and declines the rest."""
+    """Return a right backend that declares support of a part, and does not support the rest."""
 
     class Declares(DeclinesHighRanks):
         support: ClassVar = {

@@ -1,19 +1,6 @@
-"""Arrays and calls of them: element types, layouts, the data that fills a tensor, packs."""
+"""Element types, memory layouts, data patterns, calls, and packs of arrays."""
 
-from opcert.arrays.calls import (
-    MAX_DIMENSIONS,
-    MAX_ELEMENTS,
-    TENSOR_BUILDERS,
-    TENSOR_CHANGES,
-    Call,
-    Tensor,
-    filled,
-    tensor,
-    vector,
-    with_layout,
-    with_shape,
-    with_type,
-)
+from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
@@ -63,7 +50,21 @@ from opcert.arrays.patterns import (
     seeded_array,
     with_special_values,
 )
-from opcert.arrays.tensor_functions import LAW_FUNCTIONS, elements_of, tensor_of_array
+from opcert.arrays.tensor_functions import (
+    LAW_FUNCTIONS,
+    MAX_DIMENSIONS,
+    MAX_ELEMENTS,
+    TENSOR_BUILDERS,
+    TENSOR_CHANGES,
+    elements_of,
+    filled,
+    tensor,
+    tensor_of_array,
+    vector,
+    with_layout,
+    with_shape,
+    with_type,
+)
 
 __all__ = [
     "ELEMENT_TYPES",

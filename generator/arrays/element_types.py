@@ -61,7 +61,7 @@ def bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def stored_dtype(name: str) -> np.dtype[Any]:
-    """Return how a pack stores type `name`: as it is, or as bits where npy has no such type."""
+    """Return the dtype in which a pack stores type `name`: its bits where npy has no such type."""
     dtype = ELEMENT_TYPES[name]
     return dtype.newbyteorder("<") if dtype.isbuiltin == 1 else bits_dtype(dtype)
 
@@ -72,12 +72,12 @@ def bits_of(array: Array) -> Array:
 
 
 def invert_bits(array: Array) -> Array:
-    """Return other data of the same type and shape: every bit the other way round."""
+    """Return other data of the same type and shape: every bit inverted."""
     bits = array.view(bits_dtype(array.dtype))
     mask = bits.dtype.type((1 << bit_width(type_name(array.dtype))) - 1)
-    # With `out`, since without it a scalar comes of an array of rank 0.
-    other: Array = np.bitwise_xor(bits, mask, out=np.empty_like(bits))
-    return other.view(array.dtype)
+    # With `out`, since without it an array of rank 0 becomes a scalar.
+    inverted: Array = np.bitwise_xor(bits, mask, out=np.empty_like(bits))
+    return inverted.view(array.dtype)
 
 
 @cache

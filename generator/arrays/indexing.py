@@ -1,4 +1,4 @@
-"""Axes, extents and indices: the arithmetic that specs and roles share."""
+"""Arithmetic of axes, extents and indices, for specs and for roles."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -7,7 +7,7 @@ from opcert.errors import Inapplicable
 
 Item = TypeVar("Item")
 
-# Extents past a vector register (with a tail), past a tile, past 16 bits.
+# Extents that exceed a vector register (with a tail), a tile, 16 bits.
 LONG_EXTENT, WIDE_EXTENT, HUGE_EXTENT = 11, 521, 65539
 
 
@@ -17,11 +17,11 @@ def wrap(axis: int, rank: int) -> int:
 
 
 def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether `shape`, aligned at the end, stretches to `target` in one direction."""
-    aligned = tuple(target[len(target) - len(shape) :])
-    return len(shape) <= len(target) and all(
-        extent in (1, wanted) for extent, wanted in zip(shape, aligned, strict=True)
-    )
+    """Whether `shape`, aligned at the end, broadcasts to `target` in one direction."""
+    if len(shape) > len(target):
+        return False
+    aligned = target[len(target) - len(shape) :]
+    return all(source in (1, extent) for source, extent in zip(shape, aligned, strict=True))
 
 
 def python_slice(n: int, start: int, stop: int, step: int) -> range:
@@ -30,33 +30,36 @@ def python_slice(n: int, start: int, stop: int, step: int) -> range:
 
 
 def within(values: Sequence[int], low: int, high: int) -> bool:
-    """Whether one of `values` is at least `low` and less than `high`."""
+    """Whether any of `values` is at least `low` and less than `high`."""
     return any(low <= value < high for value in values)
 
 
 def extent_kinds(extents: Sequence[int], taken: int) -> tuple[str, ...]:
-    """Return of which kinds that `dims` draws beside `taken` elements `extents` are."""
+    """Return the kinds of extents, as `dims` draws them, that `extents` belong to.
+
+    `taken` is the number of elements of the dimensions that they are drawn beside.
+    """
     if not extents:
         return ("varied",)
     if 0 in extents:
         return ("zero",)
     if max(extents) == 1:
         return ("ones",)
-    past_one = [extent for extent in extents if extent > 1]
-    found = {
+    long_extents = [extent for extent in extents if extent > 1]
+    kinds = {
         "varied": len(extents) == 1 or min(extents) < max(extents),
-        "equal": len(extents) == 1 or len(set(past_one)) < len(past_one),
+        "equal": len(extents) == 1 or len(set(long_extents)) < len(long_extents),
         "same": set(extents) == {taken},
         "long": extents[-1] >= LONG_EXTENT,
         "wide": extents[-1] >= WIDE_EXTENT,
         "tall": extents[0] >= WIDE_EXTENT,
         "huge": max(extents) >= HUGE_EXTENT,
     }
-    return tuple(kind for kind, is_so in found.items() if is_so)
+    return tuple(kind for kind, applies in kinds.items() if applies)
 
 
 def insert(items: Sequence[Item], position: int, item: Item) -> tuple[Item, ...]:
-    """Return `items` with `item` put in at `position`."""
+    """Return `items` with `item` inserted before `position`."""
     return (*items[:position], item, *items[position:])
 
 
@@ -64,7 +67,7 @@ def replace(items: Sequence[Item], position: int, item: Item) -> tuple[Item, ...
     """Return `items` with the one at `position`, from the end where negative, replaced.
 
     Raises:
-        Inapplicable: there is none.
+        Inapplicable: the position is out of range.
     """
     if not -len(items) <= position < len(items):
         raise Inapplicable(f"no element {position} in {items}")

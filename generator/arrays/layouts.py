@@ -1,4 +1,4 @@
-"""How the elements of an array lie in memory when a backend gets it."""
+"""Memory layouts: the strides with which a backend gets an array."""
 
 from typing import Literal, get_args
 
@@ -19,7 +19,7 @@ Layout = Literal[
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
-# How many dimensions must be longer than 1 for a layout to be another than C order.
+# How many dimensions must be longer than 1 for a layout to differ from C order.
 LONG_AXES_NEEDED: dict[Layout, int] = {
     "c": 0,
     "fortran": 2,
@@ -35,10 +35,10 @@ LONG_AXES_NEEDED: dict[Layout, int] = {
 def copy_in_layout(array: Array, layout: Layout) -> Array:
     """Return a fresh, writeable copy of `array` in a memory layout.
 
-    `c` and `fortran` have the last or the first dimension contiguous, `permuted` has the last two
-    exchanged. `reversed` runs backwards along every dimension, `first_reversed` and `last_reversed`
-    along one. `gapped` has other elements between its own, `pitched` only behind each row.
-    Dimensions of 1 count for nothing.
+    `c` and `fortran` are contiguous along the last or the first dimension; `permuted` is C order
+    with the last two dimensions exchanged. `reversed` has negative strides along every dimension,
+    `first_reversed` and `last_reversed` along one. `gapped` has a foreign element before each
+    of its own, `pitched` one after each row. Dimensions of 1 are ignored.
     """
     if layout == "fortran":
         return array.copy(order="F")
@@ -51,28 +51,26 @@ def copy_in_layout(array: Array, layout: Layout) -> Array:
         return array.swapaxes(*long_axes[-2:]).copy(order="C").swapaxes(*long_axes[-2:])
     if layout in ("gapped", "pitched"):
         return _with_gaps(np.asarray(array, order="C"), long_axes[-1], every=layout == "gapped")
-    turned = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
-    backwards = tuple(
-        slice(None, None, -1 if axis in turned.get(layout, long_axes) else None)
-        for axis in range(array.ndim)
-    )
-    return array[backwards].copy(order="C")[backwards]
+    one_axis = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
+    reversed_axes = one_axis.get(layout, long_axes)
+    flip = tuple(slice(None, None, -1 if k in reversed_axes else None) for k in range(array.ndim))
+    return array[flip].copy(order="C")[flip]
 
 
 def underlying_buffer(array: Array) -> Array:
-    """Return all that lies in memory where `laid_out` put `array`: its gaps too."""
+    """Return the whole buffer of an array that `copy_in_layout` made, gaps included."""
     return array if array.base is None else array.base
 
 
 def array_properties(array: Array) -> tuple[object, ...]:
-    """Return what of an array its caller relies on beside the elements."""
+    """Return what a caller relies on besides the elements: dtype, shape, strides, writeability."""
     return array.dtype, array.shape, array.strides, array.flags.writeable
 
 
 def _with_gaps(array: Array, axis: int, *, every: bool) -> Array:
-    """Lay other elements before each one along `axis`, or only at the end of it."""
+    """Put a foreign element before each one along `axis`, or only at the end of it."""
     before = (slice(None),) * axis
-    # What lies in the gaps is no element of the array.
+    # A gap differs from the element that it belongs to, so that reading it shows.
     other = array.copy(order="C").view(
         np.bool_ if array.dtype == np.bool_ else bits_dtype(array.dtype)
     )

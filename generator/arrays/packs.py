@@ -1,4 +1,4 @@
-"""Arrays <-> one uncompressed .npz whose bytes depend on nothing but the arrays."""
+"""Packs: an uncompressed .npz whose bytes depend only on the arrays in it."""
 
 import io
 import zipfile
@@ -12,7 +12,7 @@ import numpy as np
 
 from opcert.arrays.element_types import Array
 
-# The first moment that a zip can record: members carry no time of their own.
+# The earliest time that a zip can record, so that the bytes do not depend on the clock.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
 _LOCAL_HEADER = 30
@@ -20,14 +20,14 @@ _LOCAL_HEADER = 30
 
 @dataclass(frozen=True)
 class Pack:
-    """The bytes of a pack, and where in them each array's elements begin."""
+    """The bytes of a pack, and the offset of each array's elements in them."""
 
     data: bytes
     offsets: Mapping[str, int]
 
 
 class PackWriter:
-    """Writes arrays to a pack one by one, each of a type that npy has."""
+    """Writes arrays, each of a dtype that npy has, to a pack one by one."""
 
     def __init__(self) -> None:
         self._buffer = io.BytesIO()
@@ -35,7 +35,7 @@ class PackWriter:
         self.offsets: dict[str, int] = {}
 
     def add(self, name: str, array: Array) -> None:
-        """Write `array` behind the others."""
+        """Append `array`."""
         member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
         member.create_system = _UNIX
         member.external_attr = 0o644 << 16
@@ -45,13 +45,13 @@ class PackWriter:
         self._archive.writestr(member, header + array.tobytes())
 
     def pack(self) -> Pack:
-        """Return the pack; nothing can be added any more."""
+        """Close the archive and return the pack."""
         self._archive.close()
         return Pack(self._buffer.getvalue(), self.offsets)
 
 
-def pack(arrays: Mapping[str, Array]) -> Pack:
-    """Write `arrays`, each of a type that npy has, in C order and little-endian."""
+def write_pack(arrays: Mapping[str, Array]) -> Pack:
+    """Write `arrays`, each of a dtype that npy has, in C order and little-endian."""
     writer = PackWriter()
     for name, array in arrays.items():
         writer.add(name, array)
@@ -60,7 +60,7 @@ def pack(arrays: Mapping[str, Array]) -> Pack:
 
 @lru_cache(maxsize=4096)
 def _npy_header(descr: str, shape: tuple[int, ...]) -> bytes:
-    """Return the header of NPY format 1.0; NumPy's own has changed its padding between versions."""
+    """Return a header of NPY format 1.0; the padding of NumPy's own differs between versions."""
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
     padding = -(10 + len(text) + 1) % 64
     header = text.encode("latin1") + b" " * padding + b"\n"

@@ -1,4 +1,4 @@
-"""The data that fills a tensor: elements that tell positions apart, special values among them."""
+"""Data patterns: elements that distinguish positions, with special values among them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,27 +26,27 @@ Bits = npt.NDArray[np.unsignedinteger]
 
 # Exponent and mantissa bits of the types that have infinities and NaNs as IEEE 754 has them.
 _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m2": (5, 2)}
-# Of f8e4m3, which has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
+# f8e4m3 has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
 _ATTEMPTS = 64
-# Up to where a type that is no integer type has every whole number.
-_WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
-# The most bytes of an array that a pack stores; larger ones are made by a recipe.
+# The number up to which a type represents every whole number.
+_MAX_WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
+# The most bytes of an array that a pack stores; a recipe generates larger ones from a seed.
 MAX_STORED_BYTES = 3 << 9
 
 
 def recipe_seed(tensor: Tensor) -> int | None:
-    """Return the seed of the recipe that makes `tensor`, if its elements are too many to store."""
+    """Return the seed of the recipe that generates `tensor`, if it is too large to store."""
     if tensor.values is not None or tensor.nbytes <= MAX_STORED_BYTES or tensor.uniform != "no":
         return None
-    return _number(tensor.pattern) % (1 << 32)
+    return _hash(tensor.pattern) % (1 << 32)
 
 
 def seeded_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
-    """Return the array that a recipe makes, which any language can follow.
+    """Return the array that the recipe generates; it can be followed in any language.
 
-    In C order, an element of w bits has the upper w bits of the next number that SplitMix64 gives,
-    begun at `seed`.
+    In C order, an element of w bits is the upper w bits of the next output of SplitMix64 seeded
+    with `seed`.
     """
     dtype = ELEMENT_TYPES[element_type]
     numbers = np.arange(1, prod(shape) + 1, dtype=np.uint64)
@@ -55,14 +55,17 @@ def seeded_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def pattern_array(tensor: Tensor) -> Array:
-    """Return the elements of a tensor that a pattern fills, the same for the same pattern.
+    """Return the elements of a tensor that a pattern fills; equal patterns give equal elements.
 
-    Made by a recipe where they are too many to store. Otherwise injective where the type has as
-    many values as the tensor has elements; else scattered so that the tensor differs from itself
-    shifted by one along any axis, and from its transposes.
+    A recipe generates what is too large to store. Otherwise all elements differ where the type has
+    enough values; where it has not, the tensor at least differs from itself shifted by one along
+    any axis, and from its transposes.
     """
-    if tensor.uniform != "no":
-        return _alike(tensor)
+    if tensor.uniform == "zero":
+        return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
+    if tensor.uniform == "some":
+        element = pattern_array(replace(tensor, shape=(1,), uniform="no"))
+        return np.repeat(element, tensor.size).reshape(tensor.shape)
     seed = recipe_seed(tensor)
     if seed is not None:
         return seeded_array(tensor.type, tensor.shape, seed)
@@ -71,32 +74,25 @@ def pattern_array(tensor: Tensor) -> Array:
     for attempt in range(_ATTEMPTS):
         bits = _bits(f"{tensor.pattern}|{attempt}", tensor.size, width).reshape(tensor.shape)
         if tensor.size > 1 << width:
-            if _tells_positions(bits):
+            if _differs_from_permutations(bits):
                 break
-        # A zero looks like what an operator fills in; a few elements do without.
+        # A zero looks like what an operator fills in, so that small tensors have none.
         elif bits.all() or tensor.size > 1 << (width - 1):
             break
     return bits.astype(bits_dtype(dtype)).view(dtype)
 
 
 def materialize(tensor: Tensor) -> Array:
-    """Return the elements of `tensor`: its values, or those of its pattern."""
+    """Return the elements of `tensor`: its values, or what its pattern fills in."""
     if tensor.values is None:
         return pattern_array(tensor)
-    # Floats by way of Python's, since ml_dtypes takes no integers of more than 64 bits with sign.
+    # ml_dtypes converts no integer beyond 64 bits, but any Python float.
     values = map(float, tensor.values) if tensor.type in FLOATS else tensor.values
     return np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
 
 
-def _alike(tensor: Tensor) -> Array:
-    if tensor.uniform == "zero":
-        return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
-    one = pattern_array(replace(tensor, shape=(1,), uniform="no"))
-    return np.repeat(one, tensor.size).reshape(tensor.shape)
-
-
 def special_bits(element_type: str) -> tuple[int, ...]:
-    """Return the bit patterns that implementations lose: NaNs, -0.0, extremes."""
+    """Return the bit patterns that implementations tend to lose: NaNs, -0.0, extremes."""
     sign = 1 << (bit_width(element_type) - 1)
     if element_type in (*INTEGERS, *FOUR_BIT_TYPES):
         return (sign, sign - 1, 2 * sign - 1)
@@ -113,9 +109,9 @@ def special_bits(element_type: str) -> tuple[int, ...]:
 
 
 def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Array:
-    """Return `array` with special values where its elements reach `outputs`, still injective.
+    """Return `array` with special values at elements that reach `outputs`; it stays injective.
 
-    At most half of the elements that reach an output give way, each to another special value.
+    At most half of the elements that reach an output are replaced, each by another special value.
     """
     if tensor.uniform != "no" or recipe_seed(tensor) is not None:
         return array
@@ -123,43 +119,46 @@ def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) 
     bits = bits_of(array).ravel()
     if not specials or bits.size > 1 << min(63, bit_width(tensor.type)):
         return array
-    arrived = [bits_of(each).ravel() for each in outputs if each.dtype == array.dtype]
-    # An operator may give zeros of its own, so a zero in an output shows no arrival.
-    seen = np.concatenate([bits[:0], *arrived])
-    reached = np.flatnonzero(np.isin(bits, seen) & (bits != 0))
+    same_type = [bits_of(output).ravel() for output in outputs if output.dtype == array.dtype]
+    in_outputs = np.isin(bits, np.concatenate([bits[:0], *same_type]))
+    # An operator may produce zeros of its own, so that a zero in an output proves nothing.
+    reached = np.flatnonzero(in_outputs & (bits != 0))
     count = min(len(specials), (len(reached) + 1) // 2)
-    turn = _number(f"{tensor.pattern}|specials")
+    start = _hash(f"{tensor.pattern}|specials")
     for k in range(count):
-        position = reached[(turn + k * len(reached) // count) % len(reached)]
-        wanted = specials[(turn + k) % len(specials)]
-        bits[bits == wanted] = bits[position]
-        bits[position] = wanted
+        position = reached[(start + k * len(reached) // count) % len(reached)]
+        special = specials[(start + k) % len(specials)]
+        # Exchanged with an element that has the special value already: no two become equal.
+        bits[bits == special] = bits[position]
+        bits[position] = special
     return bits.view(array.dtype).reshape(array.shape)
 
 
-def _number(seed: str) -> int:
+def _hash(seed: str) -> int:
+    """Return 64 bits that depend on `seed` alone."""
     return int.from_bytes(sha256(seed.encode()).digest()[:8], "little")
 
 
 def _bits(seed: str, size: int, width: int) -> Bits:
-    """Return `size` patterns of `width` bits: distinct while they last, scattered beyond."""
-    start, stride = np.uint64(_number(seed)), np.uint64(_number(f"{seed}|stride") | 1)
+    """Return `size` patterns of `width` bits: distinct where there are enough, else scattered."""
+    start, stride = np.uint64(_hash(seed)), np.uint64(_hash(f"{seed}|stride") | 1)
     numbers = np.arange(size, dtype=np.uint64)
     if size <= 1 << width:
-        mixed = numbers * stride + start
-        return mixed & np.uint64((1 << width) - 1)
+        # An odd stride visits every pattern before it repeats one.
+        return (numbers * stride + start) & np.uint64((1 << width) - 1)
     return _split_mix(start, numbers) >> np.uint64(64 - width)
 
 
 def _split_mix(seed: np.uint64, numbers: Bits) -> Bits:
-    """Return the numbers that SplitMix64 gives, begun at `seed`, counted from 1."""
+    """Return the outputs of SplitMix64 (Steele, Lea, Flood 2014) at `numbers`, counted from 1."""
     mixed = numbers * np.uint64(0x9E3779B97F4A7C15) + seed
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _tells_positions(bits: Bits) -> bool:
+def _differs_from_permutations(bits: Bits) -> bool:
+    """Whether no shift by one along an axis and no exchange of two equal axes gives `bits`."""
     long_axes = [axis for axis, extent in enumerate(bits.shape) if extent > 1]
     shifted = [np.roll(bits, 1, axis) for axis in long_axes]
     transposed = [
@@ -169,11 +168,12 @@ def _tells_positions(bits: Bits) -> bool:
 
 
 def materialize_numbered(tensor: Tensor) -> Array:
-    """Return the elements of `tensor`, numbered from 1 where a pattern would fill them."""
+    """Return the elements of `tensor`, with 1, 2, 3, ... instead of a data pattern."""
     if tensor.values is not None:
         return materialize(tensor)
-    whole = highest(tensor.type) if tensor.type in INTEGERS else _WHOLE.get(tensor.type, 1 << 24)
-    numbers = np.arange(tensor.size, dtype=np.int64) % min(whole, 1 << 24) + 1
+    limit = _MAX_WHOLE.get(tensor.type, 1 << 24)
+    limit = min(highest(tensor.type), limit) if tensor.type in INTEGERS else limit
+    numbers = np.arange(tensor.size, dtype=np.int64) % limit + 1
     if tensor.type == "boolean":
         numbers = (numbers + np.arange(tensor.size)) % 2
     return numbers.astype(np.float64).astype(ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)

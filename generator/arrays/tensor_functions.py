@@ -1,14 +1,146 @@
-"""What laws say of whole arrays: the functions that their expressions can call beside others."""
+"""The functions on tensors that expressions of specs can call: to build, to change, to compare."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    FLOATS,
+    INTEGERS,
+    Array,
+    fits,
+    type_name,
+)
+from opcert.arrays.layouts import LAYOUTS, Layout
 from opcert.arrays.patterns import materialize
+from opcert.errors import Inapplicable, did_you_mean
+
+# Beyond these a spec asks for gigabytes, or for more dimensions than NumPy has.
+MAX_DIMENSIONS = 32
+MAX_ELEMENTS = 1 << 25
+# The greatest absolute value of each type that is not an integer type.
+_MAGNITUDES = {
+    "boolean": 1,
+    **{
+        name: int(float(ml_dtypes.finfo(ELEMENT_TYPES[name]).max))  # type: ignore[no-untyped-call]
+        for name in FLOATS
+    },
+}
+
+
+# -- to build
+
+
+def filled(element_type: str, shape: tuple[int, ...]) -> Tensor:
+    """Return a tensor that a data pattern fills.
+
+    Raises:
+        ValueError: the type is unknown, or the shape is not one that can be generated.
+    """
+    if element_type not in ELEMENT_TYPES:
+        near = did_you_mean(str(element_type), list(ELEMENT_TYPES))
+        raise ValueError(f"unknown type '{element_type}'{near}")
+    are_sizes = all(isinstance(extent, int) and extent >= 0 for extent in shape)
+    if not are_sizes or len(shape) > MAX_DIMENSIONS or prod(shape) > MAX_ELEMENTS:
+        limits = f"{MAX_DIMENSIONS} sizes and {MAX_ELEMENTS} elements"
+        raise ValueError(f"shape {list(shape)}; expected up to {limits}")
+    return Tensor(element_type, tuple(shape))
+
+
+def tensor(element_type: str, shape: tuple[int, ...], values: tuple[int, ...]) -> Tensor:
+    """Return a tensor of `values`, which are flat, in C order.
+
+    Raises:
+        ValueError: as for `filled`.
+        Inapplicable: a value does not fit an integer type, or the values do not fill the shape.
+    """
+    empty = filled(element_type, shape)
+    if element_type in INTEGERS and not all(fits(element_type, value) for value in values):
+        raise Inapplicable(f"{list(values)} does not fit {element_type}")
+    if len(values) != empty.size:
+        raise Inapplicable(f"{len(values)} values for the shape {list(shape)}")
+    return replace(empty, values=tuple(values))
+
+
+def vector(element_type: str, values: tuple[int, ...]) -> Tensor:
+    """Return a 1-D tensor of `values`."""
+    return tensor(element_type, (len(values),), values)
+
+
+def scalar(element_type: str, value: int) -> Tensor:
+    """Return a tensor of rank 0."""
+    return tensor(element_type, (), (value,))
+
+
+def with_layout(original: Tensor, layout: Layout) -> Tensor:
+    """Return `original` in another memory layout.
+
+    Raises:
+        ValueError: the layout is unknown.
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f"unknown layout '{layout}'{did_you_mean(layout, list(LAYOUTS))}")
+    return replace(original, requested_layout=layout)
+
+
+def uniform(original: Tensor, kind: str) -> Tensor:
+    """Return `original` filled with one element: `some`, `zero`, or `no` where it is not uniform.
+
+    Raises:
+        ValueError: the kind is unknown.
+    """
+    for known in ("no", "some", "zero"):
+        if kind == known:
+            return replace(original, uniform=known)
+    raise ValueError(f"unknown kind '{kind}'; expected no, some or zero")
+
+
+# -- to change
+
+
+def with_values(original: Tensor, values: tuple[int, ...]) -> Tensor:
+    """Return a 1-D or one-element tensor like `original` with other values."""
+    shape = original.shape if prod(original.shape) == len(values) else (len(values),)
+    return with_layout(tensor(original.type, shape, values), original.requested_layout)
+
+
+def with_type(original: Tensor, element_type: str) -> Tensor:
+    """Return `original` with another type.
+
+    Raises:
+        Inapplicable: a value is not whole, or does not fit the type.
+    """
+    if original.values is None:
+        return replace(original, type=element_type)
+    values = tuple(int(value) for value in original.values)
+    most = _MAGNITUDES.get(element_type)
+    least = 0 if most == 1 else -(most or 0)
+    fit = most is None or all(least <= value <= most for value in values)
+    if not fit or values != original.values:
+        raise Inapplicable(f"{list(original.values)} does not fit {element_type}")
+    return with_layout(tensor(element_type, original.shape, values), original.requested_layout)
+
+
+def with_shape(original: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return `original` in another shape.
+
+    Raises:
+        Inapplicable: its values do not fill the shape, or an extent is negative.
+    """
+    if original.values is not None and len(original.values) != prod(shape):
+        raise Inapplicable(f"{len(original.values)} values for the shape {list(shape)}")
+    if any(extent < 0 for extent in shape):
+        raise Inapplicable(f"no tensor has the shape {list(shape)}")
+    return replace(original, shape=tuple(shape))
+
+
+# -- to compare whole arrays, in laws
 
 
 @dataclass(frozen=True)
@@ -21,7 +153,7 @@ class ArrayTensor(Tensor):
 def tensor_of_array(
     array: Array, values: tuple[bool | int | float, ...] | None = None
 ) -> ArrayTensor:
-    """Return `array` as expressions see it; they can read `values` alone."""
+    """Return `array` as expressions see it; they can read no elements but `values`."""
     return ArrayTensor(type_name(array.dtype), array.shape, values, array=array)
 
 
@@ -34,13 +166,14 @@ def elements_of(tensor: Tensor) -> Array:
 
 def same(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors agree in type, shape and every bit."""
-    alike = (one.type, one.shape) == (other.type, other.shape)
-    return alike and elements_of(one).tobytes() == elements_of(other).tobytes()
+    if (one.type, one.shape) != (other.type, other.shape):
+        return False
+    return elements_of(one).tobytes() == elements_of(other).tobytes()
 
 
 def concatenated(tensors: Sequence[Tensor], axis: int) -> ArrayTensor:
-    """Return `tensors` one behind the other along `axis`."""
-    return tensor_of_array(np.concatenate([elements_of(each) for each in tensors], axis))
+    """Return `tensors` concatenated along `axis`."""
+    return tensor_of_array(np.concatenate([elements_of(tensor) for tensor in tensors], axis))
 
 
 def part(original: Tensor, start: Sequence[int], stop: Sequence[int]) -> ArrayTensor:
@@ -54,6 +187,11 @@ def reshaped(original: Tensor, shape: Sequence[int]) -> ArrayTensor:
     return tensor_of_array(elements_of(original).reshape(tuple(shape)))
 
 
+TENSOR_BUILDERS = {
+    function.__name__: function
+    for function in (filled, tensor, vector, scalar, with_layout, uniform)
+}
+TENSOR_CHANGES = {function.__name__: function for function in (with_values, with_type, with_shape)}
 LAW_FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function for function in (same, concatenated, part, reshaped)
 }

@@ -1,4 +1,4 @@
-"""What adapters of array libraries share: operators read on the host, computed by the library."""
+"""What adapters of array libraries share: the host reads the arguments, the library computes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -6,27 +6,27 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from opcert.arrays import Array
-from opcert.backends import adapter_rejections
 from opcert.backends.composition import (
-    as_described,
+    check_descriptions,
     described_lengths,
-    mapping,
-    number,
-    numbers,
-    region,
-    with_rest,
+    explicit_axes,
+    replace_rest,
+    slices_by_dimension,
+    to_list,
+    to_number,
 )
+from opcert.backends.contract import adapter_rejections
 
-# What the library is to compute of a call that was read.
+# The library's part of a call, to be made once the host has read the arguments.
 Compute: TypeAlias = Callable[[], Sequence[Any]]
 
 
 class ArrayAdapter(ABC):
-    """Runs operators by the functions of a library for tensors, which a subclass names.
+    """Runs operators by the functions of a tensor library, which a subclass names.
 
-    A call has two stages, so that it is plain who rejects it: the host reads the arguments and
-    prepares a computation, which the library then makes. An input goes to the library's device
-    once; an output comes back from it once.
+    A call has two phases, so that a rejection can be attributed: the host reads the arguments and
+    prepares a computation, then the library computes. Each input goes to the library's device once;
+    each output comes back once.
     """
 
     name: str
@@ -37,8 +37,8 @@ class ArrayAdapter(ABC):
         """Compute `operator` with the library.
 
         Raises:
-            NotImplementedError: the operator is none of these, or the library lacks a type.
-            AdapterRejection: the call breaks a rule that the library never gets to judge.
+            NotImplementedError: the adapter lacks the operator, or the library a type.
+            AdapterRejection: the call violates a rule that the library never gets to judge.
             Exception: the library rejects the call.
         """
         if operator not in self._operators:
@@ -48,40 +48,41 @@ class ArrayAdapter(ABC):
         outputs = [self._array(tensor) for tensor in compute()]
         if "OutputTensors" in attributes:
             with adapter_rejections():
-                return as_described(outputs, attributes["OutputTensors"])
+                return check_descriptions(outputs, attributes["OutputTensors"])
         return outputs
 
     @cached_property
     def _operators(self) -> Mapping[str, Callable[..., Compute]]:
         return {
             "openvino/VariadicSplit-1": self._variadic_split,
-            "openvino/Slice-8": self._slice,
-            "openvino/Broadcast-1": self._broadcast,
-            "openvino/Gather-8": self._gather,
+            "openvino/Slice-8": self._slice_8,
+            "openvino/Broadcast-1": self._broadcast_1,
+            "openvino/Gather-8": self._gather_8,
             "directml/DML_OPERATOR_SPLIT": self._dml_split,
         }
 
     def _variadic_split(self, data: Array, axis: Array, split_lengths: Array) -> Compute:
-        where = number(axis)
-        return self._parts(data, with_rest(numbers(split_lengths), data.shape, where), where)
+        number = to_number(axis)
+        lengths = replace_rest(to_list(split_lengths), data.shape, number)
+        return self._split(data, lengths, number)
 
-    def _slice(
+    def _slice_8(
         self, data: Array, start: Array, stop: Array, step: Array, axes: Array | None = None
     ) -> Compute:
-        return self._region(data, region(data.ndim, start, stop, step, axes))
+        return self._slice(data, slices_by_dimension(data.ndim, start, stop, step, axes))
 
-    def _broadcast(
+    def _broadcast_1(
         self,
         data: Array,
         target_shape: Array,
         axes_mapping: Array | None = None,
         mode: str = "numpy",
     ) -> Compute:
-        axes, target = mapping(mode, axes_mapping), numbers(target_shape)
-        return self._stretched(data, target, axes)
+        axes = explicit_axes(mode, axes_mapping)
+        return self._broadcast(data, to_list(target_shape), axes)
 
-    def _gather(self, data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> Compute:
-        return self._picked(data, indices, number(axis), batch_dims)
+    def _gather_8(self, data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> Compute:
+        return self._gather(data, indices, to_number(axis), batch_dims)
 
     def _dml_split(
         self,
@@ -91,27 +92,27 @@ class ArrayAdapter(ABC):
         Axis: int,  # noqa: N803
     ) -> Compute:
         lengths = described_lengths(OutputCount, OutputTensors, Axis)
-        return self._parts(InputTensor, lengths, Axis)
+        return self._split(InputTensor, lengths, Axis)
 
     @abstractmethod
     def _array(self, tensor: Any) -> Array:
-        """Return what the library computed as an array of the caller's own."""
+        """Return a tensor of the library as an array with memory of its own."""
 
-    # What these raise is the adapter's rejection; what the function raises that they return is
-    # the library's.
+    # Exceptions of the methods below are the adapter's rejections; those of the functions that
+    # they return are the library's.
 
     @abstractmethod
-    def _parts(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
+    def _split(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
         """Prepare consecutive parts of `data`, of these lengths along the axis."""
 
     @abstractmethod
-    def _region(self, data: Array, slices: tuple[slice, ...]) -> Compute:
+    def _slice(self, data: Array, slices: tuple[slice, ...]) -> Compute:
         """Prepare the elements that a slice of each dimension selects."""
 
     @abstractmethod
-    def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
-        """Prepare `data` in shape `target`, its axes being those of the output in `axes`."""
+    def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
+        """Prepare `data` in shape `target`, its axes mapped to `axes` or aligned at the end."""
 
     @abstractmethod
-    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
-        """Prepare the slices of `data` that `indices` name, zeros for those out of range."""
+    def _gather(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
+        """Prepare the slices of `data` at `indices`, zeros for indices out of range."""

@@ -1,4 +1,4 @@
-"""Any namespace of the Python array API standard as a backend, by that standard's functions."""
+"""Any namespace of the Python array API standard as a backend, by the standard's functions."""
 
 from importlib.metadata import version
 from itertools import accumulate, pairwise
@@ -9,9 +9,9 @@ import numpy as np
 
 from opcert.arrays import Array, type_name
 from opcert.backends.array_adapter import ArrayAdapter, Compute
-from opcert.backends.composition import Picking, aligned, are_integers, runtime
+from opcert.backends.composition import GatherPlan, are_integers, import_runtime, spread_shape
 
-# The standard's real types; a namespace may have more, of which the standard promises nothing.
+# The standard's real types. A namespace may have more, of which the standard promises nothing.
 TYPES = ["boolean", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
 # The namespaces that array-api-compat wraps; others follow the standard by themselves.
 WRAPPED = ("numpy", "cupy", "torch", "dask.array")
@@ -48,91 +48,99 @@ class ArrayApi(ArrayAdapter):
     }
 
     def __init__(self, namespace: str = "numpy") -> None:
-        runtime("array_api_compat", "array-api-compat", self.name)
-        theirs = runtime(namespace, namespace.partition(".")[0].replace("_", "-"), self.name)
-        wrapper = f"array_api_compat.{namespace}"
-        wrapped = namespace in WRAPPED
-        self._xp: Any = runtime(wrapper, "array-api-compat", self.name) if wrapped else theirs
-        by = f" by array-api-compat {version('array-api-compat')}" if wrapped else ""
-        base = runtime(namespace.partition(".")[0], namespace, self.name)
-        self.version = f"{namespace} {base.__version__}{by}"
+        import_runtime("array_api_compat", "array-api-compat", self.name)
+        top_level = namespace.partition(".")[0]
+        base = import_runtime(namespace, top_level.replace("_", "-"), self.name)
+        compat_version = ""
+        if namespace in WRAPPED:
+            wrapper = f"array_api_compat.{namespace}"
+            self._xp: Any = import_runtime(wrapper, "array-api-compat", self.name)
+            compat_version = f" by array-api-compat {version('array-api-compat')}"
+        else:
+            self._xp = base
+        library = import_runtime(top_level, namespace, self.name)
+        self.version = f"{namespace} {library.__version__}{compat_version}"
 
     def _tensor(self, array: Array) -> Any:
-        if type_name(array.dtype) not in TYPES:
-            raise NotImplementedError(f"array-api: element type {type_name(array.dtype)}")
+        name = type_name(array.dtype)
+        if name not in TYPES:
+            raise NotImplementedError(f"array-api: element type {name}")
         return self._xp.asarray(array.copy(order="C"))
 
     def _array(self, tensor: Any) -> Array:
-        # CuPy's say how only by a method of their own.
+        # CuPy copies to the host only by a method of its own.
         return np.array(tensor.get() if hasattr(tensor, "get") else tensor)
 
-    def _parts(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
-        # The standard has no function for consecutive parts, so nothing of it judges the lengths.
-        where = range(data.ndim)[axis]
-        if any(index(length) < 0 for length in lengths) or sum(lengths) != data.shape[where]:
-            raise ValueError(f"lengths {lengths} of an axis of {data.shape[where]}")
-        before, behind = (slice(None),) * where, (slice(None),) * (data.ndim - where - 1)
+    def _split(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
+        # The standard has no split, so none of its functions judges the lengths.
+        dimension = range(data.ndim)[axis]
+        extent = data.shape[dimension]
+        if any(index(length) < 0 for length in lengths) or sum(lengths) != extent:
+            raise ValueError(f"lengths {lengths} of an axis of {extent}")
+        before = (slice(None),) * dimension
+        after = (slice(None),) * (data.ndim - dimension - 1)
         bounds = list(pairwise(accumulate(lengths, initial=0)))
 
         def compute() -> list[Any]:
             tensor = self._tensor(data)
-            return [tensor[(*before, slice(*ends), *behind)] for ends in bounds]
+            return [tensor[(*before, slice(*ends), *after)] for ends in bounds]
 
         return compute
 
-    def _region(self, data: Array, slices: tuple[slice, ...]) -> Compute:
-        inside = tuple(map(_inside, slices, data.shape))
-        return lambda: [self._tensor(data)[inside]]
+    def _slice(self, data: Array, slices: tuple[slice, ...]) -> Compute:
+        clamped = tuple(map(_clamp, slices, data.shape))
+        return lambda: [self._tensor(data)[clamped]]
 
-    def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
+    def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         xp = self._xp
         if axes is None:
             return lambda: [xp.broadcast_to(self._tensor(data), tuple(target))]
-        shape = tuple(aligned(data.shape, axes, len(target)))
+        shape = tuple(spread_shape(data.shape, axes, len(target)))
         return lambda: [xp.broadcast_to(xp.reshape(self._tensor(data), shape), tuple(target))]
 
-    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
+    def _gather(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
         if type_name(indices.dtype) not in TYPES:
             raise ValueError(f"indices of {indices.dtype}, which the standard does not have")
-        picking = Picking(data, indices, axis, batch_dims)
+        plan = GatherPlan(data, indices, axis, batch_dims)
 
         def compute() -> list[Any]:
             xp, tensor = self._xp, self._tensor(data)
-            if picking.table is None:
-                return [xp.reshape(self._taken(tensor, picking), picking.output)]
-            batches, outer, extent, inner = picking.table
-            apart = xp.permute_dims(xp.reshape(tensor, picking.table), (0, 2, 1, 3))
-            rows = self._taken(xp.reshape(apart, (batches * extent, outer, inner)), picking)
-            by_batch = xp.reshape(rows, (batches, picking.picks, outer, inner))
-            return [xp.reshape(xp.permute_dims(by_batch, (0, 2, 1, 3)), picking.output)]
+            if plan.batched_shape is None:
+                return [xp.reshape(self._take(tensor, plan), plan.output_shape)]
+            batches, outer, extent, inner = plan.batched_shape
+            table = xp.permute_dims(xp.reshape(tensor, plan.batched_shape), (0, 2, 1, 3))
+            rows = self._take(xp.reshape(table, (batches * extent, outer, inner)), plan)
+            by_batch = xp.reshape(rows, (batches, plan.picks, outer, inner))
+            return [xp.reshape(xp.permute_dims(by_batch, (0, 2, 1, 3)), plan.output_shape)]
 
         return compute
 
-    def _taken(self, tensor: Any, picking: Picking) -> Any:
-        """Return slices of `tensor` along an axis, zeros where an index is out of range."""
-        xp, any_inside = self._xp, bool(picking.inside.any())
-        # Of a dimension without elements nothing can be taken; axis and type are judged so too.
-        rows = self._tensor(picking.rows if any_inside else picking.rows[:0])
-        taken = xp.take(tensor, rows, axis=picking.axis)
-        if not any_inside:
+    def _take(self, tensor: Any, plan: GatherPlan) -> Any:
+        """Return the rows of the plan, zeros for indices out of range."""
+        xp, any_in_range = self._xp, bool(plan.in_range.any())
+        # Nothing can be taken from an empty dimension. Taking no row lets the namespace judge the
+        # axis and the types all the same.
+        rows = self._tensor(plan.rows if any_in_range else plan.rows[:0])
+        taken = xp.take(tensor, rows, axis=plan.axis)
+        if not any_in_range:
             shape = list(tensor.shape)
-            shape[picking.axis] = len(picking.rows)
+            shape[plan.axis] = len(plan.rows)
             return xp.zeros(tuple(shape), dtype=tensor.dtype)
-        inside = self._tensor(picking.inside.reshape(-1, *[1] * picking.behind))
-        return xp.where(inside, taken, xp.zeros_like(taken))
+        in_range = self._tensor(plan.in_range.reshape(-1, *[1] * plan.trailing))
+        return xp.where(in_range, taken, xp.zeros_like(taken))
 
 
-def _inside(each: slice, extent: int) -> slice:
-    """Return the slice of the same elements as those of `each`, with bounds in the dimension.
+def _clamp(bounds: slice, extent: int) -> slice:
+    """Return a slice of the same elements with bounds within the dimension.
 
-    Bounds that are no integers, and a step of 0, are for the namespace to reject.
+    Bounds that are not integers, and a step of 0, are left to the namespace.
     """
-    ends = each.start, each.stop, each.step
-    if ends == (None, None, None) or not are_integers(ends) or not each.step:
-        return each
-    picked = range(extent)[each]
-    if not picked:
+    ends = bounds.start, bounds.stop, bounds.step
+    if ends == (None, None, None) or not are_integers(ends) or not bounds.step:
+        return bounds
+    positions = range(extent)[bounds]
+    if not positions:
         return slice(0, 0)
-    # Before the first element there is nothing that a bound could name.
-    stop = picked.stop if picked.stop >= 0 else None
-    return slice(picked.start, stop, picked.step)
+    # A negative stop would count from the end; None is the only way to end before element 0.
+    stop = positions.stop if positions.stop >= 0 else None
+    return slice(positions.start, stop, positions.step)

@@ -1,8 +1,8 @@
-"""What adapters do on the host, where a runtime has no argument of an operator's form.
+"""What adapters share: options, imports, and what they compute on the host.
 
-Runtimes take Python numbers where documents have tensors. What is read here goes to the runtime
-as it is, which judges its type and its value; what no runtime gets to see is judged here, within
-`on_the_host`, so that it counts as rejected by the adapter.
+Runtimes take Python numbers where documents have tensors. Values read here go to the runtime
+unchanged, so that the runtime judges their type and range. What the runtime never gets to see is
+judged here, within `adapter_rejections`.
 """
 
 import importlib
@@ -16,9 +16,23 @@ import numpy as np
 from opcert.arrays import INTEGERS, Array, type_name
 from opcert.errors import BackendError
 
+# An option of several adapters: whether compiled code serves later calls of the same form.
+CACHE: Mapping[str, Sequence[str]] = {"cache": ("on", "off")}
 
-def runtime(module: str, package: str, backend: str) -> ModuleType:
-    """Import what a backend runs on.
+
+def check_options(choices: Mapping[str, Sequence[str]], **options: str) -> None:
+    """Check that each option has one of its choices.
+
+    Raises:
+        ValueError: an option has another value.
+    """
+    for option, value in options.items():
+        if value not in choices[option]:
+            raise ValueError(f"{option}={value}; expected {' or '.join(choices[option])}")
+
+
+def import_runtime(module: str, package: str, backend: str) -> ModuleType:
+    """Import the module that a backend runs on.
 
     Raises:
         BackendError: its package is not installed.
@@ -28,175 +42,187 @@ def runtime(module: str, package: str, backend: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name not in (module, module.partition(".")[0]):
             raise
-        needs = f"backend '{backend}' needs the package {package}"
-        raise BackendError(f"{needs}; pip install 'opcert[{backend}]'") from None
+        raise BackendError(
+            f"backend '{backend}' needs the package {package}; pip install 'opcert[{backend}]'"
+        ) from None
 
 
-def number(tensor: Array) -> Any:
-    """Return what a scalar or a list of one holds; of any other shape nested lists.
+def to_number(tensor: Array) -> Any:
+    """Return the element of a scalar or a list of one; nested lists for any other shape.
 
-    No runtime takes those for a number, so that it is the runtime that rejects them.
+    Runtimes reject nested lists where they expect a number.
     """
     return tensor.item() if tensor.shape in ((), (1,)) else tensor.tolist()
 
 
-def numbers(tensor: Array) -> list[Any]:
-    """Return what a tensor lists, nested where it has further dimensions.
+def to_list(tensor: Array) -> list[Any]:
+    """Return the elements of a tensor, as nested lists where its rank is above 1.
 
     Raises:
-        ValueError: it is a scalar, which means something else to runtimes than a list of one, or
-            nothing is listed, so that no runtime would see its dimensions or its type.
+        ValueError: it is a scalar, or has no element, so that no runtime would see its rank.
+        TypeError: it has no element, so that no runtime would see that its type is wrong.
     """
     if tensor.ndim == 0 or (tensor.ndim > 1 and not tensor.shape[0]):
         raise ValueError(f"a tensor of shape {tensor.shape}; expected one dimension")
-    if not tensor.size and type_name(tensor.dtype) not in (*INTEGERS, "boolean"):
+    if not tensor.size and not _is_integer_type(tensor):
         raise TypeError(f"no elements of {tensor.dtype}; expected integers")
-    found: list[Any] = tensor.tolist()
-    return found
+    elements: list[Any] = tensor.tolist()
+    return elements
 
 
-def with_rest(lengths: list[Any], shape: Sequence[int], axis: Any) -> list[Any]:
-    """Return `lengths` with a lone -1 replaced by what the others leave, be it negative.
+def _is_integer_type(array: Array) -> bool:
+    return type_name(array.dtype) in (*INTEGERS, "boolean")
 
-    Where they are no numbers, or the axis is none of the shape, the runtime is to reject them.
+
+def are_integers(values: Iterable[Any]) -> bool:
+    """Whether all `values` are Python integers."""
+    return all(isinstance(value, int) for value in values)
+
+
+def has_axis(rank: int, axis: Any) -> bool:
+    """Whether `axis` is an integer that names a dimension of a tensor of this rank."""
+    return are_integers([axis]) and -rank <= axis < rank
+
+
+def replace_rest(lengths: list[Any], shape: Sequence[int], axis: Any) -> list[Any]:
+    """Return `lengths` with a single -1 replaced by what the others leave, even if negative.
+
+    Lengths or an axis of another type, and an axis out of range, are left to the runtime.
     """
-    known = are_integers([*lengths, axis]) and -len(shape) <= axis < len(shape)
-    if not known or lengths.count(-1) != 1:
+    if not (are_integers(lengths) and has_axis(len(shape), axis)) or lengths.count(-1) != 1:
         return lengths
     rest = shape[axis] - sum(lengths) - 1
     return [rest if length == -1 else length for length in lengths]
 
 
-def are_integers(values: Iterable[Any]) -> bool:
-    """Whether `values` are Python's integers."""
-    return all(isinstance(value, int) for value in values)
-
-
-def region(
+def slices_by_dimension(
     rank: int, start: Array, stop: Array, step: Array, axes: Array | None
 ) -> tuple[slice, ...]:
-    """Return for each dimension the slice of it that is asked for, as it was given."""
+    """Return the slice of each dimension, with the bounds as given."""
     if not rank:
-        # A scalar that is indexed by nothing is right for a library.
+        # Indexing a scalar by an empty tuple is valid in every library.
         raise ValueError("data of rank 0; expected one dimension or more")
-    listed = range(start.size) if axes is None else numbers(axes)
+    listed = range(start.size) if axes is None else to_list(axes)
     slices: dict[int, slice] = {}
-    for axis, *ends in zip(listed, *map(numbers, (start, stop, step)), strict=True):
-        where = range(rank)[axis]
-        if where in slices:
-            raise ValueError(f"axis {axis} is listed twice")
-        slices[where] = slice(*ends)
-    return tuple(slices.get(axis, slice(None)) for axis in range(rank))
+    for axis, *ends in zip(listed, *map(to_list, (start, stop, step)), strict=True):
+        dimension = range(rank)[axis]
+        if dimension in slices:
+            raise ValueError(f"duplicate axis {axis}")
+        slices[dimension] = slice(*ends)
+    return tuple(slices.get(dimension, slice(None)) for dimension in range(rank))
 
 
-def mapping(mode: str, axes_mapping: Array | None) -> list[Any] | None:
-    """Return the axes that data is mapped to, or None where they align at the end."""
+def explicit_axes(mode: str, axes_mapping: Array | None) -> list[Any] | None:
+    """Return the axes that data is mapped to in mode explicit, None in mode numpy."""
     if mode not in ("numpy", "explicit"):
-        raise ValueError(f"mode '{mode}'; expected numpy or explicit")
+        raise ValueError(f"unknown mode '{mode}'; expected numpy or explicit")
     if (mode == "explicit") != (axes_mapping is not None):
-        raise ValueError("axes_mapping goes with mode explicit, and only with it")
-    return None if axes_mapping is None else numbers(axes_mapping)
+        raise ValueError(f"mode {mode}: expected axes_mapping in mode explicit, and only there")
+    return None if axes_mapping is None else to_list(axes_mapping)
 
 
-def aligned(shape: Sequence[int], axes: list[Any], rank: int) -> list[int]:
-    """Return `shape` spread over the `axes` of an output, with 1 for the others."""
+def spread_shape(shape: Sequence[int], axes: list[Any], rank: int) -> list[int]:
+    """Return a shape of this rank with the extents of `shape` on `axes`, 1 elsewhere."""
     if len(axes) != len(shape):
         raise ValueError(f"{len(axes)} axes mapped for data of rank {len(shape)}")
     if not all(type(axis) is int and 0 <= axis < rank for axis in axes):
         raise ValueError(f"axes {axes}; expected axes of an output of rank {rank}")
     if axes != sorted(set(axes)):
-        raise ValueError(f"axes {axes} are not in rising order")
+        raise ValueError(f"axes {axes}; expected ascending order")
     extents = dict(zip(axes, shape, strict=True))
     return [extents.get(axis, 1) for axis in range(rank)]
 
 
-def has_axis(data: Array, axis: Any) -> bool:
-    """Whether `axis` is an integer that data has a dimension for."""
-    return are_integers([axis]) and -data.ndim <= axis < data.ndim
-
-
-def batches(data: Array, indices: Array, axis: Any, batch_dims: int) -> int:
+def batch_rank(data: Array, indices: Array, axis: Any, batch_dims: int) -> int:
     """Return how many leading dimensions of data and indices are batches.
 
-    It is none where data does not have the axis, for the runtime to reject that.
+    It is 0 where data does not have the axis: the runtime rejects that.
     """
-    if not batch_dims or not has_axis(data, axis):
+    if not batch_dims or not has_axis(data.ndim, axis):
         return 0
     count = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     if not (0 <= count <= range(data.ndim)[axis] and abs(batch_dims) <= data.ndim):
         raise ValueError(f"batch_dims {batch_dims} with axis {axis}")
     if count > indices.ndim or data.shape[:count] != indices.shape[:count]:
-        raise ValueError(f"batches {data.shape[:count]} of data, indices of {indices.shape}")
+        raise ValueError(
+            f"batches of data {data.shape[:count]} and of indices {indices.shape} differ"
+        )
     return count
 
 
-class Picking:
-    """A gather as slices along one axis, by indices that are all in range.
+class GatherPlan:
+    """A gather as one selection along one axis, by indices that are all in range.
 
-    Where there are batches, data is to be reshaped to `table`, (batches, outer, extent, inner), and
-    its batches joined along the extents; there are `picks` for each batch. `axis` is that of the
-    slices, with `behind` dimensions after it; `rows` are their indices, flat, and `inside` whether
-    they were in range; `output` is the shape of the result.
+    Without batches, `rows` select along `axis` of data, and `batched_shape` is None. With batches,
+    data is reshaped to `batched_shape`, (batches, outer, extent, inner), and its batches are
+    concatenated along the extents; `picks` rows belong to each batch.
+
+    `rows` are flat and counted from the front; `in_range` says which of them were in range.
+    `trailing` dimensions follow the axis. `output_shape` is the shape of the result.
     """
 
     def __init__(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> None:
         if not data.ndim:
-            raise ValueError("data without dimensions; expected one to gather along")
-        batch = batches(data, indices, axis, batch_dims)
-        where = range(data.ndim)[axis] if has_axis(data, axis) else 0
-        shape, self.axis = data.shape, axis
-        self.output = shape[:where] + indices.shape[batch:] + shape[where + 1 :]
-        self.behind = data.ndim - where - 1
+            raise ValueError("data of rank 0; expected a dimension to gather along")
+        batch = batch_rank(data, indices, axis, batch_dims)
+        dimension = range(data.ndim)[axis] if has_axis(data.ndim, axis) else 0
+        shape, extent = data.shape, data.shape[dimension]
+        self.axis = axis
+        self.trailing = data.ndim - dimension - 1
         self.picks = indices.size
-        rows, self.inside = in_range(indices.ravel(), shape[where])
-        self.table: tuple[int, int, int, int] | None = None
+        self.output_shape = shape[:dimension] + indices.shape[batch:] + shape[dimension + 1 :]
+        self.batched_shape: tuple[int, int, int, int] | None = None
+        self.rows, self.in_range = normalise_indices(indices.ravel(), extent)
         if batch:
-            outer, inner = prod(shape[batch:where]), prod(shape[where + 1 :])
-            self.table = (prod(shape[:batch]), outer, shape[where], inner)
-            self.axis, self.behind = 0, 2
+            batches, outer = prod(shape[:batch]), prod(shape[batch:dimension])
+            self.batched_shape = (batches, outer, extent, prod(shape[dimension + 1 :]))
+            self.axis, self.trailing = 0, 2
             self.picks = prod(indices.shape[batch:])
-            first = np.repeat(np.arange(self.table[0]), self.picks) * shape[where]
-            rows = rows + first.astype(rows.dtype)
-        self.rows = rows
+            # The batches lie one after the other along the axis that is selected from.
+            offsets = np.repeat(np.arange(batches), self.picks) * extent
+            self.rows = self.rows + offsets.astype(self.rows.dtype)
 
 
-def in_range(indices: Array, extent: int) -> tuple[Array, Array]:
+def normalise_indices(indices: Array, extent: int) -> tuple[Array, Array]:
     """Return indices counted from the front, 0 for those out of range; and which are in range.
 
-    Indices of no integer type stay as they are, for the runtime to reject.
+    Indices of another than an integer type are left to the runtime.
     """
-    if type_name(indices.dtype) not in (*INTEGERS, "boolean"):
+    if not _is_integer_type(indices):
         return indices, np.ones(indices.shape, bool)
-    wide = signed(indices)
-    inside = (wide >= -extent) & (wide < extent)
-    return np.where(inside, np.where(wide < 0, wide + extent, wide), 0), inside
+    wide = to_int64(indices)
+    in_range = (wide >= -extent) & (wide < extent)
+    return np.where(in_range, np.where(wide < 0, wide + extent, wide), 0), in_range
 
 
-def signed(indices: Array) -> Array:
-    """Return indices as 64-bit integers; what is past those stays beyond every dimension."""
+def to_int64(indices: Array) -> Array:
+    """Return indices as 64-bit integers; greater ones become the greatest."""
     if indices.dtype == np.uint64:
+        # The greatest i64 is beyond every dimension too.
         indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
-    found: Array = indices.astype(np.int64)
-    return found
+    wide: Array = indices.astype(np.int64)
+    return wide
 
 
 def described_lengths(OutputCount: int, OutputTensors: Any, Axis: int) -> list[int]:  # noqa: N803
-    """Return how long each of DirectML's output tensors is along the axis, which has no sign.
+    """Return the length of each of DirectML's output tensors on the axis.
 
-    Where they do not have the axis, the runtime is to reject it.
+    A description without that axis has length 0: the runtime rejects the axis.
     """
     if not 0 < OutputCount == len(OutputTensors):
         raise ValueError(f"OutputCount {OutputCount} for {len(OutputTensors)} OutputTensors")
     if Axis < 0:
-        raise ValueError(f"Axis {Axis}; expected a number without a sign")
-    sizes = [each["Sizes"] for each in OutputTensors]
-    return [described[Axis] if Axis < len(described) else 0 for described in sizes]
+        raise ValueError(f"Axis {Axis}; expected an unsigned number")
+    shapes = [description["Sizes"] for description in OutputTensors]
+    return [sizes[Axis] if Axis < len(sizes) else 0 for sizes in shapes]
 
 
-def as_described(parts: list[Array], descriptions: Sequence[Mapping[str, Any]]) -> list[Array]:
-    """Return `parts`, if they are what DirectML's descriptions of the output tensors say."""
-    for part, description in zip(parts, descriptions, strict=True):
-        found = {"Sizes": list(part.shape), "DataType": part.dtype.name.upper()}
-        if found != description:
-            raise ValueError(f"the output is {found}, its description {description}")
-    return parts
+def check_descriptions(
+    outputs: list[Array], descriptions: Sequence[Mapping[str, Any]]
+) -> list[Array]:
+    """Return `outputs` if their shapes and types are those of DirectML's `descriptions`."""
+    for output, description in zip(outputs, descriptions, strict=True):
+        actual = {"Sizes": list(output.shape), "DataType": output.dtype.name.upper()}
+        if actual != description:
+            raise ValueError(f"the output is {actual}, its description {description}")
+    return outputs

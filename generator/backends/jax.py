@@ -10,13 +10,18 @@ import numpy as np
 
 from opcert.arrays import Array
 from opcert.backends.array_adapter import ArrayAdapter, Compute
-from opcert.backends.composition import are_integers, batches, runtime
-from opcert.backends.options import CACHE, check
+from opcert.backends.composition import (
+    CACHE,
+    are_integers,
+    batch_rank,
+    check_options,
+    import_runtime,
+)
 
-# JAX compiles for every shape and keeps it, 3 MB each, so it has to be dropped at times: before a
-# call that is like none of the last few. Thus a valid call and the invalid ones beside it, which
-# differ from it in one argument, always share a cache, and no other call has a part in it: a case
-# that is run alone finds what it finds in a whole run.
+# JAX compiles for every shape and keeps the code, 3 MB each, so its caches must be cleared at
+# times: before a call that resembles none of the last few. A valid call and its invalid variants,
+# which differ from it in one argument, thus always share a cache that no other call contributes to,
+# and a case alone meets the same cache as in a whole run.
 LAST_CALLS = 8
 REUSE = {
     "on": "what JAX compiles and caches, dropped before a call that has, by types and shapes, "
@@ -27,7 +32,7 @@ REUSE = {
 
 @dataclass(frozen=True)
 class _Signature:
-    """What JAX compiles for: types and shapes of inputs, and attributes; `first` is an input."""
+    """What JAX compiles for: types and shapes of inputs, `first` among them, and attributes."""
 
     operator: str
     first: tuple[str, Any]
@@ -40,17 +45,16 @@ class _Signature:
         forms = {name: (array.dtype, array.shape) for name, array in inputs.items()}
         return cls(operator, next(iter(forms.items()), ("", None)), {**forms, **attributes})
 
-    def is_like(self, other: "_Signature") -> bool:
+    def resembles(self, other: "_Signature") -> bool:
         names = {*self.arguments, *other.arguments}
         differing = [n for n in names if self.arguments.get(n) != other.arguments.get(n)]
-        alike = self.first == other.first or len(differing) < 2
-        return self.operator == other.operator and alike
+        return self.operator == other.operator and (self.first == other.first or len(differing) < 2)
 
 
 class Jax(ArrayAdapter):
     """Runs operators by the functions of jax.numpy and jax.lax, dispatched one by one.
 
-    With `cache` off, what JAX has compiled is dropped before each call.
+    With `cache` off, compiled code is dropped before each call.
     """
 
     name = "jax"
@@ -69,11 +73,11 @@ class Jax(ArrayAdapter):
     }
 
     def __init__(self, cache: str = "on") -> None:
-        check(CACHE, cache=cache)
+        check_options(CACHE, cache=cache)
         self.reuse = REUSE[cache]
         self._last: deque[_Signature] = deque(maxlen=LAST_CALLS if cache == "on" else 0)
-        self._jax: Any = runtime("jax", "jax", "jax")
-        self._numpy: Any = runtime("jax.numpy", "jax", "jax")
+        self._jax: Any = import_runtime("jax", "jax", "jax")
+        self._numpy: Any = import_runtime("jax.numpy", "jax", "jax")
         self._lax: Any = self._jax.lax
         self.version = f"{self._jax.__version__} on {self._jax.default_backend()}"
 
@@ -82,7 +86,7 @@ class Jax(ArrayAdapter):
     ) -> list[Array]:
         """Compute `operator` with JAX."""
         signature = _Signature.of(operator, inputs, attributes)
-        if not any(signature.is_like(other) for other in self._last):
+        if not any(signature.resembles(other) for other in self._last):
             self._jax.clear_caches()
             self._last.clear()
         self._last.append(signature)
@@ -90,37 +94,37 @@ class Jax(ArrayAdapter):
             return super().run(operator, inputs, attributes)
 
     def close(self) -> None:
-        """Drop what was compiled."""
+        """Drop compiled code."""
         self._jax.clear_caches()
 
     def _tensor(self, array: Array) -> Any:
-        # A copy: JAX may keep the caller's memory, and computes while the caller goes on.
+        # JAX may alias the caller's memory, and computes while the caller goes on.
         return self._numpy.array(array, copy=True)
 
     def _array(self, tensor: Any) -> Array:
         return np.array(tensor, copy=True)
 
-    def _parts(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
+    def _split(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
         return lambda: self._lax.split(self._tensor(data), lengths, axis)
 
-    def _region(self, data: Array, slices: tuple[slice, ...]) -> Compute:
+    def _slice(self, data: Array, slices: tuple[slice, ...]) -> Compute:
         return lambda: [self._tensor(data)[slices]]
 
-    def _stretched(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
+    def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         if axes is None:
             return lambda: [self._numpy.broadcast_to(self._tensor(data), target)]
         if are_integers(axes) and axes != sorted(axes):
-            raise ValueError(f"axes {axes} are not in rising order; JAX would transpose data")
+            raise ValueError(f"axes {axes}; expected ascending order, JAX would transpose data")
         return lambda: [self._lax.broadcast_in_dim(self._tensor(data), target, axes)]
 
-    def _picked(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
-        count = batches(data, indices, axis, batch_dims)
-        # Behind the batches, which jax.vmap takes off, the axis comes so much earlier.
-        where = range(data.ndim)[axis] - count if count else axis
+    def _gather(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
+        batches = batch_rank(data, indices, axis, batch_dims)
+        # Within jax.vmap the batch dimensions are gone.
+        inner_axis = range(data.ndim)[axis] - batches if batches else axis
 
         def compute() -> list[Any]:
-            take = partial(self._numpy.take, axis=where, mode="fill", fill_value=0)
-            for _ in range(count):
+            take = partial(self._numpy.take, axis=inner_axis, mode="fill", fill_value=0)
+            for _ in range(batches):
                 take = self._jax.vmap(take)
             return [take(self._tensor(data), self._tensor(indices))]
 

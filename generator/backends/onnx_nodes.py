@@ -1,4 +1,4 @@
-"""Calls of opcert's operators as nodes of ONNX, with nothing mended that a node can be told."""
+"""Calls of opcert's operators as ONNX nodes; whatever a node can express reaches it unchanged."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, type_name
-from opcert.backends.plain_calls import DML_TYPES
+from opcert.arrays import ELEMENT_TYPES, Array, type_name
+from opcert.backends.composition import replace_rest
+from opcert.backends.declared_support import DML_SPLIT, DML_TYPES
 
 Inputs: TypeAlias = Mapping[str, Array]
 Attributes: TypeAlias = Mapping[str, Any]
@@ -20,16 +21,16 @@ IR_VERSION = 10
 TYPES: dict[str, int] = {
     name: helper.np_dtype_to_tensor_dtype(dtype) for name, dtype in ELEMENT_TYPES.items()
 }
-DATA_TYPES = {described: TYPES[name] for name, described in DML_TYPES.items()}
+DATA_TYPES = {dml_name: TYPES[name] for name, dml_name in DML_TYPES.items()}
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node and what its model says of inputs and outputs: all that a session depends on.
+    """A node and what its model declares: all that a session depends on.
 
-    `inputs` have a name, empty where one is left out, a type and a shape, -1 being any size;
-    `outputs` a type and, where the call describes it, a shape. `attributes` is JSON. `lengths` is
-    a second input of Split that is part of the model.
+    `inputs` have a name, empty for an omitted one, a type and a shape, in which -1 is any size.
+    `outputs` have a type and, where the call describes it, a shape. `attributes` is JSON. `lengths`
+    is a second input of Split that is part of the model.
     """
 
     type: str
@@ -41,18 +42,20 @@ class Node:
 
 @dataclass(frozen=True)
 class NodeCall:
-    """A node with the arrays that it is given."""
+    """A node with the arrays that it receives."""
 
     node: Node
     arrays: Mapping[str, Array]
 
 
 def variadic_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Split with the axis as an attribute and a single length of -1 worked out."""
+    """Return Split with the axis as an attribute and a single length of -1 resolved."""
     data, axis, lengths = _required(inputs, "data", "axis", "split_lengths")
-    given = {"axis": _number(axis), **attributes}
-    arrays = {"data": data, "split_lengths": _without_rest(data, given["axis"], lengths)}
-    return _call("Split", arrays, given, outputs=lengths.size)
+    node_attributes = {"axis": _attribute_value(axis), **attributes}
+    resolved = replace_rest(lengths.ravel().tolist(), data.shape, node_attributes["axis"])
+    lengths = np.array(resolved, lengths.dtype).reshape(lengths.shape)
+    arrays = {"data": data, "split_lengths": lengths}
+    return _node_call("Split", arrays, node_attributes, outputs=lengths.size)
 
 
 def slice_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
@@ -60,7 +63,7 @@ def slice_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
     data, start, stop, step = _required(inputs, "data", "start", "stop", "step")
     axes = {"axes": inputs["axes"]} if "axes" in inputs else {"": data}
     arrays = {"data": data, "start": start, "stop": stop, **axes, "step": step}
-    return _call("Slice", arrays, attributes)
+    return _node_call("Slice", arrays, attributes)
 
 
 def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
@@ -71,55 +74,63 @@ def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
         ValueError: Expand, which stretches both ways, would stretch the target.
     """
     data, target = _required(inputs, "data", "target_shape")
-    given = dict(attributes)
-    if given.get("mode", "numpy") == "numpy":
-        given.pop("mode", None)
-    elif given["mode"] == "explicit":
+    node_attributes = dict(attributes)
+    if node_attributes.get("mode", "numpy") == "numpy":
+        node_attributes.pop("mode", None)
+    elif node_attributes["mode"] == "explicit":
         raise NotImplementedError("Expand aligns axes at the end only")
     sizes = target.tolist() if target.ndim == 1 and target.dtype.kind in "iu" else data.shape
     aligned = zip(reversed(data.shape), reversed(sizes), strict=False)
     if data.ndim > len(sizes) or any(size == 1 < extent for extent, size in aligned):
         raise ValueError(f"data of shape {data.shape} would stretch the target {sizes}")
-    rest = {name: array for name, array in inputs.items() if name == "axes_mapping"}
-    return _call("Expand", {"data": data, "target_shape": target, **rest}, given)
+    # An axes_mapping is one input too many, for ONNX Runtime to reject.
+    extra = {name: array for name, array in inputs.items() if name == "axes_mapping"}
+    arrays = {"data": data, "target_shape": target, **extra}
+    return _node_call("Expand", arrays, node_attributes)
 
 
 def gather_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Gather with the axis as an attribute; `batch_dims`, which it lacks, is passed on.
+    """Return Gather with the axis as an attribute.
 
-    There are no batches where it is 0, or the negated rank of indices.
+    Gather has no `batch_dims`. Values that mean no batches, 0 and the negated rank of indices, are
+    dropped; ONNX Runtime rejects any other as an unknown attribute.
     """
     data, indices, axis = _required(inputs, "data", "indices", "axis")
-    given = {"axis": _number(axis), **attributes}
-    none = (0, -indices.ndim) if indices.ndim <= data.ndim else (0,)
-    if given.get("batch_dims") in none:
-        del given["batch_dims"]
-    return _call("Gather", {"data": data, "indices": indices}, given)
+    node_attributes = {"axis": _attribute_value(axis), **attributes}
+    no_batches = (0, -indices.ndim) if indices.ndim <= data.ndim else (0,)
+    if node_attributes.get("batch_dims") in no_batches:
+        del node_attributes["batch_dims"]
+    return _node_call("Gather", {"data": data, "indices": indices}, node_attributes)
 
 
 def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Split with the outputs' descriptors as what the model declares of its outputs.
+    """Return Split in a model that declares its outputs as their descriptions do.
 
     Raises:
-        ValueError: a number has a sign, which a field of DirectML's cannot have.
+        ValueError: a number is negative, which a field of DirectML cannot be.
     """
     (tensor,) = _required(inputs, "InputTensor")
-    axis, tensors = attributes["Axis"], attributes["OutputTensors"]
-    # A model means something else by these: an axis from the end, a size that is not known.
-    for what, value in [("Axis", axis), *(("Sizes", n) for each in tensors for n in each["Sizes"])]:
+    axis, descriptions = attributes["Axis"], attributes["OutputTensors"]
+    sizes = [size for description in descriptions for size in description["Sizes"]]
+    # In a model, a negative axis counts from the end, and a negative size is unknown.
+    for field, value in [("Axis", axis), *(("Sizes", size) for size in sizes)]:
         if value < 0:
-            raise ValueError(f"{what}: found {value}; expected a number without a sign")
+            raise ValueError(f"{field}: found {value}; expected an unsigned number")
     outputs = tuple(
         (DATA_TYPES.get(each["DataType"], TensorProto.UNDEFINED), tuple(each["Sizes"]))
-        for each in tensors
+        for each in descriptions
     )
-    # Names are all that counts outputs in ONNX; one too many is as wrong as a billion.
-    count = max(0, min(attributes["OutputCount"], len(tensors) + 1))
-    names = ((TensorProto.UNDEFINED, None),) * (count - len(tensors))
-    described = (("InputTensor", type_name(tensor.dtype), tensor.shape),)
-    lengths = tuple(_extent(each["Sizes"], axis) for each in tensors)
-    given = json.dumps({"axis": axis, "names": count})
-    node = Node("Split", described, given, outputs + names, lengths)
+    # The number of names is the number of outputs. One too many is as wrong as a billion.
+    count = max(0, min(attributes["OutputCount"], len(descriptions) + 1))
+    undeclared = ((TensorProto.UNDEFINED, None),) * (count - len(descriptions))
+    lengths = tuple(_extent(description["Sizes"], axis) for description in descriptions)
+    node = Node(
+        "Split",
+        (("InputTensor", type_name(tensor.dtype), tensor.shape),),
+        json.dumps({"axis": axis, "names": count}),
+        outputs + undeclared,
+        lengths,
+    )
     return NodeCall(node, {"InputTensor": tensor})
 
 
@@ -128,50 +139,44 @@ NODES: Mapping[str, Callable[[Inputs, Attributes], NodeCall]] = {
     "openvino/Slice-8": slice_8,
     "openvino/Broadcast-1": broadcast_1,
     "openvino/Gather-8": gather_8,
-    "directml/DML_OPERATOR_SPLIT": dml_split,
+    DML_SPLIT: dml_split,
 }
 
 
-def model_of(node: Node) -> ModelProto:
+def build_model(node: Node) -> ModelProto:
     """Return the model of one node."""
     attributes = json.loads(node.attributes)
-    count = attributes.pop("names", len(node.outputs))
-    names = [name for name, _, _ in node.inputs]
+    output_names = [f"o{k}" for k in range(attributes.pop("names", len(node.outputs)))]
+    input_names = [name for name, _, _ in node.inputs]
     constants = []
     if node.lengths is not None:
-        names.append("lengths")
-        of = [len(node.lengths)]
-        constants.append(helper.make_tensor("lengths", TensorProto.INT64, of, node.lengths))
-    made = helper.make_node(node.type, names, [f"o{k}" for k in range(count)], **attributes)
-    graph = helper.make_graph([made], node.type, _declared(node), _promised(node), constants)
+        input_names.append("lengths")
+        shape = [len(node.lengths)]
+        constants.append(helper.make_tensor("lengths", TensorProto.INT64, shape, node.lengths))
+    inputs = [
+        helper.make_tensor_value_info(name, TYPES[element_type], [None if n < 0 else n for n in s])
+        for name, element_type, s in node.inputs
+        if name
+    ]
+    outputs = [
+        helper.make_tensor_value_info(f"o{k}", number, shape)
+        for k, (number, shape) in enumerate(node.outputs)
+    ]
+    onnx_node = helper.make_node(node.type, input_names, output_names, **attributes)
+    graph = helper.make_graph([onnx_node], node.type, inputs, outputs, constants)
     opsets = [helper.make_opsetid("", OPSET)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
 
-def _declared(node: Node) -> list[Any]:
-    return [
-        helper.make_tensor_value_info(name, TYPES[of], [None if n < 0 else n for n in shape])
-        for name, of, shape in node.inputs
-        if name
-    ]
-
-
-def _promised(node: Node) -> list[Any]:
-    return [
-        helper.make_tensor_value_info(f"o{k}", of, shape)
-        for k, (of, shape) in enumerate(node.outputs)
-    ]
-
-
-def _call(
+def _node_call(
     node_type: str, arrays: Mapping[str, Array], attributes: Attributes, outputs: int = 1
 ) -> NodeCall:
-    """Return a call of a node for any sizes; the array named by nothing is left out."""
+    """Return a call of a node for any sizes; an array without a name stands for an omitted one."""
     inputs = tuple(
         (name, type_name(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
     )
-    promised = ((TYPES.get(inputs[0][1], TensorProto.UNDEFINED), None),) * outputs
-    node = Node(node_type, inputs, json.dumps(dict(attributes)), promised)
+    declared = ((TYPES.get(inputs[0][1], TensorProto.UNDEFINED), None),) * outputs
+    node = Node(node_type, inputs, json.dumps(dict(attributes)), declared)
     return NodeCall(node, {name: array for name, array in arrays.items() if name})
 
 
@@ -182,26 +187,11 @@ def _required(inputs: Inputs, *names: str) -> list[Array]:
     return [inputs[name] for name in names]
 
 
-def _number(array: Array) -> Any:
-    """Return what an attribute takes of an input: a number, or as many as there are."""
+def _attribute_value(array: Array) -> Any:
+    """Return an input as the value of an attribute: a number, or a list of them."""
     return array.item() if array.shape in ((), (1,)) else array.ravel().tolist()
 
 
-def _without_rest(data: Array, axis: Any, lengths: Array) -> Array:
-    """Return the lengths with a single -1 replaced by what the others leave, be it negative."""
-    values = lengths.ravel().tolist()
-    if values.count(-1) != 1 or not isinstance(axis, int) or not -data.ndim <= axis < data.ndim:
-        return lengths
-    rest = data.shape[axis] - sum(values) - 1
-    replaced = [rest if value == -1 else value for value in values]
-    return np.array(replaced, lengths.dtype).reshape(lengths.shape)
-
-
 def _extent(sizes: list[int], axis: int) -> int:
-    """Return the size on the axis; where there is none, the model is wrong for that."""
+    """Return the size on the axis, 0 without one: ONNX Runtime then rejects the axis."""
     return sizes[axis] if -len(sizes) <= axis < len(sizes) else 0
-
-
-def handed_over(name: str) -> bool:
-    """Whether arrays of element type `name` can be handed to a session."""
-    return name in TYPES and name not in FOUR_BIT_TYPES

@@ -1,4 +1,4 @@
-"""ONNX Runtime as a backend: a call is a session of one node of ONNX."""
+"""ONNX Runtime as a backend: a call is a session of one ONNX node."""
 
 import ctypes
 from collections.abc import Mapping
@@ -8,29 +8,28 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from opcert.arrays import ELEMENT_TYPES, Array, bits_of, type_name
-from opcert.backends import adapter_rejections
-from opcert.backends.composition import signed
-from opcert.backends.declared_support import DECLARED_SUPPORT
-from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, handed_over, model_of
-from opcert.backends.options import CACHE, check
-from opcert.backends.plain_calls import DML_SPLIT, types_taken
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
+from opcert.backends.composition import CACHE, check_options, to_int64
+from opcert.backends.contract import adapter_rejections
+from opcert.backends.declared_support import DECLARED_SUPPORT, DML_SPLIT, probe_types
+from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, build_model
 
-# How many sessions are kept: few, so that a call meets what those just before it have made, as in a
-# run of its case alone, whatever came long before. A valid call and the invalid ones beside it are
-# not parted.
-KEPT = 8
+# How many sessions are kept: few, so that a call meets only sessions of the calls just before it,
+# as in a run of its case alone; enough for a valid call and its invalid variants.
+KEPT_SESSIONS = 8
 CHOICES = {"indices": ("raw", "int64"), **CACHE}
 REUSE = {
-    "on": f"the last {KEPT} sessions, by node, attributes, types, ranks and described shapes",
+    "on": f"the last {KEPT_SESSIONS} sessions, by node, attributes, types, ranks and described "
+    "shapes",
     "off": "nothing: each call makes a session of its own",
 }
-FATAL = 4
+# ONNX Runtime's highest severity: messages of failed calls are not logged.
+_FATAL = 4
 _NAMES = {number: name for name, number in TYPES.items()}
-# ONNX has one type for all of these.
+# ONNX has one type symbol for all of these.
 SAME_TYPES = {"openvino/Slice-8": [["start", "stop", "step", "axes"]]}
-# What ONNX's nodes do not have: Expand aligns axes at the end, Gather has no batches and calls an
-# index out of range an error.
+# What ONNX's nodes lack: Expand aligns axes at the end, Gather has no batches and rejects an index
+# out of range.
 EXCLUDED = {
     "openvino/Broadcast-1": ["broadcast-1/explicit-mode"],
     "openvino/Gather-8": ["gather-8/batches", "gather-8/index-above", "gather-8/index-below"],
@@ -38,11 +37,11 @@ EXCLUDED = {
 
 
 class OnnxRuntime:
-    """Runs opcert's operators by the node of ONNX that comes closest.
+    """Runs opcert's operators by the ONNX node that comes closest.
 
-    `provider` is an execution provider of the installed package; with another than the CPU's,
-    nodes do not fall back to the CPU. `indices` of another integer type than ONNX has for them are
-    handed over `raw` or as `int64`. With `cache` off, each call makes a session of its own.
+    `provider` is an execution provider of the installed package; nodes do not fall back from
+    another provider to the CPU. `indices` of an integer type that ONNX lacks are passed `raw` or
+    as `int64`. With `cache` off, each call makes a session of its own.
     """
 
     name = "onnxruntime"
@@ -50,89 +49,96 @@ class OnnxRuntime:
     def __init__(
         self, provider: str = "CPUExecutionProvider", indices: str = "raw", cache: str = "on"
     ) -> None:
-        if provider not in ort.get_available_providers():
-            there = ", ".join(ort.get_available_providers())
-            raise ValueError(f"provider={provider}; this onnxruntime has {there}")
-        check(CHOICES, indices=indices, cache=cache)
+        providers = ort.get_available_providers()
+        if provider not in providers:
+            raise ValueError(f"provider={provider}; this onnxruntime has {', '.join(providers)}")
+        check_options(CHOICES, indices=indices, cache=cache)
         self.reuse = REUSE[cache]
         self.version = ort.__version__
         self._provider = provider
         self._widens = indices == "int64"
-        self._session = lru_cache(KEPT)(self._made) if cache == "on" else self._made
+        create = self._create_session
+        self._session = lru_cache(KEPT_SESSIONS)(create) if cache == "on" else create
 
     @cached_property
     def support(self) -> dict[str, dict[str, Any]]:
-        """What is supported; types are those for which the provider makes a session."""
-        return {operator: self._supported(operator) for operator in NODES}
+        """What is supported; the types are those for which the provider creates a session."""
+        support: dict[str, dict[str, Any]] = {}
+        for operator in NODES:
+            how = DECLARED_SUPPORT["onnxruntime"][operator]
+            if self._widens and operator != DML_SPLIT:
+                how += "; the host makes int64 of indices, its largest of larger ones"
+            same_types = () if self._widens else SAME_TYPES.get(operator, ())
+            types = probe_types(
+                operator,
+                lambda *call: self._create_session(self._node_call(*call).node),
+                same_types,
+            )
+            support[operator] = {"how": how, **types}
+            if operator in EXCLUDED:
+                support[operator]["excluded"] = EXCLUDED[operator]
+        return support
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> list[Array]:
-        """Run the node on the inputs; what is wrong with a call is for ONNX Runtime to find.
+        """Run the node on the inputs; ONNX Runtime validates the call.
 
         Raises:
             NotImplementedError: there is no node for the operator, its mode or a type.
-            AdapterRejection: there is no model of the call.
+            AdapterRejection: no model can express the call.
             Exception: ONNX Runtime rejects the call.
         """
         with adapter_rejections():
-            call = self._call(operator, inputs, attributes)
-        values = {name: _value(array) for name, array in call.arrays.items()}
+            call = self._node_call(operator, inputs, attributes)
+        values = {name: _to_value(array) for name, array in call.arrays.items()}
         outputs = self._session(call.node).run_with_ort_values(None, values)
-        return [_array(each) for each in outputs]
+        return [_to_array(value) for value in outputs]
 
-    def _made(self, node: Node) -> ort.InferenceSession:
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = FATAL
-        if node.lengths is not None:
-            # What is declared of outputs is otherwise only warned of.
-            options.add_session_config_entry("session.strict_shape_type_inference", "1")
-        if self._provider != "CPUExecutionProvider":
-            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-        with adapter_rejections():
-            model = model_of(node).SerializeToString()
-        return ort.InferenceSession(model, options, providers=[self._provider])
-
-    def _supported(self, operator: str) -> dict[str, Any]:
-        same = () if self._widens else SAME_TYPES.get(operator, ())
-        taken = types_taken(operator, lambda *call: self._made(self._call(*call).node), same)
-        excluded = {"excluded": EXCLUDED[operator]} if operator in EXCLUDED else {}
-        widened = self._widens and operator != DML_SPLIT
-        cast = "; the host makes int64 of indices, its largest of larger ones" if widened else ""
-        return {"how": DECLARED_SUPPORT["onnxruntime"][operator] + cast, **taken, **excluded}
-
-    def _call(
+    def _node_call(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> NodeCall:
         if operator not in NODES:
             raise NotImplementedError(f"no node of ONNX for {operator}")
-        given = _widened(inputs) if self._widens else inputs
-        call = NODES[operator](given, attributes)
+        call = NODES[operator](_widen_indices(inputs) if self._widens else inputs, attributes)
         for array in call.arrays.values():
-            if not handed_over(type_name(array.dtype)):
+            name = type_name(array.dtype)
+            if name not in TYPES or name in FOUR_BIT_TYPES:
                 raise NotImplementedError(f"no array of {array.dtype} can be handed over")
         return call
 
+    def _create_session(self, node: Node) -> ort.InferenceSession:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = _FATAL
+        if node.lengths is not None:
+            # Otherwise a wrong declaration of an output is only a warning.
+            options.add_session_config_entry("session.strict_shape_type_inference", "1")
+        if self._provider != "CPUExecutionProvider":
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        with adapter_rejections():
+            model = build_model(node).SerializeToString()
+        return ort.InferenceSession(model, options, providers=[self._provider])
 
-def _widened(inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the inputs with those behind the first as int64, where they are integers."""
+
+def _widen_indices(inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the inputs, integers among all but the first as int64."""
     first = next(iter(inputs), "")
     return {
-        name: signed(array) if name != first and array.dtype.kind in "iu" else array
+        name: to_int64(array) if name != first and array.dtype.kind in "iu" else array
         for name, array in inputs.items()
     }
 
 
-def _value(array: Array) -> ort.OrtValue:
+def _to_value(array: Array) -> ort.OrtValue:
     if array.dtype.isbuiltin == 1:
         return ort.OrtValue.ortvalue_from_numpy(np.array(array, order="C"))
     number = TYPES[type_name(array.dtype)]
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits_of(array), number)
 
 
-def _array(value: ort.OrtValue) -> Array:
-    """Return an array with a copy of a value, which NumPy may have no type for."""
+def _to_array(value: ort.OrtValue) -> Array:
+    """Return an array with a copy of a value, whose type NumPy itself may lack."""
     dtype, shape = ELEMENT_TYPES[_NAMES[value.element_type()]], value.shape()
     elements = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
     return np.frombuffer(bytearray(elements), dtype).reshape(shape)

@@ -7,35 +7,33 @@ from typing import Any, ClassVar
 import openvino
 
 from opcert.arrays import Array
-from opcert.backends import adapter_rejections
-from opcert.backends.declared_support import DECLARED_SUPPORT
-from opcert.backends.openvino_models import NODE_TYPES, Feeding, Plan, model_of
-from opcert.backends.openvino_tensors import array_of, tensor_of
-from opcert.backends.options import CACHE, check
-from opcert.backends.plain_calls import types_taken
+from opcert.backends.composition import CACHE, check_options
+from opcert.backends.contract import adapter_rejections
+from opcert.backends.declared_support import DECLARED_SUPPORT, probe_types
+from opcert.backends.openvino_models import NODE_TYPES, ModelPlanner, ModelSpec, build_model
+from opcert.backends.openvino_tensors import to_array, to_tensor
 
-# How many compiled models are kept: few, so that a call meets what those just before it have made,
-# as in a run of its case alone, whatever came long before. A valid call and the invalid ones beside
-# it are not parted.
-KEPT = 8
+# How many compiled models are kept: few, so that a call meets only models of the calls just before
+# it, as in a run of its case alone; enough for a valid call and its invalid variants.
+KEPT_MODELS = 8
 CHOICES = {
     "feed": ("dynamic", "static", "constant"),
     "indices": ("parameter", "constant"),
     **CACHE,
 }
 REUSE = {
-    "on": f"the last {KEPT} compiled models, by operator, attributes, types, constants, and ranks "
-    "or static shapes",
+    "on": f"the last {KEPT_MODELS} compiled models, by operator, attributes, types, constants, and "
+    "ranks or static shapes",
     "off": "nothing: each call compiles a model of its own",
 }
 
 
 class OpenVino:
-    """Runs the four operators of OpenVINO that opcert knows, each by its own node.
+    """Runs the four OpenVINO operators that opcert knows, each by its own node.
 
     `device` is one of those that OpenVINO finds. `feed` is how data reaches the node: as a
-    parameter whose sizes are `dynamic` or `static`, or as a constant; `indices` how the other
-    inputs do. With `cache` off, each call compiles a model of its own.
+    parameter of `dynamic` or `static` shape, or as a constant; `indices` how the other inputs do.
+    With `cache` off, each call compiles a model of its own.
     """
 
     name = "openvino"
@@ -48,21 +46,24 @@ class OpenVino:
         indices: str = "parameter",
         cache: str = "on",
     ) -> None:
-        check(CHOICES, feed=feed, indices=indices, cache=cache)
+        check_options(CHOICES, feed=feed, indices=indices, cache=cache)
         self.reuse = REUSE[cache]
         self.version = openvino.__version__
         self._core = openvino.Core()
-        self._device = _found(device, self._core.available_devices)
-        self._feeding = Feeding(feed, constant_indices=indices == "constant")
-        self._request = lru_cache(KEPT)(self._compiled) if cache == "on" else self._compiled
+        devices = self._core.available_devices
+        if device not in {*devices, *(name.partition(".")[0] for name in devices)}:
+            raise ValueError(f"device={device}; OpenVINO finds {', '.join(devices) or 'none'}")
+        self._device = device
+        self._planner = ModelPlanner(feed, constant_indices=indices == "constant")
+        self._request = lru_cache(KEPT_MODELS)(self._compile) if cache == "on" else self._compile
 
     @cached_property
     def support(self) -> dict[str, dict[str, Any]]:
-        """What is supported; types are those for which the device compiles a node."""
+        """What is supported; the types are those for which the device compiles a node."""
         return {
             operator: {
                 "how": DECLARED_SUPPORT["openvino"][operator],
-                **types_taken(operator, lambda *call: self._compiled(self._feeding.plan(*call))),
+                **probe_types(operator, lambda *call: self._compile(self._planner.plan(*call))),
             }
             for operator in NODE_TYPES
         }
@@ -70,29 +71,22 @@ class OpenVino:
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> list[Array]:
-        """Run the node on the inputs; what is wrong with a call is for OpenVINO to find.
+        """Run the node on the inputs; OpenVINO validates the call.
 
         Raises:
-            NotImplementedError: the operator is none of OpenVINO's, or a type is not.
-            AdapterRejection: an input is left out that a node cannot be made without.
+            NotImplementedError: OpenVINO lacks the operator or a type.
+            AdapterRejection: an input is omitted without which a node cannot be created.
             Exception: OpenVINO rejects the call.
         """
         with adapter_rejections():
-            plan = self._feeding.plan(operator, inputs, attributes)
-        request = self._request(plan)
-        for position, name in enumerate(plan.parameters):
-            request.set_input_tensor(position, tensor_of(inputs[name]))
-        # The synchronous infer() was seen to return empty outputs instead of an error.
+            spec = self._planner.plan(operator, inputs, attributes)
+        request = self._request(spec)
+        for position, name in enumerate(spec.parameters):
+            request.set_input_tensor(position, to_tensor(inputs[name]))
+        # The synchronous infer() sometimes returns empty outputs instead of raising an error.
         request.start_async()
         request.wait()
-        return [array_of(each) for each in request.output_tensors]
+        return [to_array(tensor) for tensor in request.output_tensors]
 
-    def _compiled(self, plan: Plan) -> openvino.InferRequest:
-        return self._core.compile_model(model_of(plan), self._device).create_infer_request()
-
-
-def _found(device: str, devices: list[str]) -> str:
-    kinds = {each.partition(".")[0] for each in devices}
-    if device not in kinds.union(devices):
-        raise ValueError(f"device={device}; OpenVINO finds {', '.join(devices) or 'none'}")
-    return device
+    def _compile(self, spec: ModelSpec) -> openvino.InferRequest:
+        return self._core.compile_model(build_model(spec), self._device).create_infer_request()

@@ -1,20 +1,20 @@
-"""Arrays as OpenVINO's tensors, and back, bit for bit."""
+"""Arrays as OpenVINO tensors, and back, bit for bit."""
 
 import numpy as np
 from openvino import Tensor, Type
 
 from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
 
-# OpenVINO calls the element types as opcert does.
+# OpenVINO's element types have the names that opcert uses.
 TYPES = {name: getattr(Type, name) for name in ELEMENT_TYPES}
-_NAMES = {of: name for name, of in TYPES.items()}
+_NAMES = {element_type: name for name, element_type in TYPES.items()}
 
 
-def tensor_of(array: Array) -> Tensor:
-    """Return a tensor with a copy of `array`, which may lie in memory in any way.
+def to_tensor(array: Array) -> Tensor:
+    """Return a tensor with a copy of `array`, which may have any memory layout.
 
     Raises:
-        NotImplementedError: OpenVINO has no such type.
+        NotImplementedError: OpenVINO lacks the element type.
     """
     name = type_name(array.dtype)
     if name not in TYPES:
@@ -22,32 +22,31 @@ def tensor_of(array: Array) -> Tensor:
     if array.dtype.isbuiltin == 1:
         return Tensor(array)
     bits = bits_of(array)
-    # A tensor does not keep alive what it wraps, so that one with memory of its own is needed.
+    data = _pack_halves(bits) if name in FOUR_BIT_TYPES else bits
+    # A tensor does not keep the array alive that it wraps, so that it needs memory of its own.
     tensor = Tensor(TYPES[name], list(array.shape))
-    tensor.copy_from(
-        Tensor(_packed(bits) if name in FOUR_BIT_TYPES else bits, array.shape, TYPES[name])
-    )
+    tensor.copy_from(Tensor(data, array.shape, TYPES[name]))
     return tensor
 
 
-def array_of(tensor: Tensor) -> Array:
+def to_array(tensor: Tensor) -> Array:
     """Return an array with a copy of `tensor`."""
     name, shape = _NAMES[tensor.element_type], tuple(tensor.shape)
     dtype = ELEMENT_TYPES[name]
     if name in FOUR_BIT_TYPES:
-        return _unpacked(tensor.data.view(np.uint8), shape).view(dtype)
-    copied: Array = np.array(tensor.data).view(dtype)
-    return copied.reshape(shape)
+        return _unpack_halves(tensor.data.view(np.uint8), shape).view(dtype)
+    copy: Array = np.array(tensor.data).view(dtype)
+    return copy.reshape(shape)
 
 
-def _packed(bits: Array) -> Array:
-    """Two elements a byte, the first of them in the lower half."""
+def _pack_halves(bits: Array) -> Array:
+    """Return two elements a byte, the first of them in the lower half."""
     pairs = np.zeros((bits.size + 1) // 2 * 2, np.uint8)
     pairs[: bits.size] = bits.ravel()
     packed: Array = pairs[::2] | pairs[1::2] << 4
     return packed
 
 
-def _unpacked(packed: Array, shape: tuple[int, ...]) -> Array:
+def _unpack_halves(packed: Array, shape: tuple[int, ...]) -> Array:
     pairs = np.stack([packed & 15, packed >> 4], axis=-1)
     return pairs.ravel()[: int(np.prod(shape))].reshape(shape)

@@ -10,7 +10,7 @@ from opcert.specification import load_references
 
 
 class Reference:
-    """Runs the reference function of every spec in `specs`, by default those of opcert."""
+    """Runs the reference function of every spec in `specs`, by default of opcert's own specs."""
 
     name = "reference"
 

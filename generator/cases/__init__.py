@@ -1,8 +1,7 @@
-"""Spec -> cases and vectors: covering arrays, calls drawn, changed, and proved by the reference."""
+"""Spec -> cases and vectors: calls that cover the input space, mutations, golden outputs."""
 
-from opcert.cases.candidates import bounds_in
+from opcert.cases.candidates import Violation, apply_violation, declared_bounds
 from opcert.cases.case import Case, MistakeLog, short_digest
-from opcert.cases.changes import Change, after
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import discriminates
 from opcert.cases.factors import Level, levels_by_factor, role_factors
@@ -13,12 +12,11 @@ from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.cases.observation import Observer
 from opcert.cases.positive import PositiveCases
-from opcert.cases.vectors import Vector, iterate_vectors, make_vectors, specials_added
+from opcert.cases.vectors import Vector, add_special_values, iterate_vectors, make_vectors
 
 __all__ = [
     "COVERING_STRENGTH",
     "Case",
-    "Change",
     "Conditions",
     "InputSpace",
     "Laws",
@@ -30,9 +28,11 @@ __all__ = [
     "PositiveCases",
     "References",
     "Vector",
-    "after",
-    "bounds_in",
+    "Violation",
+    "add_special_values",
+    "apply_violation",
     "check_laws",
+    "declared_bounds",
     "discriminates",
     "generate_cases",
     "iterate_vectors",
@@ -41,5 +41,4 @@ __all__ = [
     "mutations_of",
     "role_factors",
     "short_digest",
-    "specials_added",
 ]

@@ -1,72 +1,63 @@
-"""Baselines x mutations -> candidates: changed calls that break one requirement alone.
+"""Baselines x mutations -> candidates: mutated calls that violate exactly one requirement.
 
-A mutation is asked of many baselines, the types of its argument by turns, and left early where it
-never comes to anything. What a changed call breaks, and which ambiguity decides it, the conditions
-of the spec say.
+A mutation is applied to a few baselines, and given up early where nothing comes of it: hundreds of
+mutations of a thousand calls would take minutes. The conditions of the spec classify each call.
 """
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from math import prod
 
-from opcert.arrays import Call, recipe_seed
+from opcert.arrays import TENSOR_BUILDERS, TENSOR_CHANGES, Call, recipe_seed
 from opcert.cases.case import Case, MistakeLog, short_digest
-from opcert.cases.changes import Change, after
 from opcert.cases.conditions import Conditions
-from opcert.cases.list_mutations import AT_A_BOUND, MutationContext
+from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification import evaluate_integer, parse_expression
+from opcert.specification import (
+    evaluate_in,
+    evaluate_integer,
+    evaluation_scope,
+    parse_expression,
+)
 from opcert.yaml_files import YamlPath
 
-# To how many baselines a mutation is applied, after how many it is left that all came to nothing,
-# and how many are passed by that it does not apply to.
-TRIES = {"core": 16, "full": 64, "stress": 12}
+# To how many baselines a mutation is applied, after how many it is given up if none became a
+# candidate, and how many may pass to which it does not apply.
+_APPLICATIONS = {"core": 16, "full": 64, "stress": 12}
 _PATIENCE = 8
-_PASSED = 48
-# How many elements of outputs a valid call may have, after a change.
-_MOST_OUTPUT = 1 << 18
-# With fewer candidates for a requirement than these, more baselines are asked.
-_SCARCE = 16
+_MAX_INAPPLICABLE = 48
+# With fewer candidates than these for a requirement, all baselines are tried.
+_FEW_CANDIDATES = 16
+# How many elements the outputs of a mutated call may have, where it is still valid.
+_MAX_OUTPUT_ELEMENTS = 1 << 18
+
+# A change as specs write it: the expression of what each changed argument is instead.
+Violation = Mapping[str, str]
 
 
-Bounds = tuple[int | None, int | None]
+class UncheckedResult(IntEnum):
+    """What comes of a call where an implementation does not check the violated requirement."""
 
-
-def bounds_in(conditions: Conditions, call: Call, name: str) -> Bounds:
-    """Return the declared range of an argument in a call, where it has one with a meaning."""
-    (argument,) = (each for each in conditions.spec.arguments if each.name == name)
-    if argument.range is None:
-        return None, None
-    names = conditions.names(call)
-    try:
-        least, most = (evaluate_integer(parse_expression(end), names) for end in argument.range)
-    except (ExpressionError, Inapplicable):
-        return None, None
-    return least, most
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """A valid case that touches no ambiguity, and its place in an order by chance."""
-
-    number: int
-    case: Case
-    type: str
+    REJECTED = 0  # another check rejects it
+    FAILED = 1  # it fails by chance, or that is not known
+    ACCEPTED = 2  # it gives outputs
 
 
 @dataclass(eq=False)
 class Candidate:
-    """A changed call that breaks one requirement alone, or that an ambiguity decides.
+    """A mutated call that violates exactly one requirement, or that an ambiguity decides.
 
-    `stratum` is the argument and the kind of its mutation, or the name of a violation; `type` that
-    of the argument, or of the first input beside an attribute. `extra_behaviours` is what comes of the call
-    without the check that it is to show; None where that is not known yet.
+    `owner` is the id of that requirement or ambiguity. `stratum` is the argument and the kind of
+    the mutation, or the name of a violation of the spec; `type` is that of the argument, or of the
+    leading input for an attribute. `unchecked_result` is determined on demand.
     """
 
+    owner: str
     baseline: Case
     call: Call
     name: str
@@ -74,19 +65,67 @@ class Candidate:
     stratum: tuple[str, str]
     position: str
     type: str
-    broken: tuple[str, ...]
-    extra_behaviours: int | None = None
+    violated: tuple[str, ...]
+    unchecked_result: UncheckedResult | None = None
 
     @cached_property
-    def bytes(self) -> int:
-        """How many bytes of arrays a pack stores for it that its baseline does not have."""
-        inputs = self.baseline.call.inputs
-        changed = [each for name, each in self.call.inputs.items() if each is not inputs.get(name)]
-        return sum(each.nbytes for each in changed if recipe_seed(each) is None)
+    def stored_bytes(self) -> int:
+        """How many bytes a pack stores for it beyond its baseline's."""
+        known = self.baseline.call.inputs
+        return sum(
+            tensor.nbytes
+            for name, tensor in self.call.inputs.items()
+            if tensor is not known.get(name) and recipe_seed(tensor) is None
+        )
 
 
-class Candidates:
-    """Finds the candidates of each requirement and ambiguity beside `baselines`."""
+def declared_bounds(
+    conditions: Conditions, call: Call, argument: str
+) -> tuple[int | None, int | None]:
+    """Return the declared range of an argument in a call, or Nones where there is none."""
+    (declared,) = (each for each in conditions.spec.arguments if each.name == argument)
+    if declared.range is None:
+        return None, None
+    names = conditions.names(call)
+    try:
+        least, greatest = (evaluate_integer(parse_expression(end), names) for end in declared.range)
+    except (ExpressionError, Inapplicable):
+        return None, None
+    return least, greatest
+
+
+def apply_violation(conditions: Conditions, call: Call, violation: Violation) -> Call | None:
+    """Return a valid call with a change that the spec writes; None where it does not apply.
+
+    Raises:
+        ExpressionError: an expression of the change cannot be evaluated.
+    """
+    defaults = conditions.spec.defaults
+    scope = evaluation_scope(conditions.names(call), {**TENSOR_BUILDERS, **TENSOR_CHANGES})
+    changed = call
+    for target, text in violation.items():
+        expression = parse_expression(text)
+        if any(scope[name] is None for name in expression.names & defaults.keys()):
+            return None
+        try:
+            value = evaluate_in(scope, expression)
+        except Inapplicable:
+            return None
+        changed = changed.changed(target, value, tuple(defaults))
+    return changed if changed != call else None
+
+
+@dataclass(frozen=True)
+class _Baseline:
+    """A baseline, its random position among those of its type, and that type."""
+
+    position: int
+    case: Case
+    type: str
+
+
+class CandidateSearch:
+    """Finds the candidates of each requirement and ambiguity of a spec."""
 
     def __init__(
         self,
@@ -98,189 +137,208 @@ class Candidates:
     ) -> None:
         self._conditions = conditions
         self._spec = conditions.spec
-        self._tries = TRIES[profile]
+        self._applications = _APPLICATIONS[profile]
         self._seed = seed
         self._baselines = baselines
         self._mistakes = mistakes
-        self._of: defaultdict[str, list[Candidate]] = defaultdict(list)
-        self._circles: dict[tuple[str, bool | None], list[list[Baseline]]] = {}
-        self._bounds: dict[tuple[str, str], Bounds] = {}
-        self._failures: dict[YamlPath, str] = {}
+        self._found: defaultdict[str, list[Candidate]] = defaultdict(list)
+        self._rings: dict[tuple[str, bool | None], list[list[_Baseline]]] = {}
+        self._bounds: dict[tuple[str, str], tuple[int | None, int | None]] = {}
+        # Where a condition could not be evaluated on a mutated call, and why.
+        self.failures: dict[YamlPath, str] = {}
 
-    def found(self) -> Mapping[str, Sequence[Candidate]]:
-        """Return the candidates by requirement or ambiguity.
+    def candidates(self) -> dict[str, list[Candidate]]:
+        """Return the candidates by the id of the requirement or ambiguity.
 
-        What is amiss is noted: a violation that applies to no call, a condition that cannot be
-        evaluated where nothing breaks its requirement.
+        A violation of the spec that is never applicable is recorded as a mistake.
         """
         mutations = mutations_of(self._spec)
         for mutation in mutations:
-            self._apply(mutation, self._tries, _PATIENCE, _PASSED)
-        violations = [(rule.id, rule.violations) for rule in self._spec.rules]
-        violations += [(each.id, each.violations) for each in self._spec.ambiguities]
-        for owner, changes in violations:
-            for name, change in changes.items():
-                place = (*self._places[owner][:-1], "violations", name)
-                self._violate(owner, place, name, change)
-        self._search(mutations)
-        return {owner: some for owner, some in self._of.items() if some}
-
-    @property
-    def failures(self) -> Mapping[YamlPath, str]:
-        """Where a condition could not be evaluated on a changed call, and why."""
-        return self._failures
-
-    def _search(self, mutations: Sequence[Mutation]) -> None:
-        """Ask all baselines where few candidates were found for a requirement or an ambiguity.
-
-        That is of the mutations that have come to it, or of all that could.
-        """
+            self._apply(mutation)
+        for owner, (place, violations) in self._owners.items():
+            for name, violation in violations.items():
+                self._apply_violation(owner, (*place, "violations", name), violation)
+        # Where that found few, every baseline is tried: with the mutations that found some, or
+        # else with those of each argument that the conditions name.
         for owner in (*self._spec.requirements, *(each.id for each in self._spec.ambiguities)):
-            if len(self._of[owner]) >= _SCARCE:
-                continue
-            names = {candidate.name for candidate in self._of[owner]}
-            about = () if names else self._conditions.named_by(owner)
+            known = {candidate.name for candidate in self._found[owner]}
+            arguments = () if known else self._conditions.named_arguments(owner)
             for mutation in mutations:
-                if mutation.name in names or mutation.argument in about:
-                    every = len(self._baselines)
-                    self._apply(mutation, every, every, every, owner)
-                if len(self._of[owner]) >= _SCARCE:
+                if len(self._found[owner]) >= _FEW_CANDIDATES:
                     break
+                if mutation.name in known or mutation.argument in arguments:
+                    self._apply(mutation, only=owner)
+        return {owner: found for owner, found in self._found.items() if found}
 
-    def _apply(
-        self, mutation: Mutation, tries: int, patience: int, passed: int, only: str | None = None
-    ) -> None:
-        """Apply a mutation to baselines until enough is known of what it comes to.
+    def _apply(self, mutation: Mutation, only: str | None = None) -> None:
+        """Apply a mutation to some baselines, and keep the candidates.
 
-        With `only`, what it comes to beside is known already.
+        With `only`, it is applied to all baselines until that requirement or ambiguity has enough.
         """
-        name = mutation.argument
-        applied = useless = not_applied = 0
-        for baseline in self._in_turn(mutation.name, name, present=not mutation.adds):
-            if applied == tries or useless == applied == patience or not_applied == passed:
+        applied = useless = inapplicable = 0
+        for baseline in self._in_turn(mutation.name, mutation.argument, given=not mutation.adds):
+            if only is not None:
+                if len(self._found[only]) >= _FEW_CANDIDATES:
+                    break
+            elif (
+                applied == self._applications
+                or useless == applied == _PATIENCE
+                or inapplicable == _MAX_INAPPLICABLE
+            ):
                 break
-            if only is not None and len(self._of[only]) >= _SCARCE:
-                break
-            changed = self._changed(mutation, baseline)
-            if changed is None:
-                not_applied += 1
+            call = mutation.apply(self._spec, baseline.case.call, self._context(mutation, baseline))
+            if call is None:
+                inapplicable += 1
                 continue
             applied += 1
-            try:
-                broken, ambiguity = self._conditions.after_change(changed, name)
-            except ExpressionError as error:
-                text = f"{error}, in '{mutation.name}' of {baseline.case.id}"
-                self._failures.setdefault(error.place, text)
+            candidate = self._classify(mutation, baseline, call)
+            if candidate is None or only not in (None, candidate.owner):
                 useless += 1
-                continue
-            owner = ambiguity or (broken[0] if len(broken) == 1 else None)
-            if owner is None or only not in (None, owner) or not (broken or self._is_made(changed)):
-                useless += 1
-                continue
-            self._of[owner].append(
-                Candidate(
-                    baseline.case,
-                    changed,
-                    mutation.name,
-                    self._places[owner],
-                    (name, mutation.name if mutation.kind in AT_A_BOUND else mutation.kind),
-                    mutation.position,
-                    baseline.type,
-                    broken,
-                )
-            )
+            else:
+                self._found[candidate.owner].append(candidate)
 
-    def _is_made(self, call: Call) -> bool:
-        """Whether the outputs of a valid call are few enough to be made."""
+    def _classify(self, mutation: Mutation, baseline: _Baseline, call: Call) -> Candidate | None:
+        """Return the candidate that a mutated call is, if it is one.
+
+        A call that violates two requirements tests neither: a check of the other one rejects it.
+        An ambiguity may also decide a call that is still valid.
+        """
+        try:
+            violated, ambiguity = self._conditions.effect_of_change(call, mutation.argument)
+        except ExpressionError as error:
+            text = f"{error}, in '{mutation.name}' of {baseline.case.id}"
+            self.failures.setdefault(error.place, text)
+            return None
+        owner = ambiguity or (violated[0] if len(violated) == 1 else None)
+        if owner is None or not (violated or self._has_small_outputs(call)):
+            return None
+        return Candidate(
+            owner,
+            baseline.case,
+            call,
+            mutation.name,
+            (*self._owners[owner][0], "id"),
+            mutation.stratum,
+            mutation.position,
+            baseline.type,
+            violated,
+        )
+
+    def _context(self, mutation: Mutation, baseline: _Baseline) -> MutationContext:
+        key = baseline.case.id, mutation.argument
+        if key not in self._bounds:
+            call = baseline.case.call
+            self._bounds[key] = declared_bounds(self._conditions, call, mutation.argument)
+        # Mutations of one baseline should not all draw the same element.
+        return MutationContext(*self._bounds[key], baseline.position + len(mutation.name))
+
+    def _has_small_outputs(self, call: Call) -> bool:
+        """Whether the outputs of a valid call are small enough to be stored."""
         try:
             outputs = self._conditions.outputs(call)
         except (ExpressionError, Inapplicable):
             return False
-        # An output without elements is not to have a billion empty rows either.
-        extents = (prod(max(extent, 1) for extent in output.shape) for output in outputs)
-        return sum(extents) <= _MOST_OUTPUT
+        # An empty output must not have a billion rows either.
+        sizes = (prod(max(extent, 1) for extent in output.shape) for output in outputs)
+        return sum(sizes) <= _MAX_OUTPUT_ELEMENTS
 
-    @cached_property
-    def _places(self) -> dict[str, YamlPath]:
-        places: dict[str, YamlPath] = {}
-        for i, rule in enumerate(self._spec.rules):
-            places[rule.id] = "rules", i, "id"
-        for i, ambiguity in enumerate(self._spec.ambiguities):
-            places[ambiguity.id] = "ambiguities", i, "id"
-        return places
-
-    def _changed(self, mutation: Mutation, baseline: Baseline) -> Call | None:
-        key = baseline.case.id, mutation.argument
-        if key not in self._bounds:
-            self._bounds[key] = bounds_in(self._conditions, baseline.case.call, mutation.argument)
-        least, most = self._bounds[key]
-        # Another mutation draws otherwise beside the same baseline.
-        draw = baseline.number + len(mutation.name)
-        return mutation.applied(self._spec, baseline.case.call, MutationContext(least, most, draw))
-
-    def _violate(self, owner: str, place: YamlPath, name: str, change: Change) -> None:
-        """Apply a violation of the spec to baselines until it has done often what it is for."""
-        first = next(iter(change))
-        count = 0
-        for baseline in self._in_turn(f"{owner}.{name}", first, present=None):
-            if count == self._tries:
+    def _apply_violation(self, owner: str, place: YamlPath, violation: Violation) -> None:
+        """Apply a violation of the spec to baselines, and keep the candidates of `owner`."""
+        name = str(place[-1])
+        first = next(iter(violation))
+        also_violated: Counter[str] = Counter()
+        changed = count = 0
+        for baseline in self._in_turn(f"{owner}.{name}", first, given=None):
+            if count == self._applications:
                 break
-            with self._mistakes.noting(place, f", in a change to {baseline.case.id}"):
-                call = after(self._conditions, baseline.case.call, change)
+            with self._mistakes.collect(place, f", in a change of {baseline.case.id}"):
+                call = apply_violation(self._conditions, baseline.case.call, violation)
                 if call is None:
                     continue
-                broken = self._conditions.check(call).violated
+                changed += 1
+                violated = self._conditions.check(call).violated
                 ambiguity = self._conditions.ambiguity(call)
-                if owner == (ambiguity or (broken[0] if len(broken) == 1 else None)):
-                    count += 1
-                    self._of[owner].append(
-                        Candidate(
-                            baseline.case, call, name, place, ("", name), "", baseline.type, broken
-                        )
+                if owner != (ambiguity or (violated[0] if len(violated) == 1 else None)):
+                    also_violated.update(violated if ambiguity is None else [ambiguity])
+                    continue
+                count += 1
+                self._found[owner].append(
+                    Candidate(
+                        owner,
+                        baseline.case,
+                        call,
+                        name,
+                        place,
+                        ("", name),
+                        "",
+                        baseline.type,
+                        violated,
                     )
+                )
             if place in self._mistakes:
                 return
         if not count:
-            text = "applies to no call: no valid call becomes one that does this alone"
-            self._mistakes.note(place, f"'{owner}.{name}' {text}")
+            target = "violate exactly this rule"
+            if place[0] == "ambiguities":
+                target = "depend on exactly this ambiguity"
+            text = (
+                f"'{owner}.{name}' is never applicable: on no valid call does this change {target}"
+            )
+            others = ", ".join(other for other in also_violated if other != owner)
+            if others:
+                reason = f"it also violates: {others}"
+            else:
+                reason = "the calls stay valid" if changed else "it changes none"
+            self._mistakes.add(place, f"{text} ({reason})")
 
-    # -- baselines
+    @cached_property
+    def _owners(self) -> dict[str, tuple[YamlPath, Mapping[str, Violation]]]:
+        """The place of each rule and ambiguity in the spec, and the violations that it lists."""
+        spec = self._spec
+        owners: dict[str, tuple[YamlPath, Mapping[str, Violation]]] = {
+            rule.id: (("rules", i), rule.violations) for i, rule in enumerate(spec.rules)
+        }
+        for i, ambiguity in enumerate(spec.ambiguities):
+            owners[ambiguity.id] = ("ambiguities", i), ambiguity.violations
+        return owners
 
-    def _in_turn(self, start: str, argument: str, *, present: bool | None) -> Iterator[Baseline]:
-        """Yield baselines, the types of an argument by turns: with it, without, or either.
+    def _in_turn(self, start: str, argument: str, *, given: bool | None) -> Iterator[_Baseline]:
+        """Yield the baselines in random order, the types of an argument in turns.
 
-        Those of a type stand in a circle by chance, and each mutation starts at a place of its own:
-        a new case among them moves few others.
+        They give the argument, omit it, or (None) either. Those of a type are on a ring at random
+        positions, and each mutation starts at a position of its own. So a baseline that is added
+        to the spec displaces few others, and most cases stay as they are.
         """
         first = int(short_digest(f"{self._seed}|{start}"), 16)
-        lines = []
-        for circle in self._circles_of(argument, present=present):
-            middle = bisect_left(circle, first, key=lambda baseline: baseline.number)
-            lines.append(iter(circle[middle:] + circle[:middle]))
-        while lines:
-            for line in tuple(lines):
-                baseline = next(line, None)
+        iterators = []
+        for ring in self._rings_of(argument, given=given):
+            middle = bisect_left(ring, first, key=lambda baseline: baseline.position)
+            iterators.append(iter(ring[middle:] + ring[:middle]))
+        while iterators:
+            for iterator in tuple(iterators):
+                baseline = next(iterator, None)
                 if baseline is None:
-                    lines.remove(line)
+                    iterators.remove(iterator)
                 else:
                     yield baseline
 
-    def _circles_of(self, argument: str, *, present: bool | None) -> list[list[Baseline]]:
-        # An attribute that is left out has its default.
+    def _rings_of(self, argument: str, *, given: bool | None) -> list[list[_Baseline]]:
+        """Return a ring of baselines for each element type."""
         is_input = any(argument == each.name for each in self._spec.inputs)
-        anyway = present is None or not is_input
-        key = argument, None if anyway else present
-        if key not in self._circles:
-            by_type: defaultdict[str, list[Baseline]] = defaultdict(list)
+        # An omitted attribute has its default.
+        wanted = given if is_input else None
+        key = argument, wanted
+        if key not in self._rings:
+            by_type: defaultdict[str, list[_Baseline]] = defaultdict(list)
             for case in self._baselines:
                 inputs = case.call.inputs
-                if anyway or (argument in inputs) == present:
-                    number = int(short_digest(f"{self._seed}|{argument}|{case.id}"), 16)
+                if wanted is None or (argument in inputs) == wanted:
+                    position = int(short_digest(f"{self._seed}|{argument}|{case.id}"), 16)
                     leading = inputs[self._spec.leading.name]
                     element_type = inputs.get(argument, leading).type
-                    by_type[element_type].append(Baseline(number, case, element_type))
-            circles = [by_type[element_type] for element_type in sorted(by_type)]
-            for circle in circles:
-                circle.sort(key=lambda baseline: (baseline.number, baseline.case.id))
-            self._circles[key] = circles
-        return self._circles[key]
+                    by_type[element_type].append(_Baseline(position, case, element_type))
+            self._rings[key] = [
+                sorted(by_type[name], key=lambda baseline: (baseline.position, baseline.case.id))
+                for name in sorted(by_type)
+            ]
+        return self._rings[key]

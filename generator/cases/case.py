@@ -1,4 +1,4 @@
-"""A case: one call of an operator, what it expects, and where in the spec it comes from."""
+"""A case: one call of an operator, what it expects, and the part of the spec it comes from."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,13 +13,15 @@ from opcert.yaml_files import YamlPath
 
 @dataclass(frozen=True)
 class Case:
-    """One call, and what it expects.
+    """One call and what it expects.
 
-    `place` is the part of the spec that it comes from. `violated_rule` is the rule that the call breaks,
-    with `baseline` the valid case it is one change away from and `extra_behaviours` the behaviours that only the
-    changed call would show; without it the call is valid. `rules`
-    are those it exercises, `levels` the level of each factor. A case with an `ambiguity` expects
-    what the reference does, and never decides a certificate.
+    A positive case is a valid call. A negative case violates `violated_rule` and differs in one
+    change from a valid call, its `baseline`; `extra_behaviours` are those that it exhibits and
+    its baseline does not. A neighbour is a valid call with a `baseline`. A case with an
+    `ambiguity` expects what the reference does, and never decides a certificate.
+
+    `place` is where a mistake in the case is reported. `rules` are the full ids of those that the
+    case exercises; `levels` names the level of each factor.
     """
 
     id: str
@@ -36,37 +38,37 @@ class Case:
 
 
 def short_digest(text: str) -> str:
-    """Return the eight hexadecimal digits that tell ids apart."""
+    """Return eight hexadecimal digits that make an id unique, and that order things at random."""
     return sha256(text.encode()).hexdigest()[:8]
 
 
 class MistakeLog:
-    """What goes wrong in the draws of one spec: the first mistake of each place."""
+    """The mistakes in one spec that its cases bring out: the first at each place."""
 
     def __init__(self, spec_file: SpecFile) -> None:
         self._file = spec_file
-        self._found: dict[YamlPath, Mistake] = {}
+        self._mistakes: dict[YamlPath, Mistake] = {}
 
     def __contains__(self, place: YamlPath) -> bool:
-        return place in self._found
+        return place in self._mistakes
 
-    def note(self, place: YamlPath, text: str) -> None:
-        """Keep a mistake, unless its place has one."""
-        self._found.setdefault(place, self._file.mistake(place, text))
+    def add(self, place: YamlPath, text: str) -> None:
+        """Record a mistake, unless there is one at its place already."""
+        self._mistakes.setdefault(place, self._file.mistake(place, text))
 
     @contextmanager
-    def noting(self, place: YamlPath, context: str = "") -> Iterator[None]:
-        """Keep what goes wrong inside as a mistake of the spec, and go on behind it."""
+    def collect(self, place: YamlPath, context: str = "") -> Iterator[None]:
+        """Record an error of an expression in the block, and continue after the block."""
         try:
             yield
         except (ExpressionError, Inapplicable) as error:
-            self.note(getattr(error, "place", ()) or place, f"{error}{context}")
+            self.add(getattr(error, "place", ()) or place, f"{error}{context}")
 
-    def stop(self) -> None:
-        """End here if there are any.
+    def raise_if_any(self) -> None:
+        """Raise the recorded mistakes.
 
         Raises:
-            SpecError: with all of them.
+            SpecError: there are some.
         """
-        if self._found:
-            raise SpecError([*self._found.values()])
+        if self._mistakes:
+            raise SpecError([*self._mistakes.values()])

@@ -1,8 +1,7 @@
-"""What a call keeps, breaks and touches, by the conditions of its spec."""
+"""The conditions of a spec on a call: rules satisfied and violated, ambiguities, outputs."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from opcert.arrays import Call, Tensor
@@ -20,15 +19,15 @@ from opcert.specification import (
 )
 from opcert.yaml_files import YamlPath
 
-_MOST_OUTPUTS = 1000
+_MAX_OUTPUTS = 1000
 
 
 @dataclass(frozen=True)
 class RuleCheck:
-    """How a call stands to the requirements: those it keeps and those it breaks, by id.
+    """The requirements that a call satisfies, and those that it violates, by id.
 
-    A requirement is in neither where it does not speak of the call, where a required argument
-    that it names is absent, or where a requirement that it is given is violated.
+    A requirement is in neither where it does not apply to the call, where the call lacks a
+    required argument that it names, or where one of its prerequisites is violated.
     """
 
     satisfied: tuple[str, ...]
@@ -36,18 +35,18 @@ class RuleCheck:
 
 
 class _Condition:
-    """A condition of a spec: where it stands, and which required arguments it is about."""
+    """A condition of a spec with its place, and the arguments that it names."""
 
     def __init__(self, spec: Spec, text: str, *place: str | int) -> None:
-        # Most conditions of rules have nothing to ask.
-        self._expression = None if text == "True" else parse_expression(text)
+        expression = parse_expression(text)
+        # Most rules apply always, and need no evaluation.
+        self._expression = None if text == "True" else expression
         self._place: YamlPath = place
-        required = {each.name for each in spec.arguments if each.required}
-        self.names = parse_expression(text).names
-        self.about = required & self.names
+        self.names = expression.names
+        self.required = self.names & {each.name for each in spec.arguments if each.required}
 
     def holds(self, scope: EvaluationScope) -> bool:
-        """Return whether it holds.
+        """Return whether the condition is true.
 
         Raises:
             ExpressionError: it cannot be evaluated, or is neither true nor false.
@@ -60,177 +59,164 @@ class _Condition:
             raise ExpressionError(str(error), self._place) from None
 
 
-@dataclass(frozen=True)
 class Conditions:
-    """The conditions of one spec, asked of calls."""
+    """The conditions of one spec, compiled once and evaluated on calls."""
 
-    spec: Spec
-
-    @cached_property
-    def _fixed(self) -> dict[str, Any]:
-        return {**self.spec.fixed_names, **self.spec.defaults}
-
-    @cached_property
-    def _rules(self) -> dict[str, tuple[_Condition, _Condition]]:
-        """By id, when a rule speaks of a call, and what holds then."""
-        return {
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self._fixed_names = {**spec.fixed_names, **spec.defaults}
+        self._required = {each.name for each in spec.arguments if each.required}
+        # By id, when a rule applies to a call, and what it then demands.
+        self._rules = {
             rule.id: (
-                _Condition(self.spec, rule.when, "rules", i, "when"),
-                _Condition(self.spec, rule.holds or "True", "rules", i, "holds"),
+                _Condition(spec, rule.when, "rules", i, "when"),
+                _Condition(spec, rule.holds or "True", "rules", i, "holds"),
             )
-            for i, rule in enumerate(self.spec.rules)
+            for i, rule in enumerate(spec.rules)
         }
-
-    @cached_property
-    def _ambiguities(self) -> dict[str, _Condition]:
-        return {
-            each.id: _Condition(self.spec, each.touches, "ambiguities", i, "touches")
-            for i, each in enumerate(self.spec.ambiguities)
+        self._ambiguities = {
+            ambiguity.id: _Condition(spec, ambiguity.touches, "ambiguities", i, "touches")
+            for i, ambiguity in enumerate(spec.ambiguities)
         }
-
-    @cached_property
-    def _named(self) -> dict[str, tuple[Sequence[Rule], Sequence[Ambiguity]]]:
-        return {}
-
-    @cached_property
-    def _required(self) -> frozenset[str]:
-        return frozenset(each.name for each in self.spec.arguments if each.required)
+        # By argument, the requirements and ambiguities that a change of it can affect.
+        self._affected: dict[str, tuple[Sequence[Rule], Sequence[Ambiguity]]] = {}
 
     def names(self, call: Call) -> dict[str, Any]:
-        """Return what conditions see of `call`: None for what is omitted, or its default."""
+        """Return the names that conditions use on `call`.
+
+        An omitted argument has its default, or is None; `omitted` lists them.
+        """
         given = {**call.inputs, **call.attributes}
         omitted = tuple(name for name in self.spec.defaults if name not in given)
-        return {**self._fixed, **given, "omitted": omitted}
+        return {**self._fixed_names, **given, "omitted": omitted}
 
     def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
-        """Ask every requirement of `call`.
+        """Check every requirement on `call`.
 
-        A requirement is asked whose prerequisites hold. Those of `presumed` count as holding even
-        where they are violated; what then cannot be evaluated has no answer.
+        Those of `presumed` count as satisfied prerequisites even where they are violated; a
+        condition that cannot be evaluated for that reason is left out.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
         scope = evaluation_scope(self.names(call))
-        return self._standing(scope, self.spec.requirements.values(), presumed)
+        return self._check(scope, self.spec.requirements.values(), presumed)
 
-    def _standing(
-        self, scope: EvaluationScope, asked: Iterable[Rule], presumed: Collection[str] = ()
+    def _check(
+        self, scope: EvaluationScope, rules: Iterable[Rule], presumed: Collection[str] = ()
     ) -> RuleCheck:
         absent = {name for name in self._required if scope[name] is None}
         satisfied: list[str] = []
         violated: list[str] = []
-        moot: set[str] = set()
-        for rule in asked:
+        # Requirements that others must not be checked after: their conditions may take it for
+        # granted that these hold (the element of a list whose length is wrong).
+        unmet: set[str] = set()
+        for rule in rules:
             when, holds = self._rules[rule.id]
-            if not moot.isdisjoint(rule.given):
-                moot.add(rule.id)
-            elif absent.isdisjoint(when.about | holds.about):
+            if not unmet.isdisjoint(rule.prerequisites):
+                unmet.add(rule.id)
+            elif absent.isdisjoint(when.required | holds.required):
                 try:
                     if not when.holds(scope):
                         continue
-                    is_kept = holds.holds(scope)
+                    is_satisfied = holds.holds(scope)
                 except ExpressionError:
                     if presumed:
                         continue
                     raise
-                (satisfied if is_kept else violated).append(rule.id)
-                if not is_kept and rule.id not in presumed:
-                    moot.add(rule.id)
+                (satisfied if is_satisfied else violated).append(rule.id)
+                if not is_satisfied and rule.id not in presumed:
+                    unmet.add(rule.id)
         return RuleCheck(tuple(satisfied), tuple(violated))
 
-    def after_change(self, call: Call, argument: str) -> tuple[tuple[str, ...], str | None]:
-        """Return what `check` and `ambiguity` say of a valid call of which an argument changed.
+    def effect_of_change(self, call: Call, argument: str) -> tuple[tuple[str, ...], str | None]:
+        """Return the violated requirements and the ambiguity of a call that changes a valid one.
 
-        That is the requirements that it breaks, and the ambiguity that decides it. Only what names
-        the argument is asked: the rest is as it was before, satisfied and not touched.
+        The result is that of `check` and `ambiguity`. Only what can depend on the changed
+        argument is evaluated: all else is satisfied, as in the valid call.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        scope = evaluation_scope(self.names(call))
-        rules, ambiguities = self._naming(argument)
-        violated = self._standing(scope, rules).violated
-        return violated, self._ambiguity(scope, ambiguities, rules)
-
-    def _naming(self, argument: str) -> tuple[Sequence[Rule], Sequence[Ambiguity]]:
-        """Return the requirements and the ambiguities that name an argument, or what is omitted."""
-        if argument not in self._named:
+        if argument not in self._affected:
             names = {argument, "omitted"}
             rules: dict[str, Rule] = {}
             for rule in self.spec.requirements.values():
                 is_named = any(not names.isdisjoint(each.names) for each in self._rules[rule.id])
-                # It may also become moot by one of them.
-                if is_named or not rules.keys().isdisjoint(rule.given):
+                # A prerequisite that is now violated affects it as well.
+                if is_named or not rules.keys().isdisjoint(rule.prerequisites):
                     rules[rule.id] = rule
             ambiguities = [
-                each
-                for each in self.spec.ambiguities
-                if not names.isdisjoint(self._ambiguities[each.id].names)
+                ambiguity
+                for ambiguity in self.spec.ambiguities
+                if not names.isdisjoint(self._ambiguities[ambiguity.id].names)
             ]
-            self._named[argument] = [*rules.values()], ambiguities
-        return self._named[argument]
+            self._affected[argument] = [*rules.values()], ambiguities
+        affected_rules, affected_ambiguities = self._affected[argument]
+        scope = evaluation_scope(self.names(call))
+        violated = self._check(scope, affected_rules).violated
+        return violated, self._ambiguity(scope, affected_ambiguities, affected_rules)
 
-    def named_by(self, owner: str) -> frozenset[str]:
-        """Return the arguments that a requirement or an ambiguity names."""
+    def named_arguments(self, owner: str) -> frozenset[str]:
+        """Return the names in the conditions of a requirement or an ambiguity."""
         if owner in self._ambiguities:
             return self._ambiguities[owner].names
         when, holds = self._rules[owner]
         return when.names | holds.names
 
-    def behaviours(self, call: Call, *, where_answered: bool = False) -> tuple[str, ...]:
-        """Return the behaviours that a valid `call` shows.
+    def behaviours(self, call: Call, *, ignore_errors: bool = False) -> tuple[str, ...]:
+        """Return the behaviours that a valid `call` exhibits.
 
-        Of a call that breaks a requirement, some conditions have no answer: `where_answered` leaves
-        them out.
+        On an invalid call some conditions cannot be evaluated; `ignore_errors` leaves those out.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
         scope = evaluation_scope(self.names(call))
-        abbreviate = []
+        exhibited = []
         for name in self.spec.behaviours:
             try:
                 if self._rules[name][0].holds(scope):
-                    abbreviate.append(name)
+                    exhibited.append(name)
             except ExpressionError:
-                if not where_answered:
+                if not ignore_errors:
                     raise
-        return tuple(abbreviate)
+        return tuple(exhibited)
 
     def ambiguity(self, call: Call) -> str | None:
-        """Return the ambiguity that decides what `call` has to give.
+        """Return the ambiguity that decides what `call` has to give, if there is one.
 
-        That is the first that the call touches, of those by which it breaks what it breaks. They
-        decide nothing where it is invalid however they are read: where it breaks a requirement that
-        rests on none of them, also once theirs are presumed to hold.
+        A spec lists under `breaks` the requirements that a call violates in one reading of an
+        ambiguity that it touches. A call that violates any other requirement is invalid in every
+        reading, so that no ambiguity decides it. To find requirements whose prerequisites are
+        among those, these are presumed to hold. Of several ambiguities it is the first that
+        explains all violations, or else the first of all.
         """
         scope = evaluation_scope(self.names(call))
         return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())
 
     def _ambiguity(
-        self, scope: EvaluationScope, asked: Iterable[Ambiguity], rules: Iterable[Rule]
+        self, scope: EvaluationScope, ambiguities: Iterable[Ambiguity], rules: Iterable[Rule]
     ) -> str | None:
         absent = {name for name in self._required if scope[name] is None}
-        touched = [
-            ambiguity
-            for ambiguity in asked
-            if absent.isdisjoint((touches := self._ambiguities[ambiguity.id]).about)
-            and touches.holds(scope)
-        ]
+        touched = []
+        for ambiguity in ambiguities:
+            touches = self._ambiguities[ambiguity.id]
+            if absent.isdisjoint(touches.required) and touches.holds(scope):
+                touched.append(ambiguity)
         if not touched:
             return None
         breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
-        if not breaks.issuperset(self._standing(scope, rules, breaks).violated):
+        if not breaks.issuperset(self._check(scope, rules, breaks).violated):
             return None
-        violated = self._standing(scope, rules).violated
-        return next((each.id for each in touched if {*violated} <= {*each.breaks}), touched[0].id)
+        violated = {*self._check(scope, rules).violated}
+        return next((a.id for a in touched if violated <= {*a.breaks}), touched[0].id)
 
     def output_counts(self, call: Call) -> list[int]:
-        """Return how many outputs of a valid `call` each description in the spec stands for.
+        """Return how many outputs of a valid `call` each output description stands for.
 
         Raises:
-            ExpressionError: a count is no number, or cannot be evaluated.
+            ExpressionError: a count cannot be evaluated, or is no number of outputs.
         """
         scope = evaluation_scope(self.names(call))
         return [_count(output.count, scope, k) for k, output in enumerate(self.spec.outputs)]
@@ -239,19 +225,20 @@ class Conditions:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
 
         Raises:
-            ExpressionError: a count is no number, a shape no shape, or neither can be evaluated.
+            ExpressionError: a count or a shape cannot be evaluated, or is none.
         """
         scope = evaluation_scope(self.names(call))
+        # The first input of each type symbol gives its type.
         types = {
             each.type: scope[each.name].type for each in reversed(self.spec.inputs) if each.required
         }
-        declared: list[Tensor] = []
+        outputs: list[Tensor] = []
         for k, output in enumerate(self.spec.outputs):
             for i in range(_count(output.count, scope, k)):
                 scope["i"] = i
-                declared.append(Tensor(types[output.type], _shape(output.shape, scope, k)))
+                outputs.append(Tensor(types[output.type], _shape(output.shape, scope, k)))
             scope.pop("i", None)
-        return declared
+        return outputs
 
     def contradicted(
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]
@@ -270,19 +257,18 @@ class Conditions:
 def _shape(text: str, scope: EvaluationScope, output: int) -> tuple[int, ...]:
     place = ("outputs", output, "shape")
     shape = _value(text, scope, place)
-    if not isinstance(shape, tuple) or not all(isinstance(each, int) for each in shape):
-        raise ExpressionError(f"{abbreviate(text)} is {abbreviate(shape)}; expected a shape", place)
+    if not isinstance(shape, tuple) or not all(isinstance(extent, int) for extent in shape):
+        problem = f"{abbreviate(text)} is {abbreviate(shape)}; expected a shape"
+        raise ExpressionError(problem, place)
     return shape
 
 
 def _count(text: str, scope: EvaluationScope, output: int) -> int:
     place = ("outputs", output, "count")
     count = _value(text, scope, place)
-    if not isinstance(count, int) or not 0 <= count <= _MOST_OUTPUTS:
-        expected = f"a number of outputs, {_MOST_OUTPUTS} at most"
-        raise ExpressionError(
-            f"{abbreviate(text)} is {abbreviate(count)}; expected {expected}", place
-        )
+    if not isinstance(count, int) or not 0 <= count <= _MAX_OUTPUTS:
+        problem = f"{abbreviate(text)} is {abbreviate(count)}; expected a number of outputs"
+        raise ExpressionError(f"{problem}, {_MAX_OUTPUTS} at most", place)
     return count
 
 

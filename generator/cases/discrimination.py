@@ -1,50 +1,53 @@
-"""Whether the output of a call can show a fault: measured on golden outputs, defined here alone."""
+"""Whether the output of a call can reveal a fault: measured on golden outputs, defined only here.
 
-from collections.abc import Iterable, Mapping, Sequence
+Combinatorial testing calls the opposite masking: levels that are combined only in calls without
+data, say, are not tested together.
+"""
 
-from opcert.arrays import Array, Call, Tensor, bits_of, invert_bits, materialize_numbered
+from collections.abc import Iterable, Sequence
+
+from opcert.arrays import Array, Call, bits_of, invert_bits, materialize_numbered
 from opcert.errors import OpcertError
 from opcert.specification import Reference, golden_outputs
 
-# Calls of more elements are taken to discriminate: to measure them would take long.
-_MOST_ELEMENTS = 1 << 20
+# Larger calls are assumed to discriminate: measuring takes long.
+_MAX_MEASURED_ELEMENTS = 1 << 20
 
 
-def discriminates(data: Iterable[Array], outputs: Sequence[Array], others: Sequence[Array]) -> bool:
-    """Whether outputs depend on data in which there are elements to be told apart.
+def discriminates(
+    data: Iterable[Array], outputs: Sequence[Array], inverted_data_outputs: Sequence[Array]
+) -> bool:
+    """Whether outputs depend on data, and the data has two elements that differ.
 
-    `others` are the outputs for inverted data.
+    `inverted_data_outputs` are the outputs where every bit of the data is inverted. With equal
+    elements only, an element that is moved to a wrong place looks right.
     """
-    pairs = zip(outputs, others, strict=True)
-    return any(map(_differ, data)) and any(
-        bool((bits_of(one) != bits_of(other)).any()) for one, other in pairs
+    return any(map(_has_different_elements, data)) and any(
+        bool((bits_of(output) != bits_of(alternate)).any())
+        for output, alternate in zip(outputs, inverted_data_outputs, strict=True)
     )
 
 
 def can_discriminate(reference: Reference, call: Call) -> bool:
-    """Whether the output of a valid call could show a fault; its data may be any."""
-    if not any(each.size > 1 and each.uniform == "no" for each in _free(call).values()):
+    """Whether a valid call discriminates, whatever data will fill its patterns."""
+    data = {name: tensor for name, tensor in call.inputs.items() if tensor.values is None}
+    if not any(tensor.size > 1 and tensor.uniform == "no" for tensor in data.values()):
         return False
-    if sum(tensor.size for tensor in call.inputs.values()) > _MOST_ELEMENTS:
+    if sum(tensor.size for tensor in call.inputs.values()) > _MAX_MEASURED_ELEMENTS:
         return True
     inputs = {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
-    turned = {name: invert_bits(inputs[name]) for name in _free(call)}
+    inverted = {name: invert_bits(inputs[name]) for name in data}
     try:
         outputs = golden_outputs(reference, inputs, call.attributes)
         if not any(output.size for output in outputs):
             return False
-        others = golden_outputs(reference, {**inputs, **turned}, call.attributes)
+        alternate = golden_outputs(reference, {**inputs, **inverted}, call.attributes)
     except OpcertError:
-        # What goes wrong is said where goldens are proved.
+        # A reference that fails is reported where its golden outputs are checked.
         return False
-    return discriminates([inputs[name] for name in turned], outputs, others)
+    return discriminates([inputs[name] for name in data], outputs, alternate)
 
 
-def _free(call: Call) -> Mapping[str, Tensor]:
-    return {name: each for name, each in call.inputs.items() if each.values is None}
-
-
-def _differ(array: Array) -> bool:
-    """Whether there are two elements of other bits in an array."""
+def _has_different_elements(array: Array) -> bool:
     bits = bits_of(array).reshape(-1)
     return bool((bits[1:] != bits[:1]).any())

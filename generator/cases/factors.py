@@ -1,7 +1,8 @@
-"""The factors of a spec: their levels, and the values that levels have beside others."""
+"""The factors of a spec: their levels, and the values of levels that depend on other factors."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,40 +18,42 @@ from opcert.specification import (
     parse_expression,
 )
 
+# The value of a level, given the values of the factors that it depends on.
+LevelValue = Callable[[Mapping[str, Any]], Any]
+
 
 @dataclass(frozen=True)
 class Level:
-    """One level of a factor, and its value given the values of the factors that it builds on."""
+    """One level of a factor: its name, the factors that its value depends on, and the value."""
 
     name: str
-    needs: tuple[str, ...]
-    value: Callable[[Mapping[str, Any]], Any]
-
-
-def levels_by_factor(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
-    """Return the levels of every factor: those of roles, then those that the spec writes out."""
-    fixed = spec.fixed_names
-    factors = {factor.name: _levels_of_role(factor) for factor in role_factors(spec, profile)}
-    table = spec.cases
-    for name, levels in table.levels(profile).items():
-        factors[name] = tuple(_written(levels, fixed, {*factors, name}))
-    for name, more in table.additional.items():
-        if name in factors and profile != "stress":
-            factors[name] += tuple(_written(more, fixed, factors.keys()))
-    return factors
+    depends_on: tuple[str, ...]
+    value: LevelValue
 
 
 def role_factors(spec: Spec, profile: str) -> Iterator[Factor]:
-    """Yield the factors of the spec's roles."""
+    """Yield the factors that the roles of a spec's arguments contribute."""
     for role in spec.bound_roles:
         yield from role.factors(profile)
 
 
-def _levels_of_role(factor: Factor) -> tuple[Level, ...]:
-    def computed(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
-        return lambda known: function(*[known[name] for name in factor.depends_on])
+def levels_by_factor(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
+    """Return the levels of each factor: those of roles first, then those that the spec writes."""
+    fixed, table = spec.fixed_names, spec.cases
+    factors = {factor.name: _role_levels(factor) for factor in role_factors(spec, profile)}
+    for name, levels in table.levels(profile).items():
+        factors[name] = tuple(_written_levels(levels, fixed, {*factors, name}))
+    for name, additional in table.additional.items():
+        if name in factors and profile != "stress":
+            factors[name] += tuple(_written_levels(additional, fixed, factors.keys()))
+    return factors
 
-    def constant(value: Any) -> Callable[[Mapping[str, Any]], Any]:
+
+def _role_levels(factor: Factor) -> tuple[Level, ...]:
+    def computed(function: Callable[..., Any]) -> LevelValue:
+        return lambda values: function(*[values[name] for name in factor.depends_on])
+
+    def constant(value: Any) -> LevelValue:
         return lambda _: value
 
     return tuple(
@@ -61,39 +64,31 @@ def _levels_of_role(factor: Factor) -> tuple[Level, ...]:
     )
 
 
-def _written(levels: Levels, fixed: Mapping[str, Any], factors: Iterable[str]) -> Iterator[Level]:
-    """Yield the levels that a mapping names, or that an expression lists."""
+def _written_levels(
+    levels: Levels, fixed: Mapping[str, Any], factors: Iterable[str]
+) -> Iterator[Level]:
+    """Yield the levels that a mapping names, or the values that one expression lists."""
     known = set(factors)
     if isinstance(levels, str):
         values = evaluate(parse_expression(levels), fixed, EXPRESSION_FUNCTIONS)
         levels = {str(value): repr(value) for value in values}
 
-    def evaluated(expression: Expression) -> Callable[[Mapping[str, Any]], Any]:
+    def computed(expression: Expression) -> LevelValue:
         return lambda values: evaluate(expression, {**fixed, **values}, EXPRESSION_FUNCTIONS)
+
+    def constant(expression: Expression) -> LevelValue:
+        # Every call that is observed asks for it again.
+        value = cache(lambda: evaluate(expression, fixed, EXPRESSION_FUNCTIONS))
+        return lambda _: value()
 
     for name, text in levels.items():
         expression = parse_expression(text)
-        needs = tuple(sorted(expression.names & known))
-        value = evaluated(expression)
-        if not needs:
-            yield Level(name, (), _once(value))
-        else:
-            yield Level(name, needs, value)
+        depends_on = tuple(sorted(expression.names & known))
+        value = computed(expression) if depends_on else constant(expression)
+        yield Level(name, depends_on, value)
 
 
-def _once(value: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
-    """Return what evaluates a constant the first time that it is asked for."""
-    known: list[Any] = []
-
-    def constant(_: Mapping[str, Any]) -> Any:
-        if not known:
-            known.append(value({}))
-        return known[0]
-
-    return constant
-
-
-class Factors:
+class FactorLevels:
     """The factors of a spec in one profile, by name and by position."""
 
     def __init__(self, spec: Spec, profile: str) -> None:
@@ -101,49 +96,49 @@ class Factors:
         self.levels = levels_by_factor(spec, profile)
         self.sizes = [len(levels) for levels in self.levels.values()]
         self.position = {name: i for i, name in enumerate(self.levels)}
-        # The factors that the value of each one builds on, through others too.
-        self.needs: dict[str, tuple[str, ...]] = {}
+        # By factor, those that its value depends on, directly or through others.
+        self.dependencies: dict[str, tuple[str, ...]] = {}
         for name, levels in self.levels.items():
-            self.needs[name] = self.ordered(
-                each for level in levels for each in self.behind(level.needs)
+            self.dependencies[name] = self.in_order(
+                factor for level in levels for factor in self.with_dependencies(level.depends_on)
             )
         self._values: dict[tuple[object, ...], Any] = {}
 
-    def behind(self, names: Iterable[str]) -> frozenset[str]:
-        """Return those of `names` that are factors, and what their values build on."""
+    def with_dependencies(self, names: Iterable[str]) -> frozenset[str]:
+        """Return those of `names` that are factors, and all that their values depend on."""
         direct = frozenset(names) & self.levels.keys()
-        return direct.union(*(self.needs[factor] for factor in direct))
+        return direct.union(*(self.dependencies[factor] for factor in direct))
 
-    def ordered(self, factors: Iterable[str]) -> tuple[str, ...]:
-        """Return each of `factors` once, in the spec's order."""
+    def in_order(self, factors: Iterable[str]) -> tuple[str, ...]:
+        """Return each of `factors` once, in the order of the table."""
         return tuple(sorted(set(factors), key=self.position.__getitem__))
 
     def value(self, factor: str, row: Mapping[str, int]) -> Any:
-        """Return the value of the factor's level in `row`, which has all that it builds on.
+        """Return the value of a factor in a row: the index of a level, by factor.
 
         Raises:
             ExpressionError, Inapplicable: it has none.
         """
-        needed = self.needs[factor]
-        key = (factor, row[factor], *[row[each] for each in needed])
+        dependencies = self.dependencies[factor]
+        key = (factor, row[factor], *[row[name] for name in dependencies])
         if key not in self._values:
             level = self.levels[factor][row[factor]]
-            value = level.value({each: self.value(each, row) for each in needed})
+            value = level.value({name: self.value(name, row) for name in dependencies})
             if not isinstance(value, bool | int | float | str):
-                text = f"{abbreviate(value)}; expected a number or text as the value of a level"
+                text = f"the value of a level is {abbreviate(value)}; expected a number or text"
                 raise ExpressionError(text, ("cases", "factors", factor, level.name))
             self._values[key] = value
         return self._values[key]
 
     def level_names(self, row: Mapping[str, int]) -> SimpleNamespace:
-        """Return what expressions see as `level`: the name of each level in `row`."""
+        """Return what expressions see as `level`: the name of each factor's level in a row."""
         return SimpleNamespace(**{name: self.levels[name][i].name for name, i in row.items()})
 
 
 class RowChoice:
     """A row of levels as roles see it: the value, or the name, of each factor's level."""
 
-    def __init__(self, factors: Factors, row: Mapping[str, int]) -> None:
+    def __init__(self, factors: FactorLevels, row: Mapping[str, int]) -> None:
         self._factors = factors
         self._row = row
 

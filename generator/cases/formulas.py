@@ -1,8 +1,11 @@
-"""The formulas of a spec: golden outputs held against the element of an input that each one is."""
+"""The element formulas of a spec: a second oracle for golden outputs.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+A formula says which element of an input each element of an output is. It is evaluated on indices
+alone, by code that shares nothing with the reference: a mistake would have to be made twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from random import Random
 from typing import Any
@@ -30,113 +33,113 @@ from opcert.specification import (
 )
 from opcert.yaml_files import YamlPath
 
-# How many elements of an output are compared at most; of a larger one, indices are drawn.
-MOST_COMPARED = 4096
+# How many elements of an output are compared; of a larger one, some indices of each axis.
+MAX_COMPARED = 4096
 
-Made = tuple[Mapping[str, Array], Sequence[Array]]
+# Inputs by name, and the outputs that the reference gives for them.
+_InputsAndOutputs = tuple[Mapping[str, Array], Sequence[Array]]
+# The indices that are compared, for each axis.
+_Coordinates = tuple[tuple[int, ...] | range, ...]
 
 
-@dataclass(frozen=True)
-class Formulas:
-    """The formulas of one spec, held against what the reference makes of valid calls."""
+class ElementFormulas:
+    """The element formulas of one spec, compared with golden outputs."""
 
-    file: SpecFile
+    def __init__(self, spec_file: SpecFile) -> None:
+        self._file = spec_file
+        self._conditions = Conditions(spec_file.spec)
+        self._functions = evaluation_scope({}, FORMULA_FUNCTIONS)
 
-    @cached_property
-    def _conditions(self) -> Conditions:
-        return Conditions(self.file.spec)
-
-    @cached_property
-    def _functions(self) -> EvaluationScope:
-        return evaluation_scope({}, FORMULA_FUNCTIONS)
-
-    def prove(self, case: Case, *made: Made) -> None:
-        """Compare outputs with the elements that the formulas name, bit by bit.
-
-        `made` are inputs of the case's call, with the outputs of the reference for them.
+    def check(self, case: Case, *runs: _InputsAndOutputs) -> None:
+        """Compare the outputs of `runs` of a case bit by bit with the elements of its formulas.
 
         Raises:
-            SpecError: an element is another, or a formula names none.
+            SpecError: an element differs, or a formula gives none.
         """
-        if not any(output.element for output in self.file.spec.outputs):
+        descriptions = self._file.spec.outputs
+        if not any(output.element for output in descriptions):
             return
-        names = self._conditions.names(case.call)
+        # The elements of all inputs are numbered consecutively: a formula gives such numbers.
         tensors: dict[str, IndexedInput] = {}
         first = 0
         for name, tensor in case.call.inputs.items():
             tensors[name] = _indexed(name, tensor, first)
             first += tensor.size
-        scope = {**self._functions, **names, **tensors}
-        for number, (k, i) in enumerate(self._numbered(case)):
-            output = self.file.spec.outputs[k]
-            shape = made[0][1][number].shape
-            if output.element is None or 0 in shape:
+        scope = {**self._functions, **self._conditions.names(case.call), **tensors}
+        # Which description each output has, and its number among those that do.
+        counts = self._conditions.output_counts(case.call)
+        described = [(k, i) for k, count in enumerate(counts) for i in range(count)]
+        for number, (k, i) in enumerate(described):
+            shape = runs[0][1][number].shape
+            if descriptions[k].element is None or 0 in shape:
                 continue
             coordinates = _coordinates(shape, f"{case.id}|{number}")
             try:
-                places = _places(output, k, {**scope, "i": i, "at": _numbers(coordinates)})
-                for inputs, outputs in made:
-                    _compare(places, coordinates, tensors, inputs, outputs[number])
+                index = _index_values(coordinates)
+                sources = _sources(descriptions[k], k, {**scope, "i": i, "at": index})
+                for inputs, outputs in runs:
+                    _compare(sources, coordinates, tensors, inputs, outputs[number])
             except ExpressionError as error:
-                text = f"{case.id}, output {number}: {error}"
                 place = error.place or ("outputs", k, "element")
-                raise SpecError([self.file.mistake(place, text)]) from None
-
-    def _numbered(self, case: Case) -> Iterator[tuple[int, int]]:
-        """Yield for each output which description it has, and its number among those that do."""
-        for k, count in enumerate(self._conditions.output_counts(case.call)):
-            yield from ((k, i) for i in range(count))
+                text = f"{case.id}, output {number}: {error}"
+                raise SpecError([self._file.mistake(place, text)]) from None
 
 
 def _indexed(name: str, tensor: Tensor, first: int) -> IndexedInput:
-    kept = tensor.type, tensor.shape, tensor.values, tensor.pattern, tensor.requested_layout
-    return IndexedInput(*kept, tensor.second_half_inverted, tensor.uniform, name, first)
+    return IndexedInput(
+        tensor.type,
+        tensor.shape,
+        tensor.values,
+        tensor.pattern,
+        tensor.requested_layout,
+        tensor.second_half_inverted,
+        tensor.uniform,
+        name,
+        first,
+    )
 
 
-# Per axis, the indices that are compared.
-Coordinates = tuple[tuple[int, ...] | range, ...]
-
-
-def _coordinates(shape: tuple[int, ...], seed: str) -> Coordinates:
-    """Return all indices, or the first, the last and drawn ones of an output that has too many."""
+def _coordinates(shape: tuple[int, ...], seed: str) -> _Coordinates:
+    """Return all indices of an output; of a large one the first, the last and some at random."""
     counts = list(shape)
-    while prod(counts) > MOST_COMPARED:
+    while prod(counts) > MAX_COMPARED:
         longest = counts.index(max(counts))
         counts[longest] = -(-counts[longest] // 2)
-    random = Random(seed)  # noqa: S311 -- which ones are compared is no secret
+    random = Random(seed)  # noqa: S311 -- which elements are compared is no secret
     coordinates: list[tuple[int, ...] | range] = []
     for extent, count in zip(shape, counts, strict=True):
         if count == extent:
             coordinates.append(range(extent))
         else:
-            between = random.sample(range(1, extent - 1), max(count - 2, 0))
-            coordinates.append(tuple(sorted([extent - 1, 0, *between][:count])))
+            inner = random.sample(range(1, extent - 1), max(count - 2, 0))
+            coordinates.append(tuple(sorted([extent - 1, 0, *inner][:count])))
     return tuple(coordinates)
 
 
 @lru_cache(maxsize=1024)
-def _numbers(coordinates: Coordinates) -> tuple[ElementwiseValues, ...]:
-    """Return the index along each axis: one number for each coordinate, for all of the others."""
-    return tuple(
-        map(ElementwiseValues, np.ix_(*(np.array(each, np.int64) for each in coordinates)))
-    )
+def _index_values(coordinates: _Coordinates) -> tuple[ElementwiseValues, ...]:
+    """Return the index along each axis, as arrays that broadcast to all compared elements."""
+    grid = np.ix_(*(np.array(indices, np.int64) for indices in coordinates))
+    return tuple(ElementwiseValues(indices) for indices in grid)
 
 
-def _places(output: Output, k: int, scope: EvaluationScope) -> Array:
-    """Return which element of the inputs each element of an output is.
+def _sources(output: Output, k: int, scope: EvaluationScope) -> Array:
+    """Return the number of the input element that each element of output `k` is.
 
     Raises:
-        ExpressionError: the formula does not say so.
+        ExpressionError: the formula gives no element.
     """
     for name, text in output.where.items():
         scope[name] = _value(text, scope, ("outputs", k, "where", name))
     place = ("outputs", k, "element")
-    value = _value(str(output.element), scope, place)
-    places = source_positions(value)
-    if places is None:
-        text = f"{abbreviate(str(output.element))} is {abbreviate(value)}; expected an element of an input"
-        raise ExpressionError(f"{text}, such as data[at], or 0", place)
-    return places
+    formula = str(output.element)
+    value = _value(formula, scope, place)
+    sources = source_positions(value)
+    if sources is None:
+        problem = f"{abbreviate(formula)} is {abbreviate(value)}"
+        text = f"{problem}; expected an element of an input, such as data[at], or 0"
+        raise ExpressionError(text, place)
+    return sources
 
 
 def _value(text: str, scope: EvaluationScope, place: YamlPath) -> Any:
@@ -147,60 +150,61 @@ def _value(text: str, scope: EvaluationScope, place: YamlPath) -> Any:
 
 
 def _compare(
-    places: Array,
-    coordinates: Coordinates,
+    sources: Array,
+    coordinates: _Coordinates,
     tensors: Mapping[str, IndexedInput],
     inputs: Mapping[str, Array],
     output: Array,
 ) -> None:
-    """Compare the elements of an output at `coordinates` with those of the inputs at `places`.
+    """Compare the elements of an output at `coordinates` with those of the inputs at `sources`.
 
     Raises:
-        ExpressionError: one is another, of another type or out of bounds.
+        ExpressionError: one differs, or is of another type, or out of bounds.
     """
     bits = output.view(bits_dtype(output.dtype))
     if any(len(each) < extent for each, extent in zip(coordinates, output.shape, strict=True)):
         bits = bits[np.ix_(*coordinates)]
-    least, most = places.min(), places.max()
-    stated = np.zeros(places.shape, bits.dtype)
+    least, greatest = sources.min(), sources.max()
+    # Elements that are no source of any input are zeros.
+    expected = np.zeros(sources.shape, bits.dtype)
     for name, tensor in tensors.items():
-        if most < tensor.first or tensor.first + tensor.size <= least:
+        if greatest < tensor.first or tensor.first + tensor.size <= least:
             continue
-        numbers = places - tensor.first
+        positions = sources - tensor.first
         array = inputs[name]
         elements = array.view(bits_dtype(array.dtype)).reshape(-1)
-        if tensor.first <= least and most < tensor.first + tensor.size:
-            stated = elements[numbers]
+        if tensor.first <= least and greatest < tensor.first + tensor.size:
+            expected = elements[positions]
         else:
-            within = (numbers >= 0) & (numbers < tensor.size)
-            if not within.any():
+            is_inside = (positions >= 0) & (positions < tensor.size)
+            if not is_inside.any():
                 continue
-            stated[within] = elements[numbers[within]]
+            expected[is_inside] = elements[positions[is_inside]]
         if array.dtype != output.dtype:
             types = f"{type_name(array.dtype)}; expected {type_name(output.dtype)}"
             raise ExpressionError(f"the formula gives elements of '{name}', of {types}")
-    if least > OUTSIDE_SOURCE and np.array_equal(np.broadcast_to(stated, bits.shape), bits):
+    if least > OUTSIDE_SOURCE and np.array_equal(np.broadcast_to(expected, bits.shape), bits):
         return
-    wrong = (stated != bits) | (places == OUTSIDE_SOURCE)
-    position = tuple(int(each) for each in np.argwhere(wrong)[0])
-    index = tuple(each[p] for each, p in zip(coordinates, position, strict=True))
-    place = int(np.broadcast_to(places, bits.shape)[position])
-    if place == OUTSIDE_SOURCE:
-        raise ExpressionError(f"the formula gives an element out of bounds at {list(index)}")
-    source = _source(place, tensors, inputs)
-    text = f"the formula gives {source}, the reference {_shown(output[index])}"
-    raise ExpressionError(f"at {list(index)} {text}")
+    differs = (expected != bits) | (sources == OUTSIDE_SOURCE)
+    position = tuple(int(index) for index in np.argwhere(differs)[0])
+    element = tuple(indices[p] for indices, p in zip(coordinates, position, strict=True))
+    source = int(np.broadcast_to(sources, bits.shape)[position])
+    if source == OUTSIDE_SOURCE:
+        raise ExpressionError(f"the formula gives an element out of bounds at {list(element)}")
+    text = f"the formula gives {_source_text(source, tensors, inputs)}, the reference"
+    raise ExpressionError(f"at {list(element)} {text} {_element_text(output[element])}")
 
 
-def _source(place: int, tensors: Mapping[str, IndexedInput], inputs: Mapping[str, Array]) -> str:
-    """Say which element of which input has a place."""
-    if place == ZERO_SOURCE:
+def _source_text(
+    source: int, tensors: Mapping[str, IndexedInput], inputs: Mapping[str, Array]
+) -> str:
+    if source == ZERO_SOURCE:
         return "0"
-    tensor = next(each for each in tensors.values() if 0 <= place - each.first < each.size)
-    index = tuple(int(each) for each in np.unravel_index(place - tensor.first, tensor.shape))
-    return f"{tensor.name}{list(index)} = {_shown(inputs[tensor.name][index])}"
+    tensor = next(each for each in tensors.values() if 0 <= source - each.first < each.size)
+    index = tuple(int(i) for i in np.unravel_index(source - tensor.first, tensor.shape))
+    return f"{tensor.name}{list(index)} = {_element_text(inputs[tensor.name][index])}"
 
 
-def _shown(element: Any) -> str:
-    """Return an element with its bits, by which two NaNs or zeros can be told apart."""
+def _element_text(element: Any) -> str:
+    """Return an element with its bits, in which two NaNs or two zeros can differ."""
     return f"{element} (0x{element.tobytes()[::-1].hex()})"

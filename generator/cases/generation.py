@@ -1,4 +1,4 @@
-"""Spec -> cases: the examples, the calls that the factors draw, and those a change away."""
+"""Spec -> cases: the documented calls, those that cover the input space, and changes of them."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,49 +6,59 @@ from collections.abc import Sequence
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.negative import NegativeCases
-from opcert.cases.neighbours import neighbours
+from opcert.cases.neighbours import neighbour_cases
 from opcert.cases.positive import PositiveCases
 from opcert.specification import SpecFile
 
-# The t of each profile's t-way covering array.
+# The strength t of each profile's covering array: any t factors have every combination of levels
+# that can occur. Pairs trigger most faults (Kuhn, Wallace and Gallo, 2004); triples cost ten times
+# the calls; the calls of `stress` are few and large.
 COVERING_STRENGTH = {"core": 2, "full": 3, "stress": 2}
 
 
 def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
-    """Return every case of a spec, baselines first: the same for the same spec, profile and seed.
+    """Return every case of a spec, each baseline before the cases that are changes of it.
+
+    The same spec, profile and seed give the same cases.
 
     Raises:
-        SpecError: with every mistake that the draws bring out.
+        SpecError: with every mistake in the spec that its cases bring out.
     """
-    mistakes = MistakeLog(spec_file)
-    author = PositiveCases(spec_file, profile, seed, mistakes)
-    valid = [*author.examples(), *author.drawn(COVERING_STRENGTH[profile])]
-    mistakes.stop()
-    spec, reference = spec_file.spec, spec_file.reference
+    spec, mistakes = spec_file.spec, MistakeLog(spec_file)
+    positive = PositiveCases(spec_file, profile, seed, mistakes)
+    valid = [*positive.examples(), *positive.covering(COVERING_STRENGTH[profile])]
+    # Changes of calls that are mistaken would repeat the mistakes.
+    mistakes.raise_if_any()
     baselines = [case for case in valid if case.ambiguity is None]
-    negative = NegativeCases(spec, reference, profile, seed, baselines, mistakes)
-    changed = [*neighbours(Conditions(spec), profile, seed, baselines), *negative.cases()]
+    negative = NegativeCases(spec, spec_file.reference, profile, seed, baselines, mistakes)
+    changed = [*neighbour_cases(Conditions(spec), profile, seed, baselines), *negative.cases()]
     touched = {case.ambiguity for case in (*valid, *changed)}
-    for i, each in enumerate(spec.ambiguities):
-        # Under stress there are fewer calls, of other sizes.
-        if each.id not in touched and profile != "stress":
-            text = f"no case touches '{each.id}'; expected 'violations' that do"
-            mistakes.note(("ambiguities", i, "id"), text)
-    mistakes.stop()
-    return _in_order(valid, changed)
+    for i, ambiguity in enumerate(spec.ambiguities):
+        # The few calls under stress need not touch each.
+        if ambiguity.id not in touched and profile != "stress":
+            text = f"no case touches the ambiguity '{ambiguity.id}'; add 'violations' that do"
+            mistakes.add(("ambiguities", i, "id"), text)
+    mistakes.raise_if_any()
+    return _execution_order(valid, changed)
 
 
-def _in_order(valid: Sequence[Case], changed: Sequence[Case]) -> list[Case]:
-    """Return documented calls first, then calls of one signature together, the types by turns.
+def _execution_order(valid: Sequence[Case], changed: Sequence[Case]) -> list[Case]:
+    """Return the examples, then the other valid calls by signature, each before changes of it.
 
-    Behind each valid call stand those that are one change away from it.
+    What a backend wrongly keeps of a call makes the next one fail that resembles it: one of the
+    same types and shapes, or a neighbour. The order of signatures is that of a digest, so that the
+    element types alternate, and a run that is cut short has seen some of each.
     """
-    behind: defaultdict[str | None, list[Case]] = defaultdict(list)
+    changes: defaultdict[str | None, list[Case]] = defaultdict(list)
     for case in changed:
-        behind[case.baseline].append(case)
-    first = sorted(valid, key=lambda case: (case.example is None, _signature(case)))
-    return [each for case in first for each in (case, *behind[case.id])]
+        changes[case.baseline].append(case)
 
+    def position(case: Case) -> tuple[bool, str]:
+        is_example = case.example is not None
+        return not is_example, "" if is_example else short_digest(str(case.call.signature))
 
-def _signature(case: Case) -> str:
-    return "" if case.example else short_digest(str(case.call.signature))
+    return [
+        case
+        for baseline in sorted(valid, key=position)
+        for case in (baseline, *changes[baseline.id])
+    ]

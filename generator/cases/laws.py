@@ -1,4 +1,8 @@
-"""The laws of a spec: outputs held against inputs, and against the outputs of further calls."""
+"""The laws of a spec: relations between outputs, inputs, and the outputs of further calls.
+
+They are metamorphic relations (Chen, Cheung and Yiu, 1998): the parts of a split, for instance,
+concatenate to its input. They reveal a wrong reference where nobody knows the right outputs.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,109 +45,106 @@ References: TypeAlias = Mapping[str, Reference]
 
 
 @dataclass(frozen=True)
-class Made:
-    """A further call that a law made, with the outputs of the reference."""
+class FurtherCall:
+    """A further call that a law makes, with the outputs of the reference."""
 
     operator: str
     inputs: Mapping[str, Array]
-    free: tuple[str, ...]
+    data_inputs: tuple[str, ...]
     attributes: Mapping[str, Any]
     outputs: Sequence[Array]
 
 
 class Laws:
-    """The laws of one spec, asked of valid calls with the outputs that the reference gives."""
+    """The laws of one spec, checked on valid calls with the outputs of the reference."""
 
     def __init__(self, spec_file: SpecFile, references: References) -> None:
-        self.file = spec_file
-        self.spec = spec_file.spec
-        self.conditions = Conditions(spec_file.spec)
+        self._file = spec_file
+        self._spec = spec_file.spec
+        self._conditions = Conditions(spec_file.spec)
         self._references = {**references, spec_file.spec.operator: spec_file.reference}
 
-    def speaks(self, i: int, call: Call) -> bool:
-        """Return whether law `i` speaks of `call`.
+    def applies(self, i: int, call: Call) -> bool:
+        """Return whether law `i` applies to `call`.
 
         Raises:
-            SpecError: whether it does cannot be told.
+            SpecError: its condition cannot be evaluated.
         """
-        with self._telling(call), _at(("laws", i, "when")):
-            return evaluate_condition(
-                parse_expression(self.spec.laws[i].when), self.conditions.names(call)
-            )
+        with self._mistakes_of(call), _located(("laws", i, "when")):
+            when = parse_expression(self._spec.laws[i].when)
+            return evaluate_condition(when, self._conditions.names(call))
 
-    def further(
+    def check(
         self, i: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
-    ) -> list[Made]:
-        """Return the further calls of law `i`, which has to hold for the reference.
+    ) -> list[FurtherCall]:
+        """Check law `i` on the reference, and return the further calls that it makes.
 
         Raises:
-            SpecError: it does not, or its expressions or further calls fail.
+            SpecError: the law does not hold, or its expressions or further calls fail.
         """
-        law = self.spec.laws[i]
-        names = {**self.conditions.names(call), "outputs": tuple(map(tensor_of_array, outputs))}
+        law = self._spec.laws[i]
+        names = {**self._conditions.names(call), "outputs": tuple(map(tensor_of_array, outputs))}
         for name, array in inputs.items():
             names[name] = tensor_of_array(array, call.inputs[name].values)
-        made: list[Made] = []
-        for name, each in law.calls.items():
+        further_calls: list[FurtherCall] = []
+        for name, law_call in law.calls.items():
             place = ("laws", i, "calls", name)
-            with self._telling(call), _at(place):
-                made.append(self._made(each, names, place))
-            names[name] = tuple(map(tensor_of_array, made[-1].outputs))
-        with self._telling(call), _at(("laws", i, "holds")):
-            if not evaluate_condition(
-                parse_expression(law.holds), names, {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
-            ):
+            with self._mistakes_of(call), _located(place):
+                further_calls.append(self._further_call(law_call, names, place))
+            names[name] = tuple(map(tensor_of_array, further_calls[-1].outputs))
+        with self._mistakes_of(call), _located(("laws", i, "holds")):
+            functions = {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
+            if not evaluate_condition(parse_expression(law.holds), names, functions):
                 raise ExpressionError(f"the law '{law.id}' does not hold for the reference")
-        return made
+        return further_calls
 
-    def _made(self, call: LawCall, names: Mapping[str, Any], place: YamlPath) -> Made:
-        tensors = dict(_values(call.inputs, names, (*place, "inputs")))
-        inputs = {name: elements_of(each) for name, each in tensors.items()}
-        free = tuple(name for name, each in tensors.items() if each.values is None)
-        attributes = Call({}, dict(_values(call.attributes, names, (*place, "attributes"))))
-        operator = call.operator or self.spec.operator
+    def _further_call(
+        self, law_call: LawCall, names: Mapping[str, Any], place: YamlPath
+    ) -> FurtherCall:
+        tensors = dict(_arguments(law_call.inputs, names, (*place, "inputs")))
+        attributes = dict(_arguments(law_call.attributes, names, (*place, "attributes")))
+        operator = law_call.operator or self._spec.operator
         if operator not in self._references:
-            near = did_you_mean(operator, sorted(self._references))
-            text = f"there is no spec of '{operator}'{near}"
-            raise ExpressionError(text, (*place, "operator"))
+            hint = did_you_mean(operator, sorted(self._references))
+            raise ExpressionError(f"unknown operator '{operator}'{hint}", (*place, "operator"))
+        inputs = {name: elements_of(tensor) for name, tensor in tensors.items()}
+        data_inputs = tuple(name for name, tensor in tensors.items() if tensor.values is None)
+        # It makes plain lists of what expressions give.
+        call = Call({}, attributes)
         try:
-            outputs = golden_outputs(self._references[operator], inputs, attributes.attributes)
+            outputs = golden_outputs(self._references[operator], inputs, call.attributes)
         except OpcertError as error:
             raise ExpressionError(str(error)) from None
-        return Made(operator, inputs, free, attributes.attributes, outputs)
+        return FurtherCall(operator, inputs, data_inputs, call.attributes, outputs)
 
     @contextmanager
-    def _telling(self, call: Call) -> Iterator[None]:
-        """Turn the error of an expression into a mistake of the spec."""
+    def _mistakes_of(self, call: Call) -> Iterator[None]:
+        """Report the error of an expression as a mistake of the spec."""
         try:
             yield
         except ExpressionError as error:
-            mistake = self.file.mistake(error.place, f"{error}, for {call}")
+            mistake = self._file.mistake(error.place, f"{error}, for {call}")
             raise SpecError([mistake]) from None
 
 
-def _values(
+def _arguments(
     expressions: Mapping[str, str], names: Mapping[str, Any], place: YamlPath
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the value of each argument that is not left out."""
+    """Yield the value of each argument that is not omitted."""
+    functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **LAW_FUNCTIONS}
     for name, text in expressions.items():
-        with _at((*place, name)):
-            value = evaluate(
-                parse_expression(text),
-                names,
-                {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **LAW_FUNCTIONS},
-            )
+        with _located((*place, name)):
+            value = evaluate(parse_expression(text), names, functions)
             if place[-1] == "inputs" and not isinstance(value, Tensor | None):
-                raise ExpressionError(
-                    f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"
-                )
+                problem = f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"
+                raise ExpressionError(problem)
         if value is not None:
             yield name, value
 
 
 @contextmanager
-def _at(place: YamlPath) -> Iterator[None]:
-    """Tell an expression's error with its place, the innermost one."""
+def _located(place: YamlPath) -> Iterator[None]:
+    """Give an expression's error a place, unless it has a more precise one."""
     try:
         yield
     except (ExpressionError, Inapplicable) as error:
@@ -151,27 +152,27 @@ def _at(place: YamlPath) -> Iterator[None]:
 
 
 def check_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: References) -> None:
-    """Hold the goldens of a spec against its laws.
+    """Check the golden outputs of a spec against its laws.
 
     Raises:
-        SpecError: a law fails on them, or speaks of none of the cases.
+        SpecError: a law does not hold, or applies to none of the cases.
     """
-    laws = Laws(spec_file, references)
-    silent = dict(enumerate(spec_file.spec.laws))
+    laws, law_texts = Laws(spec_file, references), spec_file.spec.laws
+    unused = dict(enumerate(law_texts))
     mistakes: dict[int, Mistake] = {}
     for vector in vectors:
-        if vector.case.violated_rule is None and vector.case.ambiguity is None:
-            for i in range(len(spec_file.spec.laws)):
-                if not laws.speaks(i, vector.case.call):
-                    continue
-                silent.pop(i, None)
-                try:
-                    laws.further(i, vector.case.call, vector.inputs, vector.outputs)
-                except SpecError as error:
-                    mistakes.setdefault(i, error.mistakes[0])
-    found = [
-        spec_file.mistake(("laws", i, "id"), f"the law '{law.id}' speaks of no case")
-        for i, law in silent.items()
+        case = vector.case
+        if case.violated_rule is None and case.ambiguity is None:
+            for i in range(len(law_texts)):
+                if laws.applies(i, case.call):
+                    unused.pop(i, None)
+                    try:
+                        laws.check(i, case.call, vector.inputs, vector.outputs)
+                    except SpecError as error:
+                        mistakes.setdefault(i, error.mistakes[0])
+    inapplicable = [
+        spec_file.mistake(("laws", i, "id"), f"the law '{law.id}' applies to no case")
+        for i, law in unused.items()
     ]
-    if mistakes or found:
-        raise SpecError([*mistakes.values(), *found])
+    if mistakes or inapplicable:
+        raise SpecError([*mistakes.values(), *inapplicable])

@@ -1,8 +1,7 @@
-"""Conditions over the levels of factors -> constraints, as masks over grids of levels.
+"""Conditions on the levels of factors -> constraints, as masks over grids of levels.
 
-A condition that forbids splits at `or` into terms, each of which forbids by itself and speaks of
-fewer factors; a term is a conjunction of literals, each evaluated once for each choice of the
-levels that it is about, and NumPy puts the literals together.
+The fewer factors a constraint ties together, the smaller the tables that solve all of them. So a
+condition that forbids is split at `or` into terms, each of which forbids by itself.
 """
 
 import ast
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.cases.factors import Factors
+from opcert.cases.factors import FactorLevels
 from opcert.combinatorics import (
     BoolArray,
     IntArray,
@@ -35,272 +34,288 @@ from opcert.specification import (
     subexpression,
 )
 
-# A condition of more terms, or a term over more choices of levels, is asked as it is.
-_MOST_TERMS = 64
-_MOST_CELLS = 1 << 20
+# A condition of more terms, or a term over more combinations of levels, is not split.
+_MAX_TERMS = 64
+_MAX_CELLS = 1 << 20
+
+# Integers as a role's function of arrays gets them: by factor, or names by `LevelName`.
+_Arrays = Mapping[str | LevelName, IntArray]
 
 
-def forbidding(factors: Factors, text: str) -> LevelConstraint:
-    """Return the constraint that allows what the condition `text` does not forbid."""
+def constraint_from_expression(table: FactorLevels, text: str) -> LevelConstraint:
+    """Return the constraint that forbids the rows of which a condition of the spec is true."""
     expression = parse_expression(text)
-    asked = _asked(factors, expression, lambda scope: evaluate_condition_in(scope, expression))
+    forbids = _condition(table, expression)
     return LevelConstraint(
-        asked.factors,
-        lambda columns, reached: asked.answers(columns, reached) == 0,
-        _parts(factors, expression),
+        forbids.factors,
+        lambda columns, reached: forbids(columns, reached) == 0,
+        _term_masks(table, expression),
     )
 
 
-def following(factors: Factors, factor: str, text: str) -> LevelConstraint:
-    """Return the constraint that allows of `factor` the level alone that `text` names."""
+def derivation_from_expression(table: FactorLevels, factor: str, text: str) -> LevelConstraint:
+    """Return the constraint that allows a factor only the level that an expression names."""
     expression = parse_expression(text)
-    levels = [level.name for level in factors.levels[factor]]
-    position = factors.position[factor]
+    levels = [level.name for level in table.levels[factor]]
+    position = table.position[factor]
 
-    def level(scope: EvaluationScope) -> int:
+    def level_index(scope: EvaluationScope) -> int:
         name = evaluate_in(scope, expression)
         if name not in levels:
-            found = f"{abbreviate(text)} is {abbreviate(name)}{did_you_mean(str(name), levels)}"
-            raise ExpressionError(found, ("cases", "derived", factor))
+            problem = f"{abbreviate(text)} is {abbreviate(name)}{did_you_mean(str(name), levels)}"
+            raise ExpressionError(problem, ("cases", "derived", factor))
         return levels.index(name)
 
-    asked = _asked(factors, expression, level)
+    derived = _LevelFunction(table, expression.names, level_uses(expression), level_index)
     return LevelConstraint(
-        (*asked.factors, position),
-        lambda columns, reached: asked.answers(columns, reached) == columns[position],
+        (*derived.factors, position),
+        lambda columns, reached: derived(columns, reached) == columns[position],
     )
 
 
-def forbidding_of_role(factors: Factors, forbidden: Constraint) -> LevelConstraint:
-    """Return the constraint that allows what a role does not forbid."""
-    asked = _asked_of(factors, forbidden.factors, forbidden.when)
-    sizes = [factors.sizes[factor] for factor in asked.factors]
-    if prod(sizes) > _MOST_CELLS:
+def constraint_from_role(table: FactorLevels, constraint: Constraint) -> LevelConstraint:
+    """Return the constraint that forbids the rows of which a role's condition is true."""
+    forbids = _role_function(table, constraint.factors, constraint.when)
+    sizes = [table.sizes[factor] for factor in forbids.factors]
+    if prod(sizes) > _MAX_CELLS:
         return LevelConstraint(
-            asked.factors, lambda columns, reached: asked.answers(columns, reached) == 0
+            forbids.factors, lambda columns, reached: forbids(columns, reached) == 0
         )
-    columns = dict(zip(asked.factors, np.ix_(*map(np.arange, sizes)), strict=True))
-    mask = LevelMask(asked.factors, asked.answers(columns, np.ones(sizes, bool)) == 0)
-    return LevelConstraint(asked.factors, mask.evaluate, (mask,))
+    columns = dict(zip(forbids.factors, np.ix_(*map(np.arange, sizes)), strict=True))
+    mask = LevelMask(forbids.factors, forbids(columns, np.ones(sizes, bool)) == 0)
+    return LevelConstraint(forbids.factors, mask.evaluate, (mask,))
 
 
-def following_of_role(factors: Factors, derived: DerivedFactor) -> LevelConstraint:
-    """Return the constraint that allows of a factor the level alone that a role derives."""
-    names = [level.name for level in factors.levels[derived.factor]]
-    position = factors.position[derived.factor]
-    asked = _asked_of(factors, derived.factors, lambda *values: names.index(derived.level(*values)))
-    if derived.vectorised:
+def derivation_from_role(table: FactorLevels, derived: DerivedFactor) -> LevelConstraint:
+    """Return the constraint that allows a factor only the level that a role derives."""
+    names = [level.name for level in table.levels[derived.factor]]
+    position = table.position[derived.factor]
 
-        def levels(columns: Mapping[str | LevelName, IntArray]) -> IntArray:
-            derived_names = derived.level(*(columns[each] for each in derived.factors))
-            which = [derived_names == name for name in names]
-            return np.select(which, range(len(names)), default=-1)
+    def level_indices(arrays: _Arrays) -> IntArray:
+        level_names = derived.level(*(arrays[factor] for factor in derived.factors))
+        is_level = [level_names == name for name in names]
+        return np.select(is_level, range(len(names)), default=-1)
 
-        asked.ask_arrays = levels
+    function = _role_function(
+        table,
+        derived.factors,
+        lambda *values: names.index(derived.level(*values)),
+        level_indices if derived.vectorised else None,
+    )
     return LevelConstraint(
-        (*asked.factors, position),
-        lambda columns, reached: asked.answers(columns, reached) == columns[position],
+        (*function.factors, position),
+        lambda columns, reached: function(columns, reached) == columns[position],
     )
 
 
-def _asked_of(
-    factors: Factors, about: Sequence[str | LevelName], ask: Callable[..., int]
-) -> "_Asked":
-    """Return what asks a function of values and of names of levels."""
-    named = [each for each in about if isinstance(each, str)]
-    levels = [each.factor for each in about if isinstance(each, LevelName)]
+def _condition(table: FactorLevels, expression: Expression) -> "_LevelFunction":
+    return _LevelFunction(
+        table,
+        expression.names,
+        level_uses(expression),
+        lambda scope: evaluate_condition_in(scope, expression),
+    )
 
-    def asked(scope: EvaluationScope) -> int:
+
+def _role_function(
+    table: FactorLevels,
+    arguments: Sequence[str | LevelName],
+    function: Callable[..., int],
+    vectorised: Callable[[_Arrays], IntArray] | None = None,
+) -> "_LevelFunction":
+    """Return a role's function of the values of factors and the names of levels."""
+
+    def evaluated(scope: EvaluationScope) -> int:
         level = scope.get("level")
-        return int(
-            ask(
-                *(
-                    getattr(level, each.factor) if isinstance(each, LevelName) else scope[each]
-                    for each in about
-                )
-            )
+        values = (
+            getattr(level, argument.factor) if isinstance(argument, LevelName) else scope[argument]
+            for argument in arguments
         )
+        return int(function(*values))
 
-    return _Asked(factors, named, levels, asked)
+    return _LevelFunction(
+        table,
+        [argument for argument in arguments if isinstance(argument, str)],
+        [argument.factor for argument in arguments if isinstance(argument, LevelName)],
+        evaluated,
+        vectorised,
+    )
 
 
-def _asked(
-    factors: Factors, expression: Expression, ask: Callable[[EvaluationScope], int]
-) -> "_Asked":
-    return _Asked(factors, expression.names, level_uses(expression), ask)
-
-
-def _parts(factors: Factors, expression: Expression) -> tuple[LevelMask, ...]:
+def _term_masks(table: FactorLevels, expression: Expression) -> tuple[LevelMask, ...]:
     """Return masks that together allow what `expression` does not forbid, one for each term.
 
-    There are none where a term cannot be evaluated on all levels: it is then to be asked of those
-    choices alone that other constraints leave.
+    There are none where a term fails on some levels: it may then be evaluated only on those rows
+    that the other constraints leave.
     """
-    terms = _terms(expression.tree)
-    if len(terms) > _MOST_TERMS:
+    terms = _disjunctive_terms(expression.tree)
+    if len(terms) > _MAX_TERMS:
         return ()
     masks = []
     for term in terms:
-        literals = [subexpression(expression, literal) for literal in term]
-        asked = [_asked(factors, literal, _holds(literal)) for literal in literals]
-        about = sorted({factor for each in asked for factor in each.factors})
-        sizes = [factors.sizes[factor] for factor in about]
-        if prod(sizes) > _MOST_CELLS:
+        literals = [_condition(table, subexpression(expression, literal)) for literal in term]
+        factors = sorted({factor for literal in literals for factor in literal.factors})
+        sizes = [table.sizes[factor] for factor in factors]
+        if prod(sizes) > _MAX_CELLS:
             return ()
         forbidden = np.ones(sizes, bool)
-        columns = dict(zip(about, np.ix_(*map(np.arange, sizes)), strict=True))
-        for each in asked:
+        columns = dict(zip(factors, np.ix_(*map(np.arange, sizes)), strict=True))
+        for literal in literals:
             try:
-                # As Python would, a literal is evaluated where those before it hold.
-                forbidden &= each.answers(columns, forbidden) > 0
+                # As in Python, a literal is evaluated only where those before it hold.
+                forbidden &= literal(columns, forbidden) > 0
             except (ExpressionError, Inapplicable):
                 return ()
-        masks.append(LevelMask(tuple(about), ~forbidden))
+        masks.append(LevelMask(tuple(factors), ~forbidden))
     return tuple(masks)
 
 
-def _holds(literal: Expression) -> Callable[[EvaluationScope], bool]:
-    return lambda scope: evaluate_condition_in(scope, literal)
+def _disjunctive_terms(tree: ast.expr) -> list[list[ast.expr]]:
+    """Return the disjunctive normal form of a condition: a list of literals for each term.
 
-
-def _terms(tree: ast.expr) -> list[list[ast.expr]]:
-    """Return the disjunctive normal form of a condition: terms of literals, in their order.
-
-    Of a condition of very many terms, it returns some more than `_MOST_TERMS`.
+    Literals keep their order. The form can be exponentially long: beyond `_MAX_TERMS` terms the
+    result is cut off, still longer than that.
     """
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        inner = tree.operand
-        if isinstance(inner, ast.BoolOp):
-            # De Morgan
-            negated: list[ast.expr] = [ast.UnaryOp(ast.Not(), each) for each in inner.values]
-            other = ast.Or() if isinstance(inner.op, ast.And) else ast.And()
-            return _terms(ast.BoolOp(other, negated))
-        if isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not):
-            return _terms(inner.operand)
+        operand = tree.operand
+        if isinstance(operand, ast.BoolOp):
+            # De Morgan's laws
+            negated: list[ast.expr] = [ast.UnaryOp(ast.Not(), value) for value in operand.values]
+            dual = ast.Or() if isinstance(operand.op, ast.And) else ast.And()
+            return _disjunctive_terms(ast.BoolOp(dual, negated))
+        if isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Not):
+            return _disjunctive_terms(operand.operand)
     if not isinstance(tree, ast.BoolOp):
         return [[tree]]
     if isinstance(tree.op, ast.Or):
-        return [term for each in tree.values for term in _terms(each)]
+        return [term for value in tree.values for term in _disjunctive_terms(value)]
     terms: list[list[ast.expr]] = [[]]
-    for each in tree.values:
-        if len(terms) <= _MOST_TERMS:
-            terms = [[*term, *more] for term in terms for more in _terms(each)]
+    for value in tree.values:
+        if len(terms) <= _MAX_TERMS:
+            terms = [[*term, *more] for term in terms for more in _disjunctive_terms(value)]
     return terms
 
 
-class _Asked:
-    """A function of levels, asked once for each of the values that choices come to.
+class _LevelFunction:
+    """An integer function of the levels of a few factors, evaluated for many rows at once.
 
-    It is asked for the values of the factors among `named`, and for the names of `levels`.
+    It sees the values of the factors among `values_of`, and the names of the levels of `names_of`.
+    Many rows come to the same values, and it is the evaluation that takes time: each distinct
+    combination of values is evaluated once, or all of them together by `vectorised`.
     """
 
     def __init__(
         self,
-        factors: Factors,
-        named: Iterable[str],
-        levels: Iterable[str],
-        ask: Callable[[EvaluationScope], int],
+        table: FactorLevels,
+        values_of: Iterable[str],
+        names_of: Iterable[str],
+        evaluated: Callable[[EvaluationScope], int],
+        vectorised: Callable[[_Arrays], IntArray] | None = None,
     ) -> None:
-        self._table = factors
-        self._ask = ask
-        # Asked instead, where it is set: of arrays, as Python takes long for many choices.
-        self.ask_arrays: Callable[[Mapping[str | LevelName, IntArray]], IntArray] | None = None
-        self._levels = factors.ordered(levels)
-        self._named = factors.ordered(set(named) & factors.levels.keys())
-        about = {*factors.behind(self._named), *self._levels}
-        self.factors = tuple(factors.position[each] for each in factors.ordered(about))
+        self._table = table
+        self._evaluated = evaluated
+        self._vectorised = vectorised
+        self._names_of = table.in_order(names_of)
+        self._values_of = table.in_order(set(values_of) & table.levels.keys())
+        factors = {*table.with_dependencies(self._values_of), *self._names_of}
+        self.factors = tuple(table.position[factor] for factor in table.in_order(factors))
 
-    def answers(self, columns: LevelColumns, reached: BoolArray) -> IntArray:
-        """Return what the expression gives for each choice of levels, 0 where not `reached`.
+    def __call__(self, columns: LevelColumns, reached: BoolArray) -> IntArray:
+        """Return the result for each row, 0 where a row is not `reached`.
+
+        `columns` are indices of levels by the position of their factor, as arrays that broadcast.
 
         Raises:
-            ExpressionError, Inapplicable: it cannot be evaluated on one of them.
+            ExpressionError, Inapplicable: it cannot be evaluated on one of the rows.
         """
+        table = self._table
         shape = np.broadcast_shapes(*(columns[factor].shape for factor in self.factors))
-        asked = _reduced(reached, shape)
-        names = [*self._table.levels]
-        chosen = {
-            names[factor]: np.broadcast_to(columns[factor], asked.shape)[asked]
+        reached = _any_along_broadcast_axes(reached, shape)
+        factor_names = [*table.levels]
+        levels = {
+            factor_names[factor]: np.broadcast_to(columns[factor], reached.shape)[reached]
             for factor in self.factors
         }
-        values = [self._values(factor, chosen) for factor in self._named]
-        places, which = _distinct_choices(
+        values = {factor: self._distinct_values(factor, levels) for factor in self._values_of}
+        firsts, combination = _distinct_combinations(
             [
-                *((ids, len(known)) for ids, known in values),
-                *((chosen[each], len(self._table.levels[each])) for each in self._levels),
+                *((ids, len(known)) for ids, known in values.values()),
+                *((levels[factor], len(table.levels[factor])) for factor in self._names_of),
             ],
-            int(np.count_nonzero(asked)),
+            int(np.count_nonzero(reached)),
         )
-        found: IntArray = np.zeros(len(places), np.int64)
-        if self.ask_arrays is not None:
+        if self._vectorised is not None:
             arrays: dict[str | LevelName, IntArray] = {
-                name: _array(known)[ids[places]]
-                for name, (ids, known) in zip(self._named, values, strict=True)
+                factor: _value_array(known)[ids[firsts]] for factor, (ids, known) in values.items()
             }
-            for each in self._levels:
-                level_names = np.array([level.name for level in self._table.levels[each]])
-                arrays[LevelName(each)] = level_names[chosen[each][places]]
-            found = self.ask_arrays(arrays)
-            places = places[:0]
-        scope = evaluation_scope(self._table.fixed)
-        for i, place in enumerate(places.tolist()):
-            for name, (ids, known) in zip(self._named, values, strict=True):
-                scope[name] = known[ids[place]]
-            if self._levels:
-                row = {each: int(chosen[each][place]) for each in self._levels}
-                scope["level"] = self._table.level_names(row)
-            found[i] = self._ask(scope)
-        answers = np.zeros(asked.shape, np.int64)
-        answers[asked] = found[which]
-        return answers
+            for factor in self._names_of:
+                names = np.array([level.name for level in table.levels[factor]])
+                arrays[LevelName(factor)] = names[levels[factor][firsts]]
+            results = self._vectorised(arrays)
+        else:
+            results = np.zeros(len(firsts), np.int64)
+            scope = evaluation_scope(table.fixed)
+            for i, first in enumerate(firsts.tolist()):
+                for factor, (ids, known) in values.items():
+                    scope[factor] = known[ids[first]]
+                if self._names_of:
+                    row = {factor: int(levels[factor][first]) for factor in self._names_of}
+                    scope["level"] = table.level_names(row)
+                results[i] = self._evaluated(scope)
+        everywhere = np.zeros(reached.shape, np.int64)
+        everywhere[reached] = results[combination]
+        return everywhere
 
-    def _values(self, factor: str, chosen: Mapping[str, IntArray]) -> tuple[IntArray, list[Any]]:
-        """Return the distinct values of `factor`, and which of them each choice of levels has."""
-        names = [*self._table.needs[factor], factor]
-        sizes = [len(self._table.levels[each]) for each in names]
-        places, which = unique_codes(
-            level_codes([chosen[each] for each in names], sizes), prod(sizes)
-        )
+    def _distinct_values(
+        self, factor: str, levels: Mapping[str, IntArray]
+    ) -> tuple[IntArray, list[Any]]:
+        """Return the distinct values of a factor, and which of them each row has."""
+        factors = [*self._table.dependencies[factor], factor]
+        sizes = [len(self._table.levels[name]) for name in factors]
+        codes = level_codes([levels[name] for name in factors], sizes)
+        firsts, combination = unique_codes(codes, prod(sizes))
+        # 1 and True are equal, but not the same value.
         ids: dict[tuple[type, Any], int] = {}
-        found = []
-        for i in places:
-            value = self._table.value(factor, {each: int(chosen[each][i]) for each in names})
-            found.append(ids.setdefault((type(value), value), len(ids)))
-        return np.array(found, np.int64)[which], [value for _, value in ids]
+        which = []
+        for first in firsts:
+            value = self._table.value(factor, {name: int(levels[name][first]) for name in factors})
+            which.append(ids.setdefault((type(value), value), len(ids)))
+        return np.array(which, np.int64)[combination], [value for _, value in ids]
 
 
-def _array(values: Sequence[Any]) -> Any:
-    """Return values as an array; integers are cut so that two of them can be added."""
-    most = 1 << 62
-    return np.array([max(-most, min(v, most)) if isinstance(v, int) else v for v in values])
+def _value_array(values: Sequence[Any]) -> Any:
+    """Return values as an array, with integers clamped so that two of them can be added."""
+    limit = 1 << 62
+    return np.array([max(-limit, min(v, limit)) if isinstance(v, int) else v for v in values])
 
 
-def _distinct_choices(
+def _distinct_combinations(
     columns: Sequence[tuple[IntArray, int]], count: int
 ) -> tuple[IntArray, IntArray]:
-    """Return a place of each distinct line of `columns`, and which of them each line is.
+    """Return the first row of each distinct combination, and the combination of each row.
 
-    Each column comes with the number of its levels.
+    Each column has an integer for each of `count` rows, and comes with how many it may have.
     """
     codes: IntArray = np.zeros(count, np.int64)
     size = 1
-    for column, most in columns:
-        codes, size = codes * max(most, 1) + column, size * max(most, 1)
+    for column, column_size in columns:
+        codes, size = codes * max(column_size, 1) + column, size * max(column_size, 1)
+        # Codes must not overflow.
         if size > 1 << 31:
-            places, codes = unique_codes(codes, size)
-            size = len(places)
+            firsts, codes = unique_codes(codes, size)
+            size = len(firsts)
     return unique_codes(codes, size)
 
 
-def _reduced(reached: BoolArray, shape: tuple[int, ...]) -> BoolArray:
-    """Return where in an array of `shape`, which broadcasts, something `reached` lies."""
-    shape = (1,) * (reached.ndim - len(shape)) + shape
-    axes = tuple(i for i, extent in enumerate(shape) if extent < reached.shape[i])
-    return np.asarray(reached.any(axis=axes, keepdims=True))
+def _any_along_broadcast_axes(flags: BoolArray, shape: tuple[int, ...]) -> BoolArray:
+    """Reduce `flags` to an array of `shape`, which broadcasts to theirs: whether any is set."""
+    shape = (1,) * (flags.ndim - len(shape)) + shape
+    axes = tuple(i for i, extent in enumerate(shape) if extent < flags.shape[i])
+    return np.asarray(flags.any(axis=axes, keepdims=True))
 
 
 def level_uses(expression: Expression) -> frozenset[str]:
-    """Return the factors whose level, not whose value, `expression` asks for."""
+    """Return the factors of which `expression` uses the level's name: `level.FACTOR`."""
     return frozenset(
         node.attr
         for node in ast.walk(expression.tree)

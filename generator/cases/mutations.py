@@ -1,6 +1,8 @@
-"""The mutations of a spec: every small change of one argument that its signature gives.
+"""The mutations of a spec: every small change of one argument that its signature suggests.
 
-They know nothing of the rules: what a changed call breaks is for the spec's conditions to say.
+They know nothing of the rules: what a mutated call violates is for the spec's conditions to say.
+As the mutation operators of mutation testing (DeMillo, Lipton and Sayward, 1978) do for programs,
+each stands for a class of omissions, here in the checks of an implementation.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,36 +25,39 @@ from opcert.arrays import (
     with_type,
 )
 from opcert.cases.list_mutations import (
+    AT_A_BOUND,
     ELEMENTS,
     LENGTHS,
     POSITIONS,
     WRAPS,
-    ListChange,
+    ListMutation,
     MutationContext,
     at_position,
-    elements,
-    orders,
-    pairs,
+    element_mutations,
+    order_mutations,
+    pair_mutations,
 )
-from opcert.cases.record_mutations import record_changes
+from opcert.cases.record_mutations import record_mutations
 from opcert.errors import Inapplicable
 from opcert.roles import Attribute, Input, Role
 from opcert.specification import Spec
 
-# What a changed argument is, given what it is in a call; None where it is none that could be.
-Change = Callable[[Any, MutationContext], Any]
+# Gives what takes the place of an argument in a call; None where the mutation does not apply.
+ArgumentMutation = Callable[[Any, MutationContext], Any]
+# The position, the kind and the function of a mutation.
+_Parts = tuple[str, str, ArgumentMutation]
 
-# What a changed input may have at most: elements of data, and values that are listed.
-_MOST_ELEMENTS = 1 << 17
-_MOST_VALUES = 1 << 10
-# Which changes of an integer make sense for an extent.
+# How large a mutated input may be: elements of data, and values that are listed.
+_MAX_ELEMENTS = 1 << 17
+_MAX_VALUES = 1 << 10
+# The mutations of an integer that make sense for an extent.
 _EXTENTS = (
     "plus-one",
     "minus-one",
     "set-to-zero",
     "set-to-one",
     "doubled",
-    *(f"plus-{each}" for each in WRAPS),
+    *(f"plus-{wrap}" for wrap in WRAPS),
 )
 _RANKS = {
     "without-first": "without-first-dimension",
@@ -64,8 +69,8 @@ _RANKS = {
     "with-one-before": "with-dimension-before",
     "with-two-ones-before": "with-two-dimensions-before",
 }
-# Other shapes for the same values: of `n` elements.
-_FORMS: dict[str, Callable[[int], tuple[int, ...]]] = {
+# Other shapes for the same n values.
+_SHAPES: dict[str, Callable[[int], tuple[int, ...]]] = {
     "scalar": lambda _: (),
     "one-dimension": lambda n: (n,),
     "row": lambda n: (1, n),
@@ -74,23 +79,22 @@ _FORMS: dict[str, Callable[[int], tuple[int, ...]]] = {
     "four-dimensions": lambda n: (1, 1, 1, n),
     "square": lambda n: (2, n // 2),
 }
-# Shapes for one value that is repeated.
-_REPEATED: dict[str, tuple[int, ...]] = {
+# Shapes for a single value that is repeated.
+_REPETITIONS: dict[str, tuple[int, ...]] = {
     "none": (0,),
     "two": (2,),
     "three": (3,),
     "row-of-two": (1, 2),
     "column-of-two": (2, 1),
 }
-# Where an integer of so many bits ends.
-_LIMITS = {
+_INTEGER_LIMITS = {
     "greatest-of-i32": (1 << 31) - 1,
     "past-i32": 1 << 31,
     "least-of-i32": -(1 << 31),
     "greatest-of-u32": (1 << 32) - 1,
     "past-u32": 1 << 32,
 }
-# Words that mean something in other operators, or in none.
+# Words that mean something in other operators, or nowhere.
 _WORDS = ("none", "unknown", "bidirectional", "pdpd")
 _SPELLINGS: dict[str, Callable[[str], str]] = {
     "empty": lambda _: "",
@@ -101,142 +105,155 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {
     "cut": lambda word: word[:-1],
 }
 
-
-Parts = tuple[str, str, Change]
-
-# The kind of a mutation that leaves an argument out.
+# The kind of a mutation that omits an argument.
 OMITTED = "omitted"
-_OMITTED_PARTS: Parts = ("", OMITTED, lambda _, __: None)
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A small change of one argument: what is changed, where in it, and how.
+    """A small change of one argument.
 
-    `position` says which of several elements, records or dimensions change; "" where there is but
-    one. `adds` is a mutation of calls that leave the argument out.
+    `position` says which of several elements, records or dimensions change; "" where there is only
+    one. `kind` names the change. With `adds`, the mutation gives an argument to calls without it.
     """
 
     argument: str
     position: str
     kind: str
-    change: Change
+    function: ArgumentMutation
     adds: bool = False
 
     @property
     def name(self) -> str:
-        """The words by which ids name it."""
+        """The words that name it in the id of a case."""
         return "-".join(part for part in (self.argument, self.position, self.kind) if part)
 
-    def applied(self, spec: Spec, call: Call, aim: MutationContext) -> Call | None:
-        """Return a call with this change; None where it admits none, or comes to the same."""
+    @property
+    def stratum(self) -> tuple[str, str]:
+        """The argument and the kind, by which cases are selected; for a bound, each position."""
+        return self.argument, self.name if self.kind in AT_A_BOUND else self.kind
+
+    def apply(self, spec: Spec, call: Call, context: MutationContext) -> Call | None:
+        """Return the mutated call; None where the mutation does not apply, or changes nothing."""
         order = tuple(spec.defaults)
         given = {**call.inputs, **call.attributes}
+        is_given = self.argument in given
         if self.kind == OMITTED:
-            return call.changed(self.argument, None, order) if self.argument in given else None
+            return call.changed(self.argument, None, order) if is_given else None
         if self.adds:
-            value = call.inputs[spec.leading.name]
+            value = None if is_given else call.inputs[spec.leading.name]
         else:
+            # What is omitted has its default.
             value = given.get(self.argument, spec.defaults[self.argument])
-        if value is None or (self.adds and self.argument in given):
+        if value is None:
             return None
-        changed = self.change(value, aim)
-        return None if changed in (None, value) else call.changed(self.argument, changed, order)
+        mutated = self.function(value, context)
+        return None if mutated in (None, value) else call.changed(self.argument, mutated, order)
 
 
 def mutations_of(spec: Spec) -> list[Mutation]:
     """Return every mutation of the calls of a spec, in the order of its arguments."""
-    made: list[Mutation] = []
+    mutations: list[Mutation] = []
     for argument in spec.inputs:
-        name = argument.name
-        parts = [_OMITTED_PARTS, *_of_tensors()]
+        parts = [_OMISSION, *_tensor_mutations()]
         if set(spec.type_sets[argument.type]) <= set(INTEGERS):
-            parts += _of_values()
-        made += [Mutation(name, *part) for part in parts]
+            parts += _value_mutations()
+        mutations += [Mutation(argument.name, *part) for part in parts]
         if not argument.required:
-            made += [Mutation(name, *part, adds=True) for part in _added(spec, argument)]
+            added = _added_lists(spec, argument)
+            mutations += [Mutation(argument.name, *part, adds=True) for part in added]
     for attribute in spec.attributes:
-        parts = [_OMITTED_PARTS, *_of_attribute(spec, attribute)]
-        made += [Mutation(attribute.name, *part) for part in parts]
-    return made
+        parts = [_OMISSION, *_attribute_mutations(spec, attribute)]
+        mutations += [Mutation(attribute.name, *part) for part in parts]
+    return mutations
 
 
-def _of_attribute(spec: Spec, attribute: Attribute | Role) -> Iterator[Parts]:
-    if attribute.type == "int":
-        for name, change in ELEMENTS.items():
-            yield "", name, change
-        for name, number in _LIMITS.items():
-            yield "", name, partial(_constant, number)
-    elif attribute.type == "string":
-        for word in dict.fromkeys((*(attribute.one_of or ()), *_WORDS)):
-            yield "", f"set-to-{word}", partial(_constant, word)
-        for name, spell in _SPELLINGS.items():
-            yield "", name, partial(_spelt, spell)
-    else:
-        tables = spec.constants.values()
-        yield from _of_lists()
-        yield from record_changes(sorted({*chain(*(each.values() for each in tables))}))
+_OMISSION: _Parts = ("", OMITTED, lambda _, __: None)
 
 
 def _constant(value: Any, _: Any, __: MutationContext) -> Any:
     return value
 
 
-def _spelt(spell: Callable[[str], str], value: str, _: MutationContext) -> str:
-    return spell(value)
+def _attribute_mutations(spec: Spec, attribute: Attribute | Role) -> Iterator[_Parts]:
+    if attribute.type == "int":
+        for name, mutation in ELEMENTS.items():
+            yield "", name, mutation
+        for name, number in _INTEGER_LIMITS.items():
+            yield "", name, partial(_constant, number)
+    elif attribute.type == "string":
+        for word in dict.fromkeys((*(attribute.one_of or ()), *_WORDS)):
+            yield "", f"set-to-{word}", partial(_constant, word)
+        for name, spelling in _SPELLINGS.items():
+            yield "", name, partial(_spelt, spelling)
+    else:
+        for name, list_mutation in LENGTHS.items():
+            yield "", name, partial(_list_attribute, list_mutation)
+        for position, name, list_mutation in _element_order_and_pair_mutations():
+            yield position, name, partial(_list_attribute, list_mutation)
+        words = {*chain(*(table.values() for table in spec.constants.values()))}
+        yield from record_mutations(sorted(words))
 
 
-def _of_lists() -> Iterator[Parts]:
-    """Yield the changes of an attribute that is a list of integers."""
-    for name, change in LENGTHS.items():
-        yield "", name, partial(_integers, change)
-    for position, name, change in (*elements(), *orders(), *pairs()):
-        yield position, name, partial(_integers, change)
+def _element_order_and_pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
+    yield from element_mutations()
+    yield from order_mutations()
+    yield from pair_mutations()
 
 
-def _integers(change: ListChange, value: Any, aim: MutationContext) -> list[int] | None:
-    if not all(isinstance(each, int) for each in value):
+def _spelt(spelling: Callable[[str], str], value: str, _: MutationContext) -> str:
+    return spelling(value)
+
+
+def _list_attribute(
+    mutation: ListMutation, value: Any, context: MutationContext
+) -> list[int] | None:
+    """Mutate a list of integers; lists of records have mutations of their own."""
+    if not all(isinstance(element, int) for element in value):
         return None
-    changed = change(value, aim)
-    return None if changed is None else list(changed)
+    mutated = mutation(value, context)
+    return None if mutated is None else list(mutated)
 
 
-def _of_tensors() -> Iterator[Parts]:
-    # Whether 4 bits are an integer type is for a document to say that has them; see `TYPE_SETS`.
+def _tensor_mutations() -> Iterator[_Parts]:
+    """Yield mutations of the element type, the rank and the extents of an input."""
+    # Documents that have no types of 4 bits leave open whether those are integer types.
     for name in ELEMENT_TYPES:
         if name not in FOUR_BIT_TYPES:
-            yield "", f"as-{name}", partial(_typed, name)
+            yield "", f"as-{name}", partial(_with_type, name)
     for name, kind in _RANKS.items():
-        yield "", kind, partial(_shaped, LENGTHS[name])
+        yield "", kind, partial(_with_extents, LENGTHS[name])
     for position in POSITIONS:
         for name in _EXTENTS:
-            change = at_position(position, ELEMENTS[name])
-            yield position, f"extent-{name}", partial(_shaped, change)
-    for position, name, change in orders():
-        yield position, f"extents-{name}", partial(_shaped, change)
+            mutation = at_position(position, ELEMENTS[name])
+            yield position, f"extent-{name}", partial(_with_extents, mutation)
+    for position, name, mutation in order_mutations():
+        yield position, f"extents-{name}", partial(_with_extents, mutation)
 
 
-def _of_values() -> Iterator[Parts]:
-    """Yield the changes of integers that say where, or how many."""
-    for name, form in _FORMS.items():
-        yield "", name, partial(_formed, form)
-    for name, shape in _REPEATED.items():
+def _value_mutations() -> Iterator[_Parts]:
+    """Yield mutations of an input of integers that say where, or how many."""
+    for name, shape_of in _SHAPES.items():
+        yield "", name, partial(_reshaped, shape_of)
+    for name, shape in _REPETITIONS.items():
         yield "", name, partial(_repeated, shape)
-    for name, change in LENGTHS.items():
-        yield "", name, partial(_valued, change)
-    for position, name, change in (*elements(), *orders(), *pairs()):
-        yield position, name, partial(_valued, change)
+    for name, mutation in LENGTHS.items():
+        yield "", name, partial(_with_values, mutation)
+    for position, name, mutation in _element_order_and_pair_mutations():
+        yield position, name, partial(_with_values, mutation)
     for position in POSITIONS:
-        yield position, "least", partial(_limited, position, SIGNED_INTEGERS, lowest)
-        yield position, "greatest", partial(_limited, position, SIGNED_INTEGERS, highest)
-    # What a signed type of the same width takes for -1, and for the same counted from the end.
+        yield position, "least", partial(_at_type_limit, position, SIGNED_INTEGERS, lowest)
+        yield position, "greatest", partial(_at_type_limit, position, SIGNED_INTEGERS, highest)
+    # What an implementation that reads an unsigned type as signed takes for -1, or for the same
+    # index counted from the end.
     for name in UNSIGNED_INTEGERS:
         for position in ("", "first", "middle", "last"):
-            yield position, f"greatest-of-{name}", partial(_limited, position, (name,), highest)
+            limit = partial(_at_type_limit, position, (name,), highest)
+            yield position, f"greatest-of-{name}", limit
             yield position, f"from-the-end-as-{name}", partial(_from_the_end, position, name)
 
 
-def _typed(element_type: str, value: Tensor, _: MutationContext) -> Tensor | None:
+def _with_type(element_type: str, value: Tensor, _: MutationContext) -> Tensor | None:
     if value.type == element_type:
         return None
     try:
@@ -245,47 +262,45 @@ def _typed(element_type: str, value: Tensor, _: MutationContext) -> Tensor | Non
         return None
 
 
-def _formed(
-    form: Callable[[int], tuple[int, ...]], value: Tensor, _: MutationContext
+def _reshaped(
+    shape_of: Callable[[int], tuple[int, ...]], value: Tensor, _: MutationContext
 ) -> Tensor | None:
-    """Give a tensor of values another shape for the same ones."""
     if value.values is None:
         return None
-    shape = form(value.size)
+    shape = shape_of(value.size)
     return replace(value, shape=shape) if prod(shape) == value.size else None
 
 
 def _repeated(shape: tuple[int, ...], value: Tensor, _: MutationContext) -> Tensor | None:
-    """Repeat the one value of a tensor."""
     if value.values is None or value.size != 1:
         return None
     return replace(value, shape=shape, values=value.values * prod(shape))
 
 
-def _shaped(change: ListChange, value: Tensor, aim: MutationContext) -> Tensor | None:
-    """Change the extents of data, or of values that are no list, cut or begun again."""
-    if value.values is not None and (value.rank < 2 or value.size > _MOST_VALUES):
+def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:
+    """Mutate the extents of data, or of values that are no list; these are cut or repeated."""
+    if value.values is not None and (value.rank < 2 or value.size > _MAX_VALUES):
         return None
-    extents = change(value.shape, aim)
+    extents = mutation(value.shape, context)
     if extents is None or any(extent < 0 for extent in extents):
         return None
     shape = tuple(extents)
-    # A tensor without elements is not to be a billion empty rows either.
-    if prod(max(extent, 1) for extent in shape) > max(_MOST_ELEMENTS, value.size):
-        return None
     size = prod(shape)
+    # An empty tensor must not have a billion rows either.
+    if prod(max(extent, 1) for extent in shape) > max(_MAX_ELEMENTS, value.size):
+        return None
     if value.values is None:
         return replace(value, shape=shape)
-    if size > _MOST_VALUES or not value.values:
+    if size > _MAX_VALUES or not value.values:
         return None
     return replace(value, shape=shape, values=tuple(islice(cycle(value.values), size)))
 
 
-def _valued(change: ListChange, value: Tensor, aim: MutationContext) -> Tensor | None:
-    """Change the values of a tensor that has some."""
-    if value.values is None or value.size > _MOST_VALUES:
+def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:
+    """Mutate the values of a tensor that has some, within the limits of its type."""
+    if value.values is None or value.size > _MAX_VALUES:
         return None
-    values = change(value.values, aim)  # type: ignore[arg-type]
+    values = mutation(value.values, context)  # type: ignore[arg-type]
     if values is None:
         return None
     if values and not lowest(value.type) <= min(values) <= max(values) <= highest(value.type):
@@ -294,40 +309,40 @@ def _valued(change: ListChange, value: Tensor, aim: MutationContext) -> Tensor |
     return replace(value, shape=shape, values=tuple(values))
 
 
-def _limited(
+def _at_type_limit(
     position: str,
     types: Sequence[str],
     limit: Callable[[str], int],
     value: Tensor,
-    aim: MutationContext,
+    context: MutationContext,
 ) -> Tensor | None:
     """Set values to a limit of their type, where it is one of `types`."""
     if value.type not in types:
         return None
     number = limit(value.type)
-    return _valued(at_position(position, lambda _, __: number), value, aim)
+    return _with_values(at_position(position, lambda _, __: number), value, context)
 
 
 def _from_the_end(
-    position: str, element_type: str, value: Tensor, aim: MutationContext
+    position: str, element_type: str, value: Tensor, context: MutationContext
 ) -> Tensor | None:
-    """Set values of an unsigned type to what, taken for negative ones, comes to the same."""
-    if value.type != element_type or aim.round is None:
+    """Set values of an unsigned type to those that, read as signed, mean the same index."""
+    if value.type != element_type or context.period is None:
         return None
-    past = highest(element_type) + 1 - aim.round
-    return _valued(at_position(position, lambda number, _: number + past), value, aim)
+    offset = highest(element_type) + 1 - context.period
+    return _with_values(at_position(position, lambda number, _: number + offset), value, context)
 
 
-def _added(spec: Spec, argument: Input | Role) -> Iterator[Parts]:
-    """Yield lists in the place of an optional input that a call leaves out.
+def _added_lists(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
+    """Yield lists for an optional input that a call omits.
 
-    They are made of the first input: as many numbers as it has dimensions, or none.
+    They have as many integers as the first input has dimensions, or none.
     """
     for name in ("i64", "i32"):
         if name in spec.type_sets[argument.type]:
             yield "", f"added-empty-{name}", partial(_constant, Tensor(name, (0,), ()))
-            yield "", f"added-{name}", partial(_counted, name)
+            yield "", f"added-{name}", partial(_one_for_each_dimension, name)
 
 
-def _counted(element_type: str, first: Tensor, _: MutationContext) -> Tensor:
+def _one_for_each_dimension(element_type: str, first: Tensor, _: MutationContext) -> Tensor:
     return Tensor(element_type, (first.rank,), tuple(range(first.rank)))

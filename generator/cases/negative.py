@@ -1,7 +1,7 @@
-"""Candidates -> negative cases, and those of ambiguities: some of each stratum.
+"""Candidates -> negative cases, and the cases of ambiguities: some of each stratum.
 
-Of the calls that break a requirement, those are preferred that an implementation without its check
-would accept: one that is rejected for another reason does not show that the check is missing.
+Preferred are calls that an implementation without the check would accept. A call that is rejected
+for another reason anyway does not reveal that the check is missing.
 """
 
 from collections import Counter
@@ -12,31 +12,29 @@ from copy import deepcopy
 import numpy as np
 
 from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, materialize
-from opcert.cases.candidates import Candidate, Candidates
+from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification import Reference, Spec
+from opcert.specification import Reference, Rule, Spec
 
-# How many cases a stratum has at most: the calls that break a requirement by a kind of mutation of
-# an argument. With so many cases of a requirement, no stratum gets a second one.
-STRATUM = {"core": 4, "full": 16, "stress": 2}
-ENOUGH = {"core": 36, "full": 256, "stress": 16}
+# How many cases a stratum has at most: the calls that violate a requirement by one kind of
+# mutation of one argument. And with how many cases of a requirement no stratum gets a second one.
+MAX_PER_STRATUM = {"core": 4, "full": 16, "stress": 2}
+_ENOUGH = {"core": 36, "full": 256, "stress": 16}
 # How many cases an ambiguity has at most: they decide nothing.
-OPEN = {"core": 6, "full": 32, "stress": 4}
-# How many candidates are weighed for the place of one.
-_WEIGHED = 32
-# How many bytes more of changed arrays count as more, for the suite to stay small.
-_COARSE = 128
+MAX_PER_AMBIGUITY = {"core": 6, "full": 32, "stress": 4}
+# How many candidates are run without the check for each selection.
+_MAX_TRIED = 32
+# The sizes of changed arrays are compared in steps of so many bytes.
+_SIZE_STEP = 128
 # The most bytes of an array for which the reference is run without a check.
-_LARGEST = 1 << 24
-
-HIDES, MAY_SHOW, SHOWS = range(3)
+_MAX_RUN_BYTES = 1 << 24
 
 
 class NegativeCases:
-    """Writes the cases that are one change away from `baselines` and no longer plainly valid."""
+    """Builds the cases that are changes of `baselines` and no longer plainly valid."""
 
     def __init__(
         self,
@@ -51,153 +49,154 @@ class NegativeCases:
         self._reference = reference
         self._profile = profile
         self._conditions = Conditions(spec)
-        self._candidates = Candidates(self._conditions, profile, seed, baselines, mistakes)
+        self._search = CandidateSearch(self._conditions, profile, seed, baselines, mistakes)
         self._mistakes = mistakes
 
     def cases(self) -> Iterator[Case]:
-        """Yield the cases that break a requirement, then those that an ambiguity decides."""
-        candidates = self._candidates.found()
-        self._note_unbroken(set(candidates))
-        for rule in self._spec.requirements:
-            for candidate in self._chosen(rule, candidates.get(rule, ()), decides=True):
-                yield self._case(candidate, (rule,), rule)
-        for each in self._spec.ambiguities:
-            for candidate in self._chosen(each.id, candidates.get(each.id, ()), decides=False):
-                rules = candidate.broken or self._conditions.behaviours(candidate.call)
-                rejects = candidate.broken[0] if candidate.broken else None
-                yield self._case(candidate, rules, rejects, each.id)
+        """Yield the cases of requirements, then those of ambiguities.
 
-    def _case(
-        self,
-        candidate: Candidate,
-        rules: Sequence[str],
-        rejects: str | None,
-        ambiguity: str | None = None,
-    ) -> Case:
-        baseline = candidate.baseline
+        A requirement that cannot be violated alone, and does not say why, is recorded as a mistake.
+        """
+        candidates = self._search.candidates()
+        self._record_unviolated(candidates)
+        for owner in (*self._spec.requirements, *(each.id for each in self._spec.ambiguities)):
+            for candidate in self._select(owner, candidates.get(owner, ())):
+                yield self._case(candidate)
+
+    def _record_unviolated(self, candidates: dict[str, list[Candidate]]) -> None:
+        for i, rule in enumerate(self._spec.rules):
+            is_violated = rule.id in candidates
+            if rule.unbreakable is not None and is_violated:
+                name = candidates[rule.id][0].name
+                text = f"'{rule.id}' can be violated alone, by '{name}'; remove 'unbreakable'"
+                self._mistakes.add(("rules", i, "unbreakable"), text)
+            # The few calls under stress need not allow every violation.
+            is_expected = rule.id in self._spec.requirements and self._profile != "stress"
+            if rule.unbreakable is None and is_expected and not is_violated:
+                self._record_unviolated_rule(i, rule)
+
+    def _record_unviolated_rule(self, number: int, rule: Rule) -> None:
+        """Record one mistake: why no call violates a rule alone, where that is known."""
+        text = f"no mutation violates '{rule.id}' alone"
+        places = [("rules", number, "violations", name) for name in rule.violations]
+        failures = self._search.failures
+        if any(place in self._mistakes for place in places):
+            return
+        if failures:
+            # A mutated call is dropped where a condition cannot be evaluated on it.
+            for place, failure in failures.items():
+                advice = "add the requirements that exclude such calls to its 'prerequisites'"
+                self._mistakes.add(place, f"{failure}; {advice}: {text}")
+        else:
+            advice = "add 'violations' that do, or 'unbreakable' with a reason"
+            self._mistakes.add(("rules", number, "id"), f"{text}; {advice}")
+
+    def _case(self, candidate: Candidate) -> Case:
+        spec, conditions, baseline = self._spec, self._conditions, candidate.baseline
+        is_ambiguous = candidate.owner not in spec.requirements
+        extra: list[str] = []
+        if candidate.violated:
+            # A backend may declare that it does not support one of these, and decline the call.
+            known = conditions.behaviours(baseline.call)
+            exhibited = conditions.behaviours(candidate.call, ignore_errors=True)
+            extra = [name for name in exhibited if name not in known]
         return Case(
-            self._spec.full_id(
-                f"{ambiguity or rejects}.{candidate.name}-{short_digest(baseline.id)}"
-            ),
+            spec.full_id(f"{candidate.owner}.{candidate.name}-{short_digest(baseline.id)}"),
             candidate.call,
             candidate.place,
-            self._spec.full_ids(*rules),
-            violated_rule=rejects and self._spec.full_id(rejects),
+            spec.full_ids(*(candidate.violated or conditions.behaviours(candidate.call))),
+            violated_rule=spec.full_id(candidate.violated[0]) if candidate.violated else None,
             baseline=baseline.id,
-            extra_behaviours=() if rejects is None else self._new_behaviours(candidate),
-            ambiguity=ambiguity,
+            extra_behaviours=spec.full_ids(*extra),
+            ambiguity=candidate.owner if is_ambiguous else None,
             feature_levels=baseline.feature_levels,
         )
 
-    def _new_behaviours(self, candidate: Candidate) -> tuple[str, ...]:
-        """Return the behaviours that the changed call would show and its baseline does not.
+    def _select(self, owner: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Select from the candidates of a requirement, or of an ambiguity.
 
-        A backend that does not support one of them declines the call for that.
+        First one of each stratum, since each kind of mutation reveals another mistake in a check.
+        Then, up to a limit, more of each: at other positions of the argument, of other types, of
+        baselines with levels that are not used yet.
         """
-        known = self._conditions.behaviours(candidate.baseline.call)
-        shown = self._conditions.behaviours(candidate.call, where_answered=True)
-        return self._spec.full_ids(*(name for name in shown if name not in known))
-
-    def _note_unbroken(self, reached: set[str]) -> None:
-        """Note each requirement that nothing breaks without a reason, or that something does."""
-        # Under stress there are fewer calls, of other sizes.
-        unbroken = [] if self._profile == "stress" else [*self._spec.requirements.keys() - reached]
-        for i, rule in enumerate(self._spec.rules):
-            if rule.unbreakable is not None and rule.id in reached:
-                text = f"'{rule.id}' can be broken alone, by a mutation; expected no 'unbreakable'"
-                self._mistakes.note(("rules", i, "unbreakable"), text)
-            elif rule.unbreakable is None and rule.id in unbroken:
-                text = f"no mutation breaks '{rule.id}' alone; expected 'violations' that do"
-                self._mistakes.note(("rules", i, "id"), f"{text}, or 'unbreakable'")
-                # A call on which a condition has no answer is no candidate.
-                for place, failure in self._candidates.failures.items():
-                    self._mistakes.note(place, failure)
-
-    def _chosen(
-        self, owner: str, candidates: Sequence[Candidate], *, decides: bool
-    ) -> list[Candidate]:
-        """Choose from the candidates of a requirement, or of an ambiguity.
-
-        First one of each stratum, then more: of other positions in the argument, of other types,
-        beside baselines that have levels not used yet.
-        """
+        is_decisive = owner in self._spec.requirements
         strata: dict[tuple[str, str], list[Candidate]] = {}
-        known: set[tuple[str, str]] = set()
+        calls: set[tuple[str, str]] = set()
         for candidate in candidates:
-            # Several mutations may come to the same.
-            key = candidate.baseline.id, str(candidate.call)
-            if key not in known:
-                known.add(key)
+            # Several mutations may come to the same call.
+            call = candidate.baseline.id, str(candidate.call)
+            if call not in calls:
+                calls.add(call)
                 strata.setdefault(candidate.stratum, []).append(candidate)
-        chosen: list[Candidate] = []
+        selected: list[Candidate] = []
         used: Counter[object] = Counter()
         levels: set[tuple[str, str]] = set()
 
         def novelty(candidate: Candidate) -> tuple[int, int, int, int]:
+            # A position and a type that the stratum, then the argument, has least of; then small
+            # arrays, since each is stored; then levels of baselines that are new.
             stratum, argument = candidate.stratum, candidate.stratum[0]
             return (
                 -used[stratum, candidate.position] - used[stratum, candidate.type],
                 -used[argument, candidate.position] - used[argument, candidate.type],
-                -candidate.bytes // _COARSE,
+                -candidate.stored_bytes // _SIZE_STEP,
                 len(candidate.baseline.levels.items() - levels),
             )
 
-        most = ENOUGH[self._profile] if decides else OPEN[self._profile]
-        for turn in range(STRATUM[self._profile]):
-            for stratum, rest in strata.items():
-                if not rest or (len(chosen) >= most and (turn or not decides)):
+        enough = (_ENOUGH if is_decisive else MAX_PER_AMBIGUITY)[self._profile]
+        for turn in range(MAX_PER_STRATUM[self._profile]):
+            for stratum, remaining in strata.items():
+                # Of a requirement, no stratum is left out however many there are.
+                is_full = len(selected) >= enough and (turn > 0 or not is_decisive)
+                if not remaining or is_full:
                     continue
-                rest.sort(key=novelty, reverse=True)
-                best = self._showing(owner, rest) if decides else rest[0]
-                if turn and best.extra_behaviours == HIDES:
+                remaining.sort(key=novelty, reverse=True)
+                best = self._most_revealing(remaining) if is_decisive else remaining[0]
+                if turn and best.unchecked_result == UncheckedResult.REJECTED:
                     continue
-                rest.remove(best)
-                chosen.append(best)
+                remaining.remove(best)
+                selected.append(best)
                 levels |= best.baseline.levels.items()
                 for part in (stratum, stratum[0]):
                     used.update([(part, best.position), (part, best.type)])
-        return chosen
+        return selected
 
-    def _showing(self, rule: str, candidates: Sequence[Candidate]) -> Candidate:
-        """Return the first candidate that extra_behaviours best whether a requirement is checked."""
+    def _most_revealing(self, candidates: Sequence[Candidate]) -> Candidate:
+        """Return the first candidate that best reveals whether its requirement is checked."""
         best = candidates[0]
-        for candidate in candidates[:_WEIGHED]:
-            if candidate.extra_behaviours is None:
-                candidate.extra_behaviours = self._without_check(candidate.call, rule)
-            if candidate.extra_behaviours > (best.extra_behaviours or HIDES):
+        for candidate in candidates[:_MAX_TRIED]:
+            if candidate.unchecked_result is None:
+                candidate.unchecked_result = self._run_unchecked(candidate.call, candidate.owner)
+            if candidate.unchecked_result > (best.unchecked_result or UncheckedResult.REJECTED):
                 best = candidate
-            if best.extra_behaviours == SHOWS:
+            if best.unchecked_result == UncheckedResult.ACCEPTED:
                 break
         return best
 
-    def _without_check(self, call: Call, rule: str) -> int:
-        """Return what comes of `call` where the reference does not check `rule`.
-
-        It gives outputs (`SHOWS`), fails by chance (`MAY_SHOW`), or rejects the call for another
-        rule (`HIDES`).
-        """
+    def _run_unchecked(self, call: Call, rule: str) -> UncheckedResult:
+        """Run the reference with the check of `rule` disabled."""
         given = {**call.inputs, **call.attributes}
         if not all(each.name in given for each in self._spec.arguments if each.required):
-            return MAY_SHOW
+            return UncheckedResult.FAILED
         outputs: list[Tensor] = []
-        # The shapes of a call that breaks a rule need not come to anything.
+        # The declared shapes of an invalid call need not be computable.
         with suppress(ExpressionError, Inapplicable):
             outputs = self._conditions.outputs(call)
-        if any(tensor.nbytes > _LARGEST for tensor in (*call.inputs.values(), *outputs)):
-            return MAY_SHOW
+        if any(tensor.nbytes > _MAX_RUN_BYTES for tensor in (*call.inputs.values(), *outputs)):
+            return UncheckedResult.FAILED
         inputs = {name: _plain_array(tensor) for name, tensor in call.inputs.items()}
         try:
             with np.errstate(all="ignore"), unchecked(self._spec.full_id(rule)):
                 self._reference(**inputs, **deepcopy(dict(call.attributes)))
         except RuleBroken:
-            return HIDES
+            return UncheckedResult.REJECTED
         except Exception:  # without its check, a reference may fail in any way
-            return MAY_SHOW
-        return SHOWS
+            return UncheckedResult.FAILED
+        return UncheckedResult.ACCEPTED
 
 
 def _plain_array(tensor: Tensor) -> Array:
-    """Return an array of the tensor's values, or zeros where a pattern fills it."""
+    """Return the tensor's values, or zeros in place of a pattern: the data does not matter."""
     if tensor.values is None:
         return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
     return materialize(tensor)

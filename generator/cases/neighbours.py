@@ -1,7 +1,7 @@
-"""Valid cases -> neighbours: valid calls that differ from another in one respect.
+"""Positive cases -> neighbours: valid calls that differ from another in one respect.
 
-A runtime may keep a plan, a buffer or a result under a key that leaves something out: what it keeps
-for the one shows in the other.
+A runtime may keep a plan, a buffer or a result under a key that leaves something out. What it keeps
+for a call is then wrong for a neighbour of it, and for no other call.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,201 +19,202 @@ from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification import Spec
 
-# Yields calls that differ from one in one thing, given other calls to take it from.
-Vary = Callable[[Call, Sequence[Call]], Iterator[Call]]
-# What a runtime may take for the whole when it looks at the first bytes of data.
-_TOLD_APART = 256
-# How many valid calls get a neighbour, for each respect in which calls may differ, how many are
-# asked for one, and of how many of its neighbours one is taken.
-NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
-_ASKED = 200
-_CHOICE = 4
+# Yields neighbours of a call in one respect; other calls of the operator lend it values.
+Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
+
+# How many neighbours there are in each respect.
+_NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
+# How many baselines are tried, and of how many neighbours of one the variants are taken in turns.
+_MAX_BASELINES = 200
+_VARIANTS = 4
+# Data of fewer bytes is likely to be compared whole by a runtime that recognises it.
+_COMPARED_BYTES = 256
 
 
-def neighbours(
+def neighbour_cases(
     conditions: Conditions, profile: str, seed: int, baselines: Sequence[Case]
 ) -> Iterator[Case]:
-    """Yield neighbours of `baselines`, for each respect in which calls of the spec may differ."""
-    others = [case.call for case in _by_chance(f"{seed}|others", baselines)]
-    for name, vary in ways_to_differ(conditions.spec, conditions.outputs).items():
-        asked = _by_chance(f"{seed}|{name}", baselines)[:_ASKED]
-        yield from islice(_varied(conditions, name, vary, asked, others), NEIGHBOURS[profile])
+    """Yield neighbours of `baselines` in each respect in which calls of the spec can differ."""
+    spec = conditions.spec
+    others = [case.call for case in _shuffled(f"{seed}|others", baselines)]
+    for name, variation in variations(spec, conditions.outputs).items():
+        count = 0
+        for baseline in _shuffled(f"{seed}|{name}", baselines)[:_MAX_BASELINES]:
+            if count == _NEIGHBOURS[profile]:
+                break
+            calls: list[Call] = []
+            # What cannot be evaluated is reported where golden outputs are checked.
+            with suppress(ExpressionError, Inapplicable):
+                calls = [
+                    call
+                    for call in islice(variation(baseline.call, others), _VARIANTS)
+                    if not conditions.check(call).violated and not conditions.ambiguity(call)
+                ]
+            if calls:
+                call = calls[count % len(calls)]
+                count += 1
+                yield Case(
+                    spec.full_id(f"{name}-{short_digest(baseline.id)}"),
+                    call,
+                    ("cases", "draw"),
+                    spec.full_ids(*conditions.behaviours(call)),
+                    baseline=baseline.id,
+                    feature_levels=baseline.feature_levels,
+                )
 
 
-def _by_chance(seed: str, cases: Sequence[Case]) -> list[Case]:
+def _shuffled(seed: str, cases: Sequence[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: short_digest(f"{seed}|{case.id}"))
 
 
-def _varied(
-    conditions: Conditions, name: str, vary: Vary, asked: Sequence[Case], others: Sequence[Call]
-) -> Iterator[Case]:
-    spec, number = conditions.spec, 0
-    for baseline in asked:
-        calls: list[Call] = []
-        # What cannot be evaluated is told where goldens are proved.
-        with suppress(ExpressionError, Inapplicable):
-            calls = [
-                call
-                for call in islice(vary(baseline.call, others), _CHOICE)
-                if not conditions.check(call).violated and not conditions.ambiguity(call)
-            ]
-        if calls:
-            # What is varied in several ways is so by turns.
-            call = calls[number % len(calls)]
-            number += 1
-            yield Case(
-                spec.full_id(f"{name}-{short_digest(baseline.id)}"),
-                call,
-                ("cases", "draw"),
-                spec.full_ids(*conditions.behaviours(call)),
-                baseline=baseline.id,
-                feature_levels=baseline.feature_levels,
-            )
+def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[str, Variation]:
+    """Return each respect in which calls of a spec can differ, with its variation.
 
-
-def ways_to_differ(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[str, Vary]:
-    """Return each thing in which calls of a spec may differ, and what varies it.
-
-    `outputs` gives the declared outputs of a call.
+    `outputs` returns the declared outputs of a call.
     """
-    ways: dict[str, Vary] = {"other-data": lambda call, _: with_other_data(call, outputs(call))}
+    by_name: dict[str, Variation] = {
+        "other-data": lambda call, _: with_other_data(call, outputs(call))
+    }
     for each in spec.inputs:
-        if _is_index(spec, each.type):
-            ways[f"other-values-of-{each.name}"] = partial(_with_other_values, each.name)
+        if _is_integer(spec, each.type):
+            by_name[f"other-values-of-{each.name}"] = partial(_other_values, each.name)
         else:
-            ways[f"other-shape-of-{each.name}"] = partial(_with_other_shape, each.name)
-            ways[f"other-layout-of-{each.name}"] = partial(_with_other_layout, each.name)
-            ways[f"other-type-of-{each.name}"] = partial(_with_other_data_type, each.name)
+            by_name[f"other-shape-of-{each.name}"] = partial(_other_shape, each.name)
+            by_name[f"other-layout-of-{each.name}"] = partial(_other_layout, each.name)
+            by_name[f"other-type-of-{each.name}"] = partial(_other_data_type, each.name)
     for symbol, types in spec.type_sets.items():
-        if _is_index(spec, symbol):
-            named = [each.name for each in spec.inputs if each.type == symbol]
-            ways[f"other-type-of-{symbol}"] = partial(_with_other_type, named, types)
+        if _is_integer(spec, symbol):
+            names = [each.name for each in spec.inputs if each.type == symbol]
+            by_name[f"other-type-of-{symbol}"] = partial(_other_index_type, names, types)
     for attribute in spec.attributes:
-        ways[f"other-{attribute.name}"] = partial(_with_other_attribute, attribute.name)
+        by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
     for argument in spec.arguments:
         if not argument.required:
-            ways[f"without-{argument.name}"] = partial(_without, argument.name)
-    return ways
+            by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
+    return by_name
 
 
-def _is_index(spec: Spec, symbol: str) -> bool:
-    """Whether a type symbol stands for integers alone: what has it says where, or how many."""
+def _is_integer(spec: Spec, symbol: str) -> bool:
+    """Whether a type symbol allows integers only: its inputs say where, or how many."""
     return set(spec.type_sets[symbol]) <= set(INTEGERS)
 
 
-def _with_other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
-    """Yield calls with other values of an input: turned round, moved on, negated, or another's."""
+def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:
+    """Yield the call with the second half of its data inverted, if that is sure to be visible.
+
+    A runtime that recognises data by its beginning takes it for the same.
+    """
+    moved = sum(output.size for output in outputs)
+    for name, tensor in call.inputs.items():
+        is_data = tensor.values is None and _COMPARED_BYTES <= tensor.nbytes <= MAX_STORED_BYTES
+        if is_data and moved > tensor.size // 2:
+            yield _with_input(call, name, replace(tensor, second_half_inverted=True))
+
+
+def _other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with other values of an input: reversed, rotated, negated, or another call's."""
     tensor = call.inputs.get(name)
     if tensor is None or not tensor.values:
         return
     values = tensor.values
     own = [values[::-1], (*values[1:], values[0])]
     if tensor.type in INTEGERS:
-        negated = tuple(-int(each) for each in values)
+        negated = tuple(-int(value) for value in values)
         own += [negated] if _fit(tensor.type, negated) else []
-    theirs = [other.inputs[name] for other in others if name in other.inputs]
-    form = tensor.type, tensor.shape
-    taken = [each.values for each in theirs if (each.type, each.shape) == form]
-    for found in dict.fromkeys(each for each in (*own, *taken) if each and each != values):
-        yield _with(call, name, replace(tensor, values=found))
+    borrowed = [
+        other.inputs[name].values
+        for other in others
+        if name in other.inputs
+        and (other.inputs[name].type, other.inputs[name].shape) == (tensor.type, tensor.shape)
+    ]
+    for other_values in dict.fromkeys((*own, *borrowed)):
+        if other_values and other_values != values:
+            yield _with_input(call, name, replace(tensor, values=other_values))
 
 
 def _fit(element_type: str, values: Sequence[float]) -> bool:
-    return all(fits(element_type, int(each)) for each in values)
+    return all(fits(element_type, int(value)) for value in values)
 
 
-def _with_other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
-    """Yield calls with data of another shape of the same rank: its own backwards, or another's."""
+def _other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with data of another shape of the same rank: reversed, or another call's."""
     tensor = call.inputs.get(name)
     if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
         return
-    theirs = [other.inputs[name] for other in others if name in other.inputs]
-    shapes = [tensor.shape[::-1], *(each.shape for each in theirs if each.rank == tensor.rank)]
-    for shape in dict.fromkeys(each for each in shapes if each != tensor.shape):
-        found = replace(tensor, shape=shape)
-        if found.nbytes <= MAX_STORED_BYTES:
-            yield _with(call, name, found)
+    borrowed = [other.inputs[name].shape for other in others if name in other.inputs]
+    shapes = [tensor.shape[::-1], *(shape for shape in borrowed if len(shape) == tensor.rank)]
+    for shape in dict.fromkeys(shapes):
+        varied = replace(tensor, shape=shape)
+        if shape != tensor.shape and varied.nbytes <= MAX_STORED_BYTES:
+            yield _with_input(call, name, varied)
 
 
-def _with_other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
-    """Yield calls of which an input lies otherwise in memory."""
+def _other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with an input in another memory layout."""
     tensor = call.inputs.get(name)
     if tensor is None or tensor.nbytes > MAX_STORED_BYTES:
         return
     for layout in LAYOUTS:
-        found = replace(tensor, requested_layout=layout)
-        if found.layout != tensor.layout:
-            yield _with(call, name, found)
+        varied = replace(tensor, requested_layout=layout)
+        if varied.layout != tensor.layout:
+            yield _with_input(call, name, varied)
 
 
-def _with_other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+def _other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
     """Yield calls with data of another call's type."""
     tensor = call.inputs.get(name)
     if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
         return
-    for element_type in dict.fromkeys(
-        each.inputs[name].type for each in others if name in each.inputs
-    ):
-        other = replace(tensor, type=element_type)
-        if element_type != tensor.type and other.nbytes <= MAX_STORED_BYTES:
-            yield _with(call, name, other)
+    types = dict.fromkeys(other.inputs[name].type for other in others if name in other.inputs)
+    for element_type in types:
+        varied = replace(tensor, type=element_type)
+        if element_type != tensor.type and varied.nbytes <= MAX_STORED_BYTES:
+            yield _with_input(call, name, varied)
 
 
-def _with_other_type(
+def _other_index_type(
     names: Sequence[str], types: Sequence[str], call: Call, _: Sequence[Call]
 ) -> Iterator[Call]:
     """Yield calls with the same bytes of inputs in another type, then with the same values."""
     given = {name: call.inputs[name] for name in names if name in call.inputs}
-    for found in types:
-        if all(_width(found) == _width(each.type) for each in given.values()):
-            read = {name: _read_as(found, each) for name, each in given.items()}
-            if read != given:
-                yield Call({**call.inputs, **read}, call.attributes)
-    for found in types:
-        same = {name: replace(each, type=found) for name, each in given.items()}
-        if same != given and all(_fit(found, each.values or ()) for each in given.values()):
-            yield Call({**call.inputs, **same}, call.attributes)
-
-
-def _width(element_type: str) -> int:
-    return ELEMENT_TYPES[element_type].itemsize
+    for element_type in types:
+        width = ELEMENT_TYPES[element_type].itemsize
+        if all(ELEMENT_TYPES[tensor.type].itemsize == width for tensor in given.values()):
+            same_bytes = {name: _read_as(element_type, tensor) for name, tensor in given.items()}
+            if same_bytes != given:
+                yield Call({**call.inputs, **same_bytes}, call.attributes)
+    for element_type in types:
+        same_values = {name: replace(tensor, type=element_type) for name, tensor in given.items()}
+        is_exact = all(_fit(element_type, tensor.values or ()) for tensor in given.values())
+        if same_values != given and is_exact:
+            yield Call({**call.inputs, **same_values}, call.attributes)
 
 
 def _read_as(element_type: str, tensor: Tensor) -> Tensor:
-    """Return a tensor whose bytes are those of `tensor`, in another type of the same width."""
+    """Return a tensor with the same bytes in another type of the same width."""
     array = np.array(tensor.values, ELEMENT_TYPES[tensor.type])
     values = array.view(ELEMENT_TYPES[element_type]).tolist()
     return replace(tensor, type=element_type, values=tuple(values))
 
 
-def _with_other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
-    """Yield calls with the attribute of another."""
-    found: list[Any] = [call.attributes.get(name)]
+def _other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with the attribute of another call."""
+    known: list[Any] = [call.attributes.get(name)]
     for other in others:
         value = other.attributes.get(name)
-        if name in call.attributes and value is not None and value not in found:
-            found.append(value)
+        if name in call.attributes and value is not None and value not in known:
+            known.append(value)
             yield Call(call.inputs, {**call.attributes, name: value})
 
 
-def _without(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
+def _omitted(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield the call without an optional argument."""
     if name in call.inputs or name in call.attributes:
-        inputs = {each: tensor for each, tensor in call.inputs.items() if each != name}
-        yield Call(inputs, {each: v for each, v in call.attributes.items() if each != name})
+        yield Call(
+            {key: tensor for key, tensor in call.inputs.items() if key != name},
+            {key: value for key, value in call.attributes.items() if key != name},
+        )
 
 
-def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:
-    """Yield the call with another second half of its data, if that is sure to reach `outputs`."""
-    moved = sum(each.size for each in outputs)
-    for name, tensor in call.inputs.items():
-        if (
-            tensor.values is None
-            and _TOLD_APART <= tensor.nbytes <= MAX_STORED_BYTES
-            and moved > tensor.size // 2
-        ):
-            yield _with(call, name, replace(tensor, second_half_inverted=True))
-
-
-def _with(call: Call, name: str, tensor: Tensor) -> Call:
+def _with_input(call: Call, name: str, tensor: Tensor) -> Call:
     return Call({**call.inputs, name: tensor}, call.attributes)

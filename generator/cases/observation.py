@@ -1,4 +1,4 @@
-"""Which levels show in a drawn call: told from its data, not from the row that it was drawn for."""
+"""Finished call -> the levels that it exhibits, without knowledge of the row it was built for."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +20,11 @@ from opcert.specification import (
 
 
 class Observer:
-    """The places of calls at which the factors of a spec show."""
+    """Observes the levels of a spec's factors in calls.
+
+    A call may exhibit levels at several points, such as each axis that is sliced: each point is
+    observed by itself, so that levels count as combined only where they occur together.
+    """
 
     def __init__(self, spec: Spec, profile: str = "core") -> None:
         self.spec = spec
@@ -29,91 +33,94 @@ class Observer:
             factor: {level.name: level for level in levels}
             for factor, levels in levels_by_factor(spec, profile).items()
         }
-        # The factors whose levels can be told from a call.
-        of_roles = {factor.name for factor in role_factors(spec, profile)}
-        observed = of_roles | spec.cases.observe.keys()
-        self.factors = [factor for factor in self.levels if factor in observed]
+        observable = {factor.name for factor in role_factors(spec, profile)}
+        observable |= spec.cases.observe.keys()
+        # The factors that can be observed, in their order.
+        self.factors = [factor for factor in self.levels if factor in observable]
 
     def observe(self, call: Call) -> Iterator["Observation"]:
-        """Yield the observation of `call` from each of the places that the spec names.
+        """Yield what `call` exhibits at each of its points.
 
         Raises:
-            ExpressionError: the places cannot be told.
+            ExpressionError: an expression of the spec cannot be evaluated on the call.
         """
         names = self.conditions.names(call)
-        for focus in self._focuses(call):
-            for text_name, text in self.spec.cases.places.items() or [("", "[0]")]:
+        for point in self._observation_points(call):
+            observed = self._observed_by_roles(call, point)
+            for name, text in self.spec.cases.places.items() or [("", "[0]")]:
                 try:
-                    places = list(evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS))
+                    expression = parse_expression(text)
+                    places = list(evaluate(expression, names, EXPRESSION_FUNCTIONS))
                 except (ExpressionError, Inapplicable, TypeError) as error:
-                    raise ExpressionError(str(error), ("cases", "places", text_name)) from None
+                    raise ExpressionError(str(error), ("cases", "places", name)) from None
                 for place in places:
-                    known = {**names, text_name: place} if text_name else names
-                    yield Observation(self, known, self._observed(call, focus))
+                    yield Observation(self, {**names, name: place} if name else names, observed)
 
-    def _focuses(self, call: Call) -> list[ObservationPoint]:
-        """Return the places that roles look at: each of one with each of another."""
-        observation_points: list[ObservationPoint] = [{}]
+    def _observation_points(self, call: Call) -> list[ObservationPoint]:
+        """Return each combination of the points at which roles observe a call."""
+        points: list[ObservationPoint] = [{}]
         for role in self.spec.bound_roles:
             own = role.observation_points(call)
             if own:
-                observation_points = [
-                    {**focus, **other} for focus in observation_points for other in own
-                ]
+                points = [{**point, **other} for point in points for other in own]
+        # Where no role selects an axis, the levels of data are observed at each of them.
         data = next((role for role in self.spec.bound_roles if isinstance(role, DataRole)), None)
-        if data is not None and "axis" not in observation_points[0]:
-            observation_points = [
-                {**focus, **axis} for focus in observation_points for axis in data.axis_points(call)
-            ]
-        return observation_points
+        if data is not None and "axis" not in points[0]:
+            points = [{**point, **axis} for point in points for axis in data.axis_points(call)]
+        return points
 
-    def _observed(self, call: Call, focus: ObservationPoint) -> ObservedLevels:
+    def _observed_by_roles(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         values: dict[str, Any] = {}
         levels: dict[str, frozenset[str]] = {}
         for role in self.spec.bound_roles:
-            observed = role.observe(call, focus)
+            observed = role.observe(call, point)
             values.update(observed.values)
             levels.update(observed.levels)
         return ObservedLevels(values, levels)
 
     def unobserved(self, call: Call, levels: Mapping[str, str]) -> list[str]:
-        """Return which of `levels`, by factor, the best observation of `call` does not show.
+        """Return the factors whose level in `levels` the call does not exhibit.
+
+        They are those at the point where it exhibits most of them.
 
         Raises:
-            ExpressionError: a level cannot be told.
+            ExpressionError: an expression of the spec cannot be evaluated on the call.
         """
-        best = self.factors
+        fewest = self.factors
         for observation in self.observe(call):
-            missing = [
-                factor for factor in self.factors if not observation.shows(factor, levels[factor])
-            ]
+            missing = [f for f in self.factors if not observation.exhibits(f, levels[f])]
             if not missing:
                 return []
-            if len(missing) < len(best) or best is self.factors:
-                best = missing
-        return best
+            if len(missing) < len(fewest):
+                fewest = missing
+        return fewest
 
 
 class Observation:
-    """What shows of each factor from one place of a call."""
+    """The levels that a call exhibits at one point.
+
+    A role says which levels of its factors they are, or which values; a spec that observes a
+    factor itself writes an expression for the value, or a condition for each level. A level is
+    exhibited where its value is the one observed.
+    """
 
     def __init__(
         self, observer: Observer, names: Mapping[str, Any], observed: ObservedLevels
     ) -> None:
-        self._sights = observer
-        self._scope = evaluation_scope(names)
-        self._values: dict[str, Any] = dict(observed.values)
+        self._observer = observer
+        self._written = observer.spec.cases.observe
         self._levels = observed.levels
-        for name, seen in observer.spec.cases.observe.items():
-            if isinstance(seen, str):
-                value = self._evaluated(name, seen)
-                if name in observer.levels:
-                    self._values[name] = value
-                else:
-                    self._scope[name] = value
+        self._values: dict[str, Any] = dict(observed.values)
+        self._scope = evaluation_scope(names)
+        for name, text in self._written.items():
+            if isinstance(text, str):
+                value = self._evaluate(name, text)
+                # What is no factor is a name for the expressions after it.
+                target = self._values if name in observer.levels else self._scope
+                target[name] = value
 
-    def _evaluated(self, name: str, text: str) -> Any:
-        """Return a value, or None where the call does not have it."""
+    def _evaluate(self, name: str, text: str) -> Any:
+        """Return the value of an expression, or None where the call does not have it."""
         try:
             return evaluate_in(self._scope, parse_expression(text))
         except Inapplicable:
@@ -122,43 +129,48 @@ class Observation:
             raise ExpressionError(str(error), ("cases", "observe", name)) from None
 
     def levels(self, factor: str) -> frozenset[str]:
-        """Return the levels of `factor` that show."""
-        return frozenset(name for name in self._sights.levels[factor] if self.shows(factor, name))
+        """Return the levels of `factor` that the call exhibits here."""
+        levels = self._observer.levels[factor]
+        return frozenset(name for name in levels if self.exhibits(factor, name))
 
-    def shows(self, factor: str, level: str) -> bool:
-        """Whether a level shows.
+    def exhibits(self, factor: str, level: str) -> bool:
+        """Whether the call exhibits a level here.
 
         Raises:
-            ExpressionError: it cannot be told.
+            ExpressionError: an expression of the spec cannot be evaluated on the call.
         """
         if factor in self._levels:
             return level in self._levels[factor]
-        seen = self._sights.spec.cases.observe.get(factor, "")
-        if isinstance(seen, str):
-            found = self._values[factor]
-            wanted = self._wanted(self._sights.levels[factor][level])
-            return wanted is not None and (
-                found == wanted or (isinstance(found, tuple) and wanted in found)
-            )
+        written = self._written.get(factor, "")
+        if isinstance(written, str):
+            observed = self._values[factor]
+            expected = self._level_value(self._observer.levels[factor][level])
+            if expected is None:
+                return False
+            # One of several observed values is enough.
+            is_one_of = isinstance(observed, tuple) and expected in observed
+            return bool(observed == expected) or is_one_of
         try:
-            return evaluate_condition_in(self._scope, parse_expression(seen[level]))
+            return evaluate_condition_in(self._scope, parse_expression(written[level]))
         except ExpressionError as error:
             raise ExpressionError(str(error), ("cases", "observe", factor, level)) from None
 
-    def _wanted(self, level: Level) -> Any:
-        """Return the value of `level`, given what shows of the factors that it builds on."""
+    def _level_value(self, level: Level) -> Any:
+        """Return the value of a level, given the observed values that it depends on, or None."""
         try:
-            return level.value({factor: self._value(factor) for factor in level.needs})
+            return level.value({factor: self._value(factor) for factor in level.depends_on})
         except (ExpressionError, Inapplicable):
             return None
 
     def _value(self, factor: str) -> Any:
-        """Return the value of a factor, where conditions tell its level that of the level."""
+        """Return the observed value of a factor: that of its level where levels are observed."""
         if factor not in self._values:
-            shown = [
-                self._wanted(level)
-                for name, level in self._sights.levels[factor].items()
-                if factor in self._sights.factors and self.shows(factor, name)
+            levels = self._observer.levels[factor]
+            is_observable = factor in self._observer.factors
+            values = [
+                self._level_value(level)
+                for name, level in levels.items()
+                if is_observable and self.exhibits(factor, name)
             ]
-            self._values[factor] = shown[0] if shown else None
+            self._values[factor] = values[0] if values else None
         return self._values[factor]

@@ -1,4 +1,4 @@
-"""Spec -> its valid cases: the documented calls, and those that the factors draw."""
+"""Spec -> positive cases: the documented calls, and calls that cover the input space."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,16 +21,16 @@ from opcert.specification import (
 )
 from opcert.yaml_files import YamlPath
 
-# How often a call is drawn until its levels show.
+# How many calls are built for a row until one exhibits all of its levels.
 MAX_DRAWS = 256
-# How often until it discriminates, where its levels do not say that it cannot.
-REDRAWS = 4
-# How often where another row with some of its levels does.
-TRIES = 1
+# How many of those that do may fail to discriminate, while the row can still be exchanged for
+# another one, and when it is known that this does not help.
+_TRIES_FOR_ROW = 4
+_TRIES_FOR_CASE = 1
 
 
 class PositiveCases:
-    """Writes the valid cases of one spec; what goes wrong is noted in `mistakes`."""
+    """Builds the positive cases of one spec; mistakes that come up are recorded in `mistakes`."""
 
     def __init__(self, file: SpecFile, profile: str, seed: int, mistakes: MistakeLog) -> None:
         self._spec = spec = file.spec
@@ -38,83 +38,86 @@ class PositiveCases:
         self._profile = profile
         self._seed = seed
         self._mistakes = mistakes
-        self._sights = Observer(spec, profile)
+        self._observer = Observer(spec, profile)
         self._conditions = Conditions(spec)
-        # The calls that discriminate, by their rows.
-        self._calls: dict[Row, Call] = {}
+        self._discriminating: dict[Row, Call] = {}
 
     def examples(self) -> Iterator[Case]:
-        """Yield the calls that the document shows."""
+        """Yield the documented calls."""
         for i, example in enumerate(self._spec.examples):
-            with self._mistakes.noting(("examples", i)):
-                inputs = {name: _documented(each) for name, each in example.inputs.items()}
+            with self._mistakes.collect(("examples", i)):
+                inputs = {name: _tensor(each) for name, each in example.inputs.items()}
                 call = Call(inputs, example.attributes)
-                yield self._valid(example.id, call, ("examples", i), example=example)
+                yield self._case(example.id, call, ("examples", i), example=example)
 
-    def drawn(self, t: int) -> Iterator[Case]:
-        """Yield the calls that the factors draw."""
-        with self._mistakes.noting(("cases", "factors")):
+    def covering(self, t: int) -> Iterator[Case]:
+        """Yield a case for each row of a covering array of strength t."""
+        with self._mistakes.collect(("cases", "factors")):
             space = InputSpace(self._spec, self._profile)
             for row in space.rows(t, lambda row: self.discriminates(space, row)):
                 levels = space.level_names(row)
                 pairs = ", ".join(f"{factor}={level}" for factor, level in levels.items())
-                with self._mistakes.noting(("cases", "draw"), f", drawn for {pairs}"):
-                    call = self._calls.get(row) or self._drawn(space, row, TRIES)[0]
-                    yield self._valid(_name(levels), call, ("cases", "draw"), levels=levels)
+                with self._mistakes.collect(("cases", "draw"), f", built for {pairs}"):
+                    call = self._discriminating.get(row)
+                    if call is None:
+                        call, _ = self._build(space, row, _TRIES_FOR_CASE)
+                    yield self._case(_case_name(levels), call, ("cases", "draw"), levels=levels)
 
     def discriminates(self, space: InputSpace, row: Row) -> bool:
-        """Whether a call of `row` discriminates; such a call is kept."""
+        """Whether a call of `row` discriminates; that call is kept for its case."""
         try:
-            call, is_one = self._drawn(space, row, REDRAWS)
+            call, is_discriminating = self._build(space, row, _TRIES_FOR_ROW)
         except (ExpressionError, Inapplicable):
-            # It is noted where the case is made.
+            # The mistake is recorded where the case is made.
             return True
-        if is_one:
-            self._calls[row] = call
-        return is_one
+        if is_discriminating:
+            self._discriminating[row] = call
+        return is_discriminating
 
-    def _drawn(self, space: InputSpace, row: Row, tries: int) -> tuple[Call, bool]:
-        """Draw the call of `row` until each of its levels shows, and whether it discriminates.
+    def _build(self, space: InputSpace, row: Row, tries: int) -> tuple[Call, bool]:
+        """Build a call that exhibits each level of `row`; return it, and whether it discriminates.
 
-        One that shows them and does not discriminate is drawn again, up to `tries` times.
+        What the row leaves open is drawn, and a draw may happen to be more special than the level
+        asks for: then another call is built. One that exhibits the levels and does not
+        discriminate is given up after `tries`.
         """
         levels = space.level_names(row)
-        seed = f"{self._seed}|{self._spec.full_id(_name(levels))}"
-        unobserved: list[str] = []
-        plain: Call | None = None
+        seed = f"{self._seed}|{self._spec.full_id(_case_name(levels))}"
+        first: Call | None = None
         for attempt in range(MAX_DRAWS):
             call = space.call(row, f"{seed}|{attempt}" if attempt else seed)
-            unobserved = self._sights.unobserved(call, levels)
-            if not unobserved:
-                if can_discriminate(self._reference, call):
-                    return call, True
-                plain = plain or call
-                tries -= 1
-                if not tries:
-                    break
-        if plain is not None:
-            return plain, False
-        missing = ", ".join(f"{each}={levels[each]}" for each in unobserved)
-        raise ExpressionError(
-            f"{missing} does not show in {call}", ("cases", "observe", unobserved[0])
-        )
+            unobserved = self._observer.unobserved(call, levels)
+            if unobserved:
+                continue
+            if can_discriminate(self._reference, call):
+                return call, True
+            first = first or call
+            tries -= 1
+            if not tries:
+                break
+        if first is not None:
+            return first, False
+        missing = ", ".join(f"{factor}={levels[factor]}" for factor in unobserved)
+        place = ("cases", "observe", unobserved[0])
+        raise ExpressionError(f"{call} does not exhibit {missing}", place)
 
-    def _valid(self, name: str, call: Call, place: YamlPath, **more: Any) -> Case:
-        """Return the case of a valid call, whose patterns are its own."""
+    def _case(self, name: str, call: Call, place: YamlPath, **fields: Any) -> Case:
+        """Return the case of a valid call, with data patterns of its own."""
         identity = self._spec.full_id(name)
         call = call.patterned(f"{self._seed}|{identity}")
-        standing = self._conditions.check(call)
-        if standing.violated:
-            rules = ", ".join(standing.violated)
-            raise ExpressionError(f"{identity} is to be valid and breaks {rules}: {call}")
+        check = self._conditions.check(call)
+        if check.violated:
+            violated = ", ".join(check.violated)
+            text = f"{identity} is meant to be a valid call, but violates {violated}: {call}"
+            raise ExpressionError(text)
         return Case(
             identity,
             call,
             place,
-            self._spec.full_ids(*standing.satisfied, *self._conditions.behaviours(call)),
+            self._spec.full_ids(*check.satisfied, *self._conditions.behaviours(call)),
             ambiguity=self._conditions.ambiguity(call),
             feature_levels=self._feature_levels(call),
-            **more,
+            **fields,
         )
 
     def _feature_levels(self, call: Call) -> tuple[str, ...]:
@@ -127,15 +130,16 @@ class PositiveCases:
         )
 
 
-def _name(levels: Mapping[str, str]) -> str:
+def _case_name(levels: Mapping[str, str]) -> str:
+    """Return a name that depends on the levels alone: another row more leaves it as it is."""
     pairs = sorted(f"{factor}={level}" for factor, level in levels.items())
     return "-".join(["valid", *[*levels.values()][:2], short_digest(" ".join(pairs))])
 
 
-def _documented(each: DocumentedTensor) -> Tensor:
-    tensor = Tensor(each.type, each.shape, each.values)
-    if each.element is None:
+def _tensor(documented: DocumentedTensor) -> Tensor:
+    tensor = Tensor(documented.type, documented.shape, documented.values)
+    if documented.element is None:
         return tensor
-    element = parse_expression(each.element)
+    element = parse_expression(documented.element)
     values = (evaluate(element, {"i": i}, EXPRESSION_FUNCTIONS) for i in range(tensor.size))
     return replace(tensor, values=tuple(values))

@@ -1,4 +1,7 @@
-"""Changes of a list of records: of their number, of the fields of one or of all, across them."""
+"""Mutations of a list of records: of their number, of a field of some of them, or across them.
+
+A record has fields that are lists of integers or words, as a described tensor has.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -7,18 +10,18 @@ from typing import Any
 from opcert.cases.list_mutations import (
     LENGTHS,
     POSITIONS,
-    ListChange,
+    ListMutation,
     MutationContext,
-    elements,
-    orders,
-    pairs,
-    positions_in,
+    element_mutations,
+    indices_at,
+    order_mutations,
+    pair_mutations,
 )
 
-# What a list is, given what it is in a call; None where it is not of records, or cannot be so.
-RecordChange = Callable[[Any, MutationContext], Any]
+# Gives what takes the place of a list; None where it is no list of records, or does not apply.
+RecordMutation = Callable[[Any, MutationContext], Any]
 
-_NUMBERS_OF: dict[str, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
+_COUNTS: dict[str, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
     "without-first-record": lambda records: records[1:],
     "without-last-record": lambda records: records[:-1] if len(records) > 1 else None,
     "without-last-two-records": lambda records: records[:-2] if len(records) > 2 else None,
@@ -28,96 +31,98 @@ _NUMBERS_OF: dict[str, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
 }
 
 
-def record_changes(words: Sequence[str]) -> Iterator[tuple[str, str, RecordChange]]:
-    """Yield the position and the name of each change of records, and the change.
+def record_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMutation]]:
+    """Yield the position and the name of each mutation of records, and the mutation.
 
-    Fields are lists of integers, or words, of which `words` are known. A list of one element of
-    each record is changed as a list is elsewhere: lengths that add up are such a one.
+    `words` are those that a field may have. The same element of each record's list is also
+    mutated as one list: extents that add up are such a list.
     """
-    for name, other_number in _NUMBERS_OF.items():
-        yield "", name, partial(_numbered, other_number)
+    for name, count_mutation in _COUNTS.items():
+        yield "", name, partial(_of_count, count_mutation)
     yield "", "merged", _merged
-    for position, name, change in (*elements(), *orders(), *pairs()):
-        yield position, f"fields-{name}", partial(_across, change)
+    for position, name, mutation in (*element_mutations(), *order_mutations(), *pair_mutations()):
+        yield position, f"fields-{name}", partial(_across_records, mutation)
     spellings: dict[str, Callable[[str], str]] = {
         "empty": lambda _: "",
         "cut": lambda word: word[:-1],
-        **{f"set-to-{word}": partial(_said, word) for word in (*words, "UNKNOWN")},
+        **{f"set-to-{word}": partial(_word, word) for word in (*words, "UNKNOWN")},
     }
     for position in POSITIONS:
-        for name, change in LENGTHS.items():
-            yield position, f"field-{name}", partial(_within, position, change)
-        for pair, name, change in orders():
+        for name, mutation in LENGTHS.items():
+            yield position, f"field-{name}", partial(_of_lists, position, mutation)
+        for pair, name, mutation in order_mutations():
             kind = f"field-{pair}-{name}" if pair else f"field-{name}"
-            yield position, kind, partial(_within, position, change)
-        for name, spell in spellings.items():
-            yield position, f"field-{name}", partial(_worded, position, spell)
+            yield position, kind, partial(_of_lists, position, mutation)
+        for name, spelling in spellings.items():
+            yield position, f"field-{name}", partial(_of_words, position, spelling)
 
 
-def _numbered(change: Callable[[Sequence[Any]], Any], value: Any, _: MutationContext) -> Any:
-    return change(value) if value and isinstance(value[0], dict) else None
-
-
-def _said(word: str, _: str) -> str:
+def _word(word: str, _: str) -> str:
     return word
 
 
-def _fields(value: Any, kind: type) -> list[str]:
-    """Return the fields of records that have a value of a kind."""
+def _first_field(value: Any, kind: type) -> str | None:
+    """Return the first field of records whose value is of a kind, if there is one."""
     if not value or not isinstance(value[0], dict):
-        return []
-    return [key for key, each in value[0].items() if isinstance(each, kind)]
+        return None
+    return next((key for key, field in value[0].items() if isinstance(field, kind)), None)
 
 
-def _across(change: ListChange, value: Any, aim: MutationContext) -> Any:
-    """Change a list of one element of each record's list, at a place that is drawn."""
-    for field in _fields(value, list):
-        count = min(len(record[field]) for record in value)
-        if count == 0:
-            continue
-        place = aim.draw % count
-        column = change([record[field][place] for record in value], aim)
-        if column is None:
+def _of_count(mutation: Callable[[Sequence[Any]], Any], value: Any, _: MutationContext) -> Any:
+    return mutation(value) if value and isinstance(value[0], dict) else None
+
+
+def _across_records(mutation: ListMutation, value: Any, context: MutationContext) -> Any:
+    """Mutate the list of one element of each record's list, the same in each."""
+    field = _first_field(value, list)
+    count = min(len(record[field]) for record in value) if field is not None else 0
+    if field is None or not count:
+        return None
+    index = context.draw % count
+    column = mutation([record[field][index] for record in value], context)
+    if column is None:
+        return None
+    return [
+        {**record, field: [*record[field][:index], number, *record[field][index + 1 :]]}
+        for record, number in zip(value, column, strict=True)
+    ]
+
+
+def _of_lists(position: str, mutation: ListMutation, value: Any, context: MutationContext) -> Any:
+    """Mutate the list in the records at a position."""
+    field = _first_field(value, list)
+    if field is None:
+        return None
+    records = list(value)
+    for i in indices_at(position, len(records), context.draw):
+        mutated = mutation(records[i][field], context)
+        if mutated is None:
             return None
-        return [
-            {**record, field: [*record[field][:place], number, *record[field][place + 1 :]]}
-            for record, number in zip(value, column, strict=True)
-        ]
-    return None
+        records[i] = {**records[i], field: list(mutated)}
+    return records
 
 
-def _within(position: str, change: ListChange, value: Any, aim: MutationContext) -> Any:
-    """Change the list of the records at a position."""
-    for field in _fields(value, list):
-        records = list(value)
-        for i in positions_in(position, len(records), aim.draw):
-            changed = change(records[i][field], aim)
-            if changed is None:
-                return None
-            records[i] = {**records[i], field: list(changed)}
-        return records
-    return None
+def _of_words(
+    position: str, spelling: Callable[[str], str], value: Any, context: MutationContext
+) -> Any:
+    """Mutate the word in the records at a position."""
+    field = _first_field(value, str)
+    if field is None:
+        return None
+    records = list(value)
+    for i in indices_at(position, len(records), context.draw):
+        records[i] = {**records[i], field: spelling(records[i][field])}
+    return records
 
 
-def _worded(position: str, change: Callable[[str], str], value: Any, aim: MutationContext) -> Any:
-    """Change the word of the records at a position."""
-    for field in _fields(value, str):
-        records = list(value)
-        for i in positions_in(position, len(records), aim.draw):
-            records[i] = {**records[i], field: change(records[i][field])}
-        return records
-    return None
-
-
-def _merged(value: Any, aim: MutationContext) -> Any:
-    """Make one record of the first two, with the sum of an element of theirs that is drawn."""
-    for field in _fields(value, list):
-        if len(value) < 2 or not value[0][field]:
-            return None
-        one, other = value[0][field], value[1][field]
-        place = aim.draw % len(one)
-        if place >= len(other):
-            return None
-        sizes = [*one[:place], one[place] + other[place], *one[place + 1 :]]
-        return [{**value[0], field: sizes}, *value[2:]]
-    return None
+def _merged(value: Any, context: MutationContext) -> Any:
+    """Merge the first two records into one, with the sum of an element of both lists."""
+    field = _first_field(value, list)
+    if field is None or len(value) < 2 or not value[0][field]:
+        return None
+    first, second = value[0][field], value[1][field]
+    index = context.draw % len(first)
+    if index >= len(second):
+        return None
+    merged = [*first[:index], first[index] + second[index], *first[index + 1 :]]
+    return [{**value[0], field: merged}, *value[2:]]

@@ -98,7 +98,7 @@ def driver_check(
     for step in check_driver(command.removeprefix(DRIVER_PREFIX), options, timeout, Suite()):
         echo_lines(str(step))
         steps.append(step)
-    wrong = sum(not step.right for step in steps)
+    wrong = sum(not step.passed for step in steps)
     if wrong:
         echo_line(f"{wrong} of {len(steps)} steps are wrong")
         raise typer.Exit(ExitCode.FAILURE)

@@ -19,7 +19,7 @@ from opcert.errors import OpcertError
 
 @reports_errors
 def docs(
-    out: Annotated[Path, typer.Option(help="Folder for the pages; may hold no other files.")],
+    out: Annotated[Path, typer.Option(help="Folder for the site; may hold no other files.")],
     specs: SpecsOption = None,
     operator: OperatorOption = "*",
     suite: SuiteOption = None,
@@ -27,9 +27,9 @@ def docs(
         bool, typer.Option("--strength", help="Include which generic faults the suite finds.")
     ] = False,
 ) -> None:
-    """Write an HTML page for each operator: its rules, and the number of cases for each."""
+    """Write a site of HTML pages: the guides, and the rules and cases of each operator."""
     from opcert.certificate import refuse_path_in_suite
-    from opcert.pages import render_pages, write_pages
+    from opcert.pages import render_site, write_site
     from opcert.panel import measure_strength
     from opcert.specification import read_specs_in
     from opcert.suite import Suite
@@ -41,9 +41,8 @@ def docs(
         for each in spec_files
         if strength and each.spec.operator in opened.operators
     }
-    pages = render_pages(spec_files, opened, strengths)
-    write_pages(out, pages)
-    echo_line(f"wrote {out / 'index.html'}, and a page for each operator")
+    write_site(out, render_site(spec_files, opened, strengths))
+    echo_line(f"wrote {out / 'index.html'} and the other pages of the site")
 
 
 @reports_errors
@@ -86,7 +85,7 @@ def report(
     suite: SuiteOption = None,
     specs: SpecsOption = None,
 ) -> None:
-    """Show a certificate again, or several side by side: what regressed, was fixed, or differs."""
+    """Show a certificate again, or several side by side with what regressed or was fixed."""
     from opcert.certificate import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
     from opcert.report import (
         console,

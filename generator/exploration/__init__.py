@@ -1,4 +1,4 @@
-"""Spec x backend -> findings: fresh calls beyond the suite, made small and printed."""
+"""Spec x backend -> counterexamples: random calls beyond the suite, reduced and printed."""
 
 from opcert.exploration.explore import explore
 from opcert.exploration.snippets import result_text

@@ -1,4 +1,4 @@
-"""Trials x backend -> a counterexample: fresh calls at random, the first that fails made small."""
+"""Trials x backend -> a counterexample: random trials until one fails, which is then reduced."""
 
 import time
 from collections import deque
@@ -16,45 +16,45 @@ from opcert.run import IsolatedBackend, Session, SessionFault, SessionStep
 from opcert.scope import declared_support
 from opcert.verdicts import Candidate, Reduction
 
-# Makes a backend afresh, and closes it behind the block that uses it.
+# Makes a fresh backend, which is closed after the block that uses it.
 Open: TypeAlias = Callable[[], AbstractContextManager[Backend]]
-# How a call goes wrong: the kind, and the rule that it breaks.
-Sort: TypeAlias = tuple[str, str | None]
+# How a call fails: the kind, and the rule that it violates.
+Failure: TypeAlias = tuple[str, str | None]
 
-# Of the time for an operator, what is left to make a counterexample small.
-_REDUCING = 0.25
-# How many steps before a counterexample are kept, for what only shows behind others.
-_HISTORY = 400
-# Up to how many seconds a backend may take to be made for every call that is tried.
-_QUICK = 0.02
+# The share of an operator's time that is kept for reducing a counterexample.
+_REDUCTION_SHARE = 0.25
+# How many steps before a failure are kept, for what fails only after other calls.
+_MAX_HISTORY = 400
+# A backend that is made in so many seconds is made afresh for each reduced call.
+_QUICK_START = 0.02
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Calls of which the last goes wrong, and how.
+    """Calls of which the last fails, and how.
 
-    `call` is the valid one that was tried, in the step `valid`. What is not `repeatable` showed
-    once, and not again on a backend made afresh.
+    `call` is the valid call that was tried, in the step `valid`. What is not `repeatable` failed
+    once, and not again on a fresh backend.
     """
 
     operator: str
-    difference: SessionFault
+    fault: SessionFault
     call: Call
     valid: SessionStep
     steps: Sequence[SessionStep]
     repeatable: bool = True
 
     @property
-    def sort(self) -> Sort:
-        """How it goes wrong."""
-        return self.difference.kind, self.steps[-1].rule
+    def failure(self) -> Failure:
+        """How it fails."""
+        return self.fault.kind, self.steps[-1].rule
 
 
 @dataclass(frozen=True)
 class ExplorationResult:
-    """What became of one operator: how many calls were tried, and what was found.
+    """The result for one operator: how many calls were tried, and a counterexample if one failed.
 
-    `declined` are those of the tried that the backend does not support.
+    `declined` counts those of the tried calls that the backend does not support.
     """
 
     operator: str
@@ -63,24 +63,26 @@ class ExplorationResult:
     counterexample: Counterexample | None
 
 
-class _Chance:
-    """Draws at random, for every other trial the first ones of the trial before again.
+class _RandomDraws:
+    """Random numbers from 0 to below 1; every other trial repeats the first ones of the last.
 
-    What a backend keeps between calls shows where they differ in little.
+    Such a trial differs little from the one before it: where a backend wrongly keeps something
+    between calls, the two get mixed up.
     """
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)  # noqa: S311 -- draws, no secrets
         self._drawn: list[float] = []
-        self._again: list[float] = []
+        self._repeated: list[float] = []
 
-    def begin(self) -> None:
-        """Begin a trial."""
-        count = int(max(0.0, 2 * self._random.random() - 1) * len(self._drawn))
-        self._again, self._drawn = self._drawn[:count][::-1], []
+    def begin_trial(self) -> None:
+        # A share of 0 in half of the trials, else any.
+        share = max(0.0, 2 * self._random.random() - 1)
+        count = int(share * len(self._drawn))
+        self._repeated, self._drawn = self._drawn[:count][::-1], []
 
     def __call__(self) -> float:
-        self._drawn.append(self._again.pop() if self._again else self._random.random())
+        self._drawn.append(self._repeated.pop() if self._repeated else self._random.random())
         return self._drawn[-1]
 
     def below(self, n: int) -> int:
@@ -89,173 +91,170 @@ class _Chance:
 
 
 class Search:
-    """The search of one operator: trials until one goes wrong, then smaller ones."""
+    """The search for a counterexample of one operator, for a number of seconds."""
 
-    def __init__(self, opened: Open, trials: Trials, seconds: float) -> None:
-        self._opened = opened
+    def __init__(self, open_backend: Open, trials: Trials, seconds: float) -> None:
+        self._open = open_backend
         self._trials = trials
         self._seconds = seconds
-        self._history: deque[SessionStep] = deque(maxlen=_HISTORY)
-        self.tried = 0
+        self._history: deque[SessionStep] = deque(maxlen=_MAX_HISTORY)
+        self._tried = 0
         self._declined = 0
-        self.best: Counterexample | None = None
+        self._best: Counterexample | None = None
 
-    def explored(self) -> ExplorationResult:
-        """Return what became of the operator so far."""
-        return ExplorationResult(self._trials.spec.operator, self.tried, self._declined, self.best)
+    def result(self) -> ExplorationResult:
+        """Return the result so far."""
+        operator = self._trials.spec.operator
+        return ExplorationResult(operator, self._tried, self._declined, self._best)
 
     def run(self, seed: int) -> None:
-        """Try calls until the time is up, or one goes wrong, which is made small.
+        """Try calls until one fails or the time is up, and reduce the one that fails.
 
         Raises:
             OpcertError: the spec is at fault, or the backend cannot be made, or made again.
         """
-        asked = time.monotonic()
-        with self._opened() as backend:
-            self._stage = Session(backend)
+        requested = time.monotonic()
+        with self._open() as backend:
+            self._session = Session(backend)
             self._support = declared_support(backend)
-            self._begun = time.monotonic()
-            self._quick = not isinstance(backend, IsolatedBackend) and self._begun - asked < _QUICK
-            trial = self._hunted(_Chance(seed))
-            if trial is None or self.best is None:
+            self._begin = time.monotonic()
+            is_isolated = isinstance(backend, IsolatedBackend)
+            self._is_quick = not is_isolated and self._begin - requested < _QUICK_START
+            trial = self._first_failing(_RandomDraws(seed))
+            if trial is None or self._best is None:
                 return
-            self.best = self._confirmed(self.best)
-            if self.best.repeatable and self.best.steps[0] is self.best.valid:
-                self.best = self._reduced(trial, self.best)
-            if self.best.repeatable:
-                self.best = self._shortened(self.best)
+            # In this order: a large call that needs no other is easier to understand than a small
+            # one that needs four hundred before it.
+            self._best = self._confirm(self._best)
+            if self._best.repeatable and self._best.steps[0] is self._best.valid:
+                self._best = self._reduce(trial, self._best)
+            if self._best.repeatable:
+                self._best = self._drop_steps(self._best)
 
-    def _time_is_up(self) -> bool:
-        share = 1 if self.best else 1 - _REDUCING
-        return time.monotonic() - self._begun > share * self._seconds
+    def _is_time_up(self) -> bool:
+        share = 1 if self._best else 1 - _REDUCTION_SHARE
+        return time.monotonic() - self._begin > share * self._seconds
 
-    def _hunted(self, random_source: _Chance) -> Trial | None:
-        """Return the first trial that goes wrong in time, and keep what goes wrong as `best`."""
-        while not self._time_is_up():
-            random_source.begin()
-            trial = self._trials.drawn(random_source.below, random_source)
+    def _first_failing(self, draws: _RandomDraws) -> Trial | None:
+        """Return the first trial that fails in time, and record how it does."""
+        while not self._is_time_up():
+            draws.begin_trial()
+            trial = self._trials.draw(draws.below, draws)
             if trial is None:
                 continue
-            self.tried += 1
-            steps = self._supported(trial)
-            fault = self._stage.first_fault(steps)
-            if fault is not None:
-                self.best = self._finding(trial, steps, fault)
+            self._tried += 1
+            steps = self._supported_steps(trial)
+            first_fault = self._session.first_fault(steps)
+            if first_fault is not None:
+                number, fault = first_fault
+                self._best = Counterexample(
+                    self._trials.spec.operator,
+                    fault,
+                    trial.call,
+                    steps[0],
+                    steps[: number + 1],
+                    repeatable=False,
+                )
                 return trial
-            self._declined += self._stage.declined or not steps
+            self._declined += self._session.declined or not steps
             self._history.extend(steps)
         return None
 
-    def _supported(self, trial: Trial) -> Sequence[SessionStep]:
-        everything = self._support.declared is None
-        return trial.steps if everything else self._trials.supported(trial, self._support)
+    def _supported_steps(self, trial: Trial) -> Sequence[SessionStep]:
+        is_everything = self._support.declared is None
+        return trial.steps if is_everything else self._trials.supported_steps(trial, self._support)
 
-    def _finding(
-        self, trial: Trial, steps: Sequence[SessionStep], fault: tuple[int, SessionFault]
-    ) -> Counterexample:
-        number, difference = fault
-        operator, played = self._trials.spec.operator, steps[: number + 1]
-        return Counterexample(operator, difference, trial.call, steps[0], played, repeatable=False)
-
-    def _confirmed(self, counterexample: Counterexample) -> Counterexample:
-        """Return a counterexample as it shows on a backend made afresh, if need be behind earlier steps.
+    def _confirm(self, counterexample: Counterexample) -> Counterexample:
+        """Reproduce a failure on a fresh backend, if need be after more and more earlier steps.
 
         Raises:
             BackendError: the backend cannot be made again.
         """
         earlier, count = list(self._history), 0
         while True:
-            behind = earlier[len(earlier) - count :]
-            shown = self._shown(counterexample, [*behind, *counterexample.steps])
-            if shown is not None:
-                return shown
-            if count == len(earlier) or self._time_is_up():
+            before = earlier[len(earlier) - count :]
+            reproduced = self._reproduce(counterexample, [*before, *counterexample.steps])
+            if reproduced is not None:
+                return reproduced
+            if count == len(earlier) or self._is_time_up():
                 return counterexample
             count = min(max(1, 4 * count), len(earlier))
 
-    def _shown(
+    def _reproduce(
         self, counterexample: Counterexample, steps: Sequence[SessionStep]
     ) -> Counterexample | None:
-        """Return the counterexample with `steps` up to where they go wrong afresh, if they do."""
-        with self._opened() as backend:
-            fault = Session(backend).first_fault(steps)
-        if fault is None:
+        """Run steps on a fresh backend; return those up to the first failure, if there is one."""
+        with self._open() as backend:
+            first_fault = Session(backend).first_fault(steps)
+        if first_fault is None:
             return None
-        number, difference = fault
-        return replace(
-            counterexample, difference=difference, steps=steps[: number + 1], repeatable=True
-        )
+        number, fault = first_fault
+        return replace(counterexample, fault=fault, steps=steps[: number + 1], repeatable=True)
 
-    def _same(
+    def _same_failure(
         self, counterexample: Counterexample, steps: Sequence[SessionStep]
     ) -> Counterexample | None:
-        """Return the counterexample with `steps`, if they go wrong in the same way."""
-        shown = self._shown(counterexample, steps)
-        return shown if shown is not None and shown.sort == counterexample.sort else None
+        """Return the counterexample with other `steps`, if they fail in the same way."""
+        reproduced = self._reproduce(counterexample, steps)
+        is_same = reproduced is not None and reproduced.failure == counterexample.failure
+        return reproduced if is_same else None
 
-    def _reduced(self, trial: Trial, counterexample: Counterexample) -> Counterexample:
-        """Return the counterexample of a smaller valid call, with what belongs beside that one."""
-        if not self._may_be_reduced():
+    def _reduce(self, trial: Trial, counterexample: Counterexample) -> Counterexample:
+        """Return a counterexample of a smaller valid call, whose trial fails in the same way."""
+        # Of a reduced call the levels are not known, and so not whether they are excluded.
+        declared = (self._support.declared or {}).get(self._trials.spec.operator)
+        if declared is not None and any("=" in excluded for excluded in declared.excluded):
             return counterexample
 
-        def smaller(valid: SessionStep) -> Sequence[SessionStep]:
+        def trial_steps(valid: SessionStep) -> Sequence[SessionStep]:
             try:
-                return self._supported(self._trials.beside(trial, valid))
+                return self._supported_steps(self._trials.of_step(trial, valid))
             except ExpressionError:
-                # A law has no answer for it.
+                # A law cannot be evaluated on it.
                 return []
 
         def fails(steps: Sequence[SessionStep]) -> bool:
-            if self._time_is_up():
+            if self._is_time_up():
                 return False
-            trial_steps = smaller(steps[0])
-            if self._quick:
-                return self._same(counterexample, trial_steps) is not None
-            # To make a process for each call takes long; what depends on earlier calls shows below.
-            fault = self._stage.first_fault(trial_steps)
-            return fault is not None and _sort(fault, trial_steps) == counterexample.sort
+            candidate_steps = trial_steps(steps[0])
+            if self._is_quick:
+                return self._same_failure(counterexample, candidate_steps) is not None
+            # Making a process for each call takes long. What depends on earlier calls is found out
+            # below, on a fresh backend.
+            first_fault = self._session.first_fault(candidate_steps)
+            if first_fault is None:
+                return False
+            number, fault = first_fault
+            return (fault.kind, candidate_steps[number].rule) == counterexample.failure
 
         reduction = Reduction(self._trials.file, None, [False], fails)
         start = Candidate.from_step(counterexample.valid)
-        # Numbered elements are read more easily than those of a pattern, where they fail too.
+        # Numbered elements are easier to read than a pattern, if the call fails with them too.
         numbered = start.with_inputs(
             **{name: materialize_numbered(start.call.inputs[name]) for name in start.data_inputs}
         )
         steps = reduction.steps(numbered)
         if steps and fails(steps):
             start = numbered
-        left = self._begun + self._seconds - time.monotonic()
-        least = reduction.reduce(start, left) or start
-        steps = reduction.steps(least)
-        found = self._same(counterexample, smaller(steps[0])) if steps else None
-        return (
-            counterexample
-            if found is None
-            else replace(found, call=least.call, valid=found.steps[0])
-        )
+        remaining = self._begin + self._seconds - time.monotonic()
+        smallest = reduction.reduce(start, remaining) or start
+        steps = reduction.steps(smallest)
+        reduced = self._same_failure(counterexample, trial_steps(steps[0])) if steps else None
+        if reduced is None:
+            return counterexample
+        return replace(reduced, call=smallest.call, valid=reduced.steps[0])
 
-    def _may_be_reduced(self) -> bool:
-        """Whether the declaration excludes no level: those of a smaller call are not known."""
-        declared = (self._support.declared or {}).get(self._trials.spec.operator)
-        return declared is None or not any("=" in each for each in declared.excluded)
-
-    def _shortened(self, counterexample: Counterexample) -> Counterexample:
-        """Leave out each step before the last without which it goes wrong all the same."""
-        last = self._same(counterexample, counterexample.steps[-1:])
+    def _drop_steps(self, counterexample: Counterexample) -> Counterexample:
+        """Drop each step before the last without which that fails in the same way."""
+        last = self._same_failure(counterexample, counterexample.steps[-1:])
         if last is not None:
             return last
         number = 0
-        while number < len(counterexample.steps) - 1 and not self._time_is_up():
-            fewer = self._same(
-                counterexample,
-                [*counterexample.steps[:number], *counterexample.steps[number + 1 :]],
-            )
-            if fewer is None:
+        while number < len(counterexample.steps) - 1 and not self._is_time_up():
+            steps = counterexample.steps
+            shorter = self._same_failure(counterexample, [*steps[:number], *steps[number + 1 :]])
+            if shorter is None:
                 number += 1
-            counterexample = fewer or counterexample
+            else:
+                counterexample = shorter
         return counterexample
-
-
-def _sort(fault: tuple[int, SessionFault], steps: Sequence[SessionStep]) -> Sort:
-    number, difference = fault
-    return difference.kind, steps[number].rule

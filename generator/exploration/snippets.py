@@ -1,7 +1,7 @@
-"""Finding -> text that stands alone: Python that shows it, YAML for the examples of a spec."""
+"""Counterexample -> self-contained text: a Python program, and YAML for a spec's examples."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from opcert.arrays import Array, type_name
 from opcert.cases import short_digest
@@ -13,62 +13,63 @@ from opcert.programs import (
     array_expression,
     is_exact_as_text,
     layout_expression,
-    program,
+    write_program,
 )
 from opcert.run import SessionStep
 
-# Of up to how many elements a documented tensor lists its values; beyond, a pattern fills it.
-_LISTED = 64
+# An example lists the values of tensors of so many elements; a pattern fills larger ones.
+_MAX_LISTED = 64
 # How many values of an input a line shows.
-_BRIEF = 16
+_MAX_SHOWN = 16
+# A call of these kinds does not return: the program says so after it.
+_FATAL_KINDS = ("crash", "hang", "protocol")
 
 
-def result_text(explored: ExplorationResult, backend: Callable[[], str]) -> str:
-    """Return what became of an operator, with what shows a counterexample.
+def result_text(result: ExplorationResult, setup: Callable[[], str]) -> str:
+    """Return the result for an operator as text, with program and example of a counterexample.
 
-    `backend` gives the lines that make `backend`, where a program needs them.
+    `setup` returns the lines of Python that define `backend`.
     """
-    declined = f", {explored.declined} of them not supported" if explored.declined else ""
-    line = f"{explored.operator}: {explored.tried} calls tried{declined}"
-    counterexample = explored.counterexample
+    declined = f", {result.declined} of them not supported" if result.declined else ""
+    line = f"{result.operator}: {result.tried} calls tried{declined}"
+    counterexample = result.counterexample
     if counterexample is None:
         return f"{line}, nothing found"
-    once = (
-        "" if counterexample.repeatable else "; seen once, and not again on a backend made afresh"
-    )
-    head = f"{line}, found ({counterexample.difference.kind}): {printable_line(counterexample.difference.text)}{once}"
-    python, yaml = program_text(counterexample, backend()), example_text(counterexample)
-    call = _call_in_a_line(counterexample.steps[-1])
+    once = "" if counterexample.repeatable else "; seen once, and not again on a fresh backend"
+    fault = counterexample.fault
+    head = f"{line}, found ({fault.kind}): {printable_line(fault.text)}{once}"
+    call = _call_line(counterexample.steps[-1])
+    python, yaml = program_text(counterexample, setup()), example_text(counterexample)
     return f"{head}\n    {call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
 
 
-def _call_in_a_line(step: SessionStep) -> str:
-    """Return the call that goes wrong: types, shapes and short values of inputs, attributes."""
+def _call_line(step: SessionStep) -> str:
+    """Return a call in a line: types, shapes and short values of inputs, and attributes."""
     parts = []
     for name, array in step.inputs.items():
         layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
-        values = f" {array.tolist()}" if array.size <= _BRIEF and name not in step.free else ""
+        is_shown = array.size <= _MAX_SHOWN and name not in step.free
+        values = f" {array.tolist()}" if is_shown else ""
         parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
     return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
 
 
-def program_text(counterexample: Counterexample, backend: str) -> str:
-    """Return a program that fails as found; `backend` are the lines that make `backend`.
+def program_text(counterexample: Counterexample, setup: str) -> str:
+    """Return a program that fails as the counterexample does.
 
-    It needs NumPy, what those lines import, and ml_dtypes where NumPy lacks a type.
+    `setup` are the lines that define `backend`. The program needs NumPy, what those lines import,
+    and ml_dtypes where NumPy lacks a type.
     """
-    ends = counterexample.difference.kind in ("crash", "hang", "protocol")
-    last = len(counterexample.steps) - 1
-    calls = [
-        written(step, counterexample.difference.kind if ends and number == last else None)
-        for number, step in enumerate(counterexample.steps)
-    ]
-    head = f"{counterexample.operator}, {counterexample.difference.kind}: {printable_line(counterexample.difference.text)}"
-    return program(calls, backend, [head])
+    fault = counterexample.fault
+    *before, last = counterexample.steps
+    is_fatal = fault.kind in _FATAL_KINDS
+    calls = [*map(_call_text, before), _call_text(last, fault.kind if is_fatal else None)]
+    title = f"{counterexample.operator}, {fault.kind}: {printable_line(fault.text)}"
+    return write_program(calls, setup, [title])
 
 
-def written(step: SessionStep, ending: str | None = None) -> CallText:
-    """Return a step as text; `ending` says that its call does not come back."""
+def _call_text(step: SessionStep, fatal_kind: str | None = None) -> CallText:
+    """Return the call of a step as text; one of a fatal kind does not return."""
     inputs = {
         name: InputText(
             layout_expression(array_expression(array), array.shape, step.layouts[name]),
@@ -78,49 +79,47 @@ def written(step: SessionStep, ending: str | None = None) -> CallText:
     }
     remark = step.beside or "a valid call"
     if step.golden is None:
-        remark = f"one change to a valid call ({step.beside}) breaks {step.rule}"
+        remark = f"one change to a valid call ({step.beside}) violates {step.rule}"
     expected = None if step.golden is None else [array_expression(each) for each in step.golden]
-    return CallText(remark, step.operator, inputs, step.attributes, expected, ending)
+    return CallText(remark, step.operator, inputs, step.attributes, expected, fatal_kind)
 
 
 def example_text(counterexample: Counterexample) -> str:
     """Return the call as an entry of `examples` in its operator's spec.
 
-    For a call that has to be rejected it is the valid one beside it, from which a way of breaking
-    the rule makes the other.
+    For a call that must be rejected that is the valid one, of which a mutation makes the other.
     """
-    wrong = counterexample.steps[-1]
-    step = counterexample.valid if wrong.golden is None else wrong
-    result_text = f"Found by exploring: {printable_line(counterexample.difference.text)}"
-    name = f"found-{counterexample.difference.kind}-{short_digest(str(counterexample.call))}"
-    beside = f"# For {step.operator}" + (
-        f": the valid call that {wrong.beside} ({wrong.rule}) changes.\n"
-        if wrong.golden is None
-        else ".\n"
+    last, fault = counterexample.steps[-1], counterexample.fault
+    step, comment = last, f"# For {last.operator}.\n"
+    if last.golden is None:
+        step = counterexample.valid
+        changed = f"the valid call that {last.beside} ({last.rule}) changes"
+        comment = f"# For {step.operator}: {changed}.\n"
+    name = f"found-{fault.kind}-{short_digest(str(counterexample.call))}"
+    text = f"Found by exploring: {printable_line(fault.text)}"
+    golden = step.golden or []
+    data = [array for key, array in step.inputs.items() if key in step.free]
+    is_listed = all(
+        array.size <= _MAX_LISTED and is_exact_as_text(array) for array in (*data, *golden)
     )
-    head = f"- id: {name}\n  clause: Found by exploring\n  text: {json.dumps(result_text[:200])}\n"
-    shown = [each for name, each in step.inputs.items() if name in step.free]
-    listed = all(map(_can_be_listed, [*shown, *(step.golden or [])]))
     inputs = [
-        f"    {name}: {_tensor(array, listed or name not in step.free)}\n"
-        for name, array in step.inputs.items()
+        f"    {key}: {_tensor(array, is_listed or key not in step.free)}\n"
+        for key, array in step.inputs.items()
     ]
-    given = [f"    {name}: {json.dumps(value)}\n" for name, value in step.attributes.items()]
-    outputs = [f"    - {_tensor(array, listed)}\n" for array in step.golden or []]
-    attributes = ["  attributes:\n", *given] if given else []
+    attributes = [f"    {key}: {json.dumps(value)}\n" for key, value in step.attributes.items()]
     return "".join(
-        [beside, head, "  inputs:\n", *inputs, *attributes, _outputs_key(outputs), *outputs]
+        [
+            comment,
+            f"- id: {name}\n  clause: Found by exploring\n  text: {json.dumps(text[:200])}\n",
+            "  inputs:\n",
+            *inputs,
+            *(["  attributes:\n", *attributes] if attributes else []),
+            "  outputs:\n" if golden else "  outputs: []\n",
+            *(f"    - {_tensor(array, is_listed)}\n" for array in golden),
+        ]
     )
 
 
-def _outputs_key(outputs: Sequence[str]) -> str:
-    return "  outputs:\n" if outputs else "  outputs: []\n"
-
-
-def _can_be_listed(array: Array) -> bool:
-    return array.size <= _LISTED and is_exact_as_text(array)
-
-
-def _tensor(array: Array, listed: bool) -> str:
-    values = f", values: {json.dumps(array.reshape(-1).tolist())}" if listed else ""
+def _tensor(array: Array, is_listed: bool) -> str:
+    values = f", values: {json.dumps(array.reshape(-1).tolist())}" if is_listed else ""
     return f"{{type: {type_name(array.dtype)}, shape: {list(array.shape)}{values}}}"

@@ -1,4 +1,4 @@
-"""Spec -> trials: a valid call that is drawn afresh, and the calls that belong beside it."""
+"""Spec -> trials: a random valid call, with the calls that probe a backend's answer to it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 
 from opcert.arrays import Array, Call, invert_bits, materialize, materialize_numbered, type_name
 from opcert.cases import (
-    Change,
     Conditions,
     InputSpace,
     Laws,
     Mutation,
     MutationContext,
     References,
-    after,
-    bounds_in,
+    Violation,
+    add_special_values,
+    apply_violation,
+    declared_bounds,
     mutations_of,
-    specials_added,
 )
 from opcert.combinatorics import RandBelow, RowSampler
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
@@ -26,22 +26,26 @@ from opcert.scope import Support
 from opcert.specification import SpecFile, golden_outputs
 from opcert.verdicts import Candidate
 
-# How many patterns data is drawn from, beside the elements numbered from 1.
+# How many patterns data is drawn from; the first stands for elements numbered from 1.
 _PATTERNS = 1 << 16
-# How many mutations and violations, one behind the other, are tried on a call, and how many calls
-# that break a rule follow a valid one at most.
-_TRIES = 64
-_REJECTIONS = 8
+# How many mutations and violations are tried on a call, and how many invalid calls follow a valid
+# one at most.
+_MAX_MUTATIONS = 64
+_MAX_REJECTIONS = 8
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A valid call, and the steps that try it; `wrong` and `law` number what they add."""
+    """A valid call, and the steps that try it.
+
+    `mutation` numbers the first mutation or violation that is applied, and `law` the law that
+    makes further calls; 0 stands for none.
+    """
 
     call: Call
     steps: Sequence[SessionStep]
     levels: Mapping[str, str]
-    wrong: int
+    mutation: int
     law: int
 
     def __repr__(self) -> str:
@@ -49,67 +53,65 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class _About:
-    """What a declaration can speak of in the call of a step."""
+class _StepProperties:
+    """What a declaration of support can name in the call of a step."""
 
     step: SessionStep
     rules: tuple[str, ...] = ()
     levels: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def _types(self) -> list[str]:
-        return [type_name(array.dtype) for array in self.step.inputs.values()]
+    def input_types(self) -> Mapping[str, str]:
+        return {name: type_name(array.dtype) for name, array in self.step.inputs.items()}
 
     @property
     def type(self) -> str:
-        return self._types[0]
+        return next(iter(self.input_types.values()))
+
+    @property
+    def index_types(self) -> frozenset[str]:
+        return frozenset([*self.input_types.values()][1:])
 
     @property
     def rank(self) -> int:
         return next(iter(self.step.inputs.values())).ndim
-
-    @property
-    def index_types(self) -> frozenset[str]:
-        return frozenset(self._types[1:])
-
-    @property
-    def input_types(self) -> Mapping[str, str]:
-        return dict(zip(self.step.inputs, self._types, strict=True))
 
 
 class Trials:
     """Draws trials of one operator.
 
     Raises:
-        SpecError: no choice of levels is possible.
+        SpecError: the constraints of the spec allow no row.
     """
 
     def __init__(self, spec_file: SpecFile, references: References) -> None:
         self.file = spec_file
         self.spec = spec_file.spec
-        self.conditions = Conditions(spec_file.spec)
-        self.laws = Laws(spec_file, references)
-        self._mutations = mutations_of(self.spec)
-        self._violations = [
-            (f"{rule.id}.{name}", change)
-            for rule in self.spec.rules
-            for name, change in rule.violations.items()
+        self._conditions = Conditions(spec_file.spec)
+        self._laws = Laws(spec_file, references)
+        self._mutations: list[Mutation | tuple[str, Violation]] = [
+            *mutations_of(self.spec),
+            *(
+                (f"{rule.id}.{name}", violation)
+                for rule in self.spec.rules
+                for name, violation in rule.violations.items()
+            ),
         ]
         try:
             self._space = InputSpace(self.spec)
-            self._rows = RowSampler(self._space.choices()[0])
+            self._rows = RowSampler(self._space.feasible_rows()[0])
         except ExpressionError as error:
             raise self._mistake(error, "") from None
 
-    def drawn(self, below: RandBelow, random_source: RandomSource) -> Trial | None:
-        """Draw a trial, or None where the draws come to nothing that decides anything.
+    def draw(self, randbelow: RandBelow, random_source: RandomSource) -> Trial | None:
+        """Draw a trial; None where the draws come to a call that decides nothing.
 
         Raises:
             SpecError: the spec contradicts itself or its reference on what is drawn.
         """
-        row, pattern = self._rows.sample(below), below(_PATTERNS)
-        wrong = below(len(self._mutations) + len(self._violations) + 1)
-        law = below(len(self.spec.laws) + 1)
+        row, pattern = self._rows.sample(randbelow), randbelow(_PATTERNS)
+        mutation = randbelow(len(self._mutations) + 1)
+        law = randbelow(len(self.spec.laws) + 1)
         try:
             call = self._space.call(row, "", random_source)
         except Inapplicable:
@@ -117,142 +119,146 @@ class Trials:
         except ExpressionError as error:
             raise self._mistake(error, "") from None
         try:
-            if self.conditions.ambiguity(call) or self.conditions.check(call).violated:
+            if self._conditions.ambiguity(call) or self._conditions.check(call).violated:
                 return None
-            steps = self._steps(call, self._inputs(call, pattern), wrong, law)
-            return Trial(call, steps, self._space.level_names(row), wrong, law)
+            steps = self._steps(call, self._inputs(call, pattern), mutation, law)
+            return Trial(call, steps, self._space.level_names(row), mutation, law)
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
 
-    def beside(self, trial: Trial, valid: SessionStep) -> Trial:
-        """Return the trial of another valid call, with what `trial` has beside its own.
+    def of_step(self, trial: Trial, valid: SessionStep) -> Trial:
+        """Return a trial of the valid call of a step, with the mutations and the law of `trial`.
 
         Raises:
-            ExpressionError: the spec contradicts itself or its reference on it.
+            ExpressionError: the spec contradicts itself or its reference on the call.
         """
         call = Candidate.from_step(valid).call
-        steps = self._steps(call, valid.inputs, trial.wrong, trial.law)
+        steps = self._steps(call, valid.inputs, trial.mutation, trial.law)
         return replace(trial, call=call, steps=steps)
 
     def _mistake(self, error: ExpressionError, context: str) -> SpecError:
         return SpecError([self.file.mistake(error.place, f"{error}{context}")])
 
-    def supported(self, trial: Trial, support: Support) -> Sequence[SessionStep]:
-        """Return the steps of `trial` that a backend does not declare to leave out."""
-        kept = self.conditions.check(trial.call).satisfied
-        rules = self.spec.full_ids(*kept, *self.conditions.behaviours(trial.call))
-        about = _About(trial.steps[0], rules, trial.levels)
-        if support.exclusion_reason(self.spec.operator, about) is not None:
+    def supported_steps(self, trial: Trial, support: Support) -> Sequence[SessionStep]:
+        """Return the steps of `trial` that the declared support of a backend does not exclude."""
+        satisfied = self._conditions.check(trial.call).satisfied
+        rules = self.spec.full_ids(*satisfied, *self._conditions.behaviours(trial.call))
+        properties = _StepProperties(trial.steps[0], rules, trial.levels)
+        if support.exclusion_reason(self.spec.operator, properties) is not None:
             return ()
         return [
             step
             for step in trial.steps
-            if not step.by_law or support.exclusion_reason(step.operator, _About(step)) is None
+            if not step.by_law
+            or support.exclusion_reason(step.operator, _StepProperties(step)) is None
         ]
-
-    def _steps(
-        self, call: Call, inputs: Mapping[str, Array], wrong: int, law: int
-    ) -> Sequence[SessionStep]:
-        outputs = self._golden(call, inputs)
-        valid = self._step(call, inputs, outputs)
-        steps = [valid]
-        free = [name for name, tensor in call.inputs.items() if tensor.values is None]
-        if free:
-            other = {**inputs, **{name: invert_bits(inputs[name]) for name in free}}
-            beside = "with every bit of the data inverted"
-            steps.append(self._step(call, other, self._golden(call, other), beside=beside))
-        steps.append(self._step(call, inputs, outputs, beside="repeated"))
-        steps += self._rejections(call, inputs, valid, wrong)
-        return [*steps, *self._law(law, call, inputs, outputs)]
 
     def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
         if not pattern:
             return {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
         patterned = call.patterned(str(pattern))
         inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
-        return specials_added(patterned, inputs, self._golden(call, inputs))
+        return add_special_values(patterned, inputs, self._golden_outputs(call, inputs))
 
-    def _golden(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
+    def _golden_outputs(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
         try:
             return golden_outputs(self.file.reference, inputs, call.attributes)
         except OpcertError as error:
             raise ExpressionError(str(error), ("reference",)) from None
 
+    def _steps(
+        self, call: Call, inputs: Mapping[str, Array], mutation: int, law: int
+    ) -> Sequence[SessionStep]:
+        """Return the valid call, with inverted data, repeated, then invalid ones, and a law's."""
+        outputs = self._golden_outputs(call, inputs)
+        steps = [self._step(call, inputs, outputs)]
+        data = [name for name, tensor in call.inputs.items() if tensor.values is None]
+        if data:
+            inverted = {**inputs, **{name: invert_bits(inputs[name]) for name in data}}
+            golden = self._golden_outputs(call, inverted)
+            steps.append(self._step(call, inverted, golden, "with every bit of the data inverted"))
+        steps.append(self._step(call, inputs, outputs, "repeated"))
+        rejections = self._rejections(call, inputs, mutation)
+        if rejections:
+            steps += [*rejections, self._step(call, inputs, outputs, "after the rejection")]
+        return [*steps, *self._steps_of_law(law, call, inputs, outputs)]
+
     def _step(
         self,
         call: Call,
         inputs: Mapping[str, Array],
-        golden_outputs: Sequence[Array] | None,
-        beside: str = "",
+        golden: Sequence[Array] | None,
+        relation: str = "",
         rule: str | None = None,
     ) -> SessionStep:
-        layouts = {name: tensor.requested_layout for name, tensor in call.inputs.items()}
-        free = tuple(name for name, tensor in call.inputs.items() if tensor.values is None)
         return SessionStep(
             self.spec.operator,
             inputs,
             call.attributes,
-            golden_outputs,
-            layouts,
-            free,
-            beside,
-            rule,
+            golden,
+            layouts={name: tensor.requested_layout for name, tensor in call.inputs.items()},
+            free=tuple(name for name, tensor in call.inputs.items() if tensor.values is None),
+            beside=relation,
+            rule=rule,
         )
 
     def _rejections(
-        self, call: Call, inputs: Mapping[str, Array], valid: SessionStep, first: int
+        self, call: Call, inputs: Mapping[str, Array], first_mutation: int
     ) -> list[SessionStep]:
-        """Return calls that break one rule alone, and the valid one behind them."""
-        rejected: list[SessionStep] = []
-        for name, changed in self._changed(call, first):
-            if len(rejected) == _REJECTIONS:
+        """Return mutations of a call that violate exactly one rule."""
+        rejections: list[SessionStep] = []
+        for name, mutated in self._mutated_calls(call, first_mutation):
+            if len(rejections) == _MAX_REJECTIONS:
                 break
-            broken: tuple[str, ...] = ()
-            # A changed call on which a condition has no answer shows nothing.
+            violated: tuple[str, ...] = ()
+            # A mutated call on which a condition cannot be evaluated tests nothing.
             with suppress(ExpressionError):
-                if self.conditions.ambiguity(changed) is None:
-                    broken = self.conditions.check(changed).violated
-            if len(broken) == 1:
-                given = {
+                if self._conditions.ambiguity(mutated) is None:
+                    violated = self._conditions.check(mutated).violated
+            if len(violated) == 1:
+                arrays = {
                     argument: inputs[argument]
                     if call.inputs.get(argument) is tensor
                     else materialize_numbered(tensor)
-                    for argument, tensor in changed.inputs.items()
+                    for argument, tensor in mutated.inputs.items()
                 }
-                rule = self.spec.full_id(broken[0])
-                rejected.append(self._step(changed, given, None, beside=name, rule=rule))
-        again = self._step(call, inputs, valid.golden, beside="behind the rejection")
-        return [*rejected, again] if rejected else []
+                rule = self.spec.full_id(violated[0])
+                rejections.append(self._step(mutated, arrays, None, name, rule))
+        return rejections
 
-    def _changed(self, call: Call, first: int) -> Iterator[tuple[str, Call]]:
-        """Yield some of what mutations and violations make of a call, from the `first` on."""
-        changes: list[Mutation | tuple[str, Change]] = [*self._mutations, *self._violations]
-        for change in (changes[first - 1 :] + changes[: first - 1])[: _TRIES if first else 0]:
-            if isinstance(change, Mutation):
-                aim = MutationContext(*bounds_in(self.conditions, call, change.argument), first)
-                name, changed = change.name, change.applied(self.spec, call, aim)
+    def _mutated_calls(self, call: Call, first: int) -> Iterator[tuple[str, Call]]:
+        """Yield the results of some mutations and violations, from number `first` on."""
+        if not first:
+            return
+        in_turn = self._mutations[first - 1 :] + self._mutations[: first - 1]
+        for mutation in in_turn[:_MAX_MUTATIONS]:
+            if isinstance(mutation, Mutation):
+                least, greatest = declared_bounds(self._conditions, call, mutation.argument)
+                context = MutationContext(least, greatest, first)
+                name, mutated = mutation.name, mutation.apply(self.spec, call, context)
             else:
-                name, changed = change[0], after(self.conditions, call, change[1])
-            if changed is not None:
-                yield name, changed
+                name, violation = mutation
+                mutated = apply_violation(self._conditions, call, violation)
+            if mutated is not None:
+                yield name, mutated
 
-    def _law(
+    def _steps_of_law(
         self, number: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
     ) -> list[SessionStep]:
-        """Return the further calls of a law: with those right, it holds as for the reference."""
-        if not number or not self.laws.speaks(number - 1, call):
+        """Return the further calls of a law: where they are right, so is the law."""
+        if not number or not self._laws.applies(number - 1, call):
             return []
-        beside = f"by the law {self.spec.full_id(self.spec.laws[number - 1].id)}"
+        relation = f"by the law {self.spec.full_id(self.spec.laws[number - 1].id)}"
         return [
             SessionStep(
-                made.operator,
-                made.inputs,
-                made.attributes,
-                made.outputs,
-                dict.fromkeys(made.inputs, "c"),
-                made.free,
-                beside=beside,
+                further.operator,
+                further.inputs,
+                further.attributes,
+                further.outputs,
+                layouts=dict.fromkeys(further.inputs, "c"),
+                free=further.data_inputs,
+                beside=relation,
                 by_law=True,
             )
-            for made in self.laws.further(number - 1, call, inputs, outputs)
+            for further in self._laws.check(number - 1, call, inputs, outputs)
         ]

@@ -1,4 +1,4 @@
-"""A backend in a process of its own: workers, drivers, the protocol, and what ends them."""
+"""A backend in a process of its own: workers, drivers, and the protocol of both."""
 
 from typing import TYPE_CHECKING
 

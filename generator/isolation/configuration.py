@@ -1,4 +1,4 @@
-"""Options of a backend -> the configurations that they mean, each of which has a certificate."""
+"""Options of a backend -> the configurations that they stand for, each with a certificate."""
 
 import os
 import sys
@@ -11,12 +11,12 @@ from urllib.parse import quote
 from opcert.backends import ALL_VALUES, DRIVER_PREFIX, option_choices
 from opcert.errors import BackendError
 from opcert.isolation.process import WorkerFailure
-from opcert.isolation.worker_process import answered
+from opcert.isolation.worker_process import ask_worker
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """Options, and those of them that stand for an `all`, as the name that a folder may have."""
+    """Options; `name`, a valid folder name, has those of them that replaced an `all`."""
 
     name: str
     options: Mapping[str, Any]
@@ -25,36 +25,38 @@ class Configuration:
 def configurations(
     backend: str, options: Mapping[str, Any] | None = None, isolated: bool | None = None
 ) -> list[Configuration]:
-    """Return each configuration that `options` mean for what `load` finds: one, unless with `all`.
+    """Return the configurations that `options` stand for: one, unless an option is `all`.
 
-    A process of its own is asked, unless `isolated` is False. What cannot be found has one, so that
-    its run says what is wrong.
+    A process of its own imports the backend, unless `isolated` is False. A backend that cannot be
+    imported has one configuration, so that its run reports the error.
     """
     given = dict(options or {})
-    # The others may be what no message holds.
-    asked = {
+    # Options that JSON cannot express never get sent.
+    multiple = {
         key: value for key, value in given.items() if isinstance(value, str) and value == ALL_VALUES
     }
-    several = _choices(backend, asked, isolated) if asked else {}
-    found = [dict(zip(several, values, strict=True)) for values in product(*several.values())]
-    return [Configuration(_name(each), {**given, **each}) for each in found]
+    choices = _choices(backend, multiple, isolated) if multiple else {}
+    selections = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
+    return [
+        Configuration(
+            ",".join(f"{quote(key, '')}={quote(str(value), ' ')}" for key, value in chosen.items()),
+            {**given, **chosen},
+        )
+        for chosen in selections
+    ]
 
 
 def _choices(
-    backend: str, asked: Mapping[str, str], isolated: bool | None
+    backend: str, options: Mapping[str, str], isolated: bool | None
 ) -> Mapping[str, list[Any]]:
     if backend.startswith(DRIVER_PREFIX):
         return {}
     try:
         if isolated is False or os.name != "posix":
-            return option_choices(backend, asked)
-        path = [each for each in sys.path if each]
-        request = {"ask": "choices", "path": path, "backend": backend, "options": asked}
-        found: Mapping[str, list[Any]] = answered(request).get("choices", {})
+            return option_choices(backend, options)
+        path = [folder for folder in sys.path if folder]
+        request = {"purpose": "choices", "path": path, "backend": backend, "options": options}
+        choices: Mapping[str, list[Any]] = ask_worker(request).get("choices", {})
     except (BackendError, WorkerFailure):
         return {}
-    return found
-
-
-def _name(chosen: Mapping[str, Any]) -> str:
-    return ",".join(f"{quote(key, '')}={quote(str(each), ' ')}" for key, each in chosen.items())
+    return choices

@@ -1,4 +1,4 @@
-"""Suite + declaration -> the calls that try how a driver speaks, whatever it computes."""
+"""Suite x declared support -> calls that exercise the protocol of a driver."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,25 +12,24 @@ from opcert.scope import Support
 from opcert.specification import load_references
 from opcert.suite import IndexedCase, OperatorSuite, Suite
 
-# How many bytes a large array has at least, and how many calls are tried to make such outputs of.
-_LARGE = 1 << 24
-_TRIED = 20
-_UNKNOWN = "opcert/no-such-operator"
-# What reading JSON by hand mostly misses.
-_ODD: Mapping[str, Any] = {
+# The least size of a large array in bytes, and how many calls are tried for large outputs.
+_LARGE_BYTES = 1 << 24
+_TRIED_CALLS = 20
+_UNKNOWN_OPERATOR = "opcert/no-such-operator"
+# What hand-written JSON parsers mostly get wrong.
+_TRICKY_ATTRIBUTES: Mapping[str, Any] = {
     "text": 'a "quoted" \\ back slash,\na new line, {[ and é \U0001f600',
     "integers": [0, -(2**63), 2**63 - 1],
     "nested": [[], [{"a": [True, False, None]}], {}],
     "fraction": -1.5e-3,
 }
-_Wanted = Callable[[IndexedCase], bool]
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One call, and how it may be answered; None where a driver has declared none like it."""
+    """One call and the acceptable answers; `inputs` is None where no such call is declared."""
 
-    what: str
+    description: str
     operator: str
     inputs: Mapping[str, Array] | None
     attributes: Mapping[str, Any]
@@ -38,44 +37,45 @@ class Probe:
 
 
 def probes(suite: Suite, support: Support) -> Iterator[Probe]:
-    """Yield a plain call of each operator, then calls that are empty, large or of each type."""
-    chosen = _Chosen(suite, support)
+    """Yield a plain call of each operator, then empty and large ones, and one of each type."""
+    cases = _SupportedCases(suite, support)
     for operator in suite.operators.values():
-        yield chosen.of_operator(operator)
+        yield cases.of_operator(operator)
     data = np.arange(6, dtype=np.float32).reshape(2, 3)
-    large = np.zeros(_LARGE, np.uint8)
-    yield Probe("an unknown operator", _UNKNOWN, {"data": data}, {}, ("unsupported",))
-    yield Probe("odd attributes", _UNKNOWN, {"data": data}, _ODD, ("unsupported",))
-    yield Probe("no inputs", _UNKNOWN, {}, {}, ("unsupported",))
-    yield Probe("16 MB, unknown", _UNKNOWN, {"data": large}, {}, ("unsupported",))
-    yield chosen.first("a call to reject", lambda case: case.expects == "rejection")
-    valid = "a valid call behind it"
-    yield chosen.first(valid, _valid)
-    yield chosen.first(f"{valid}, again", _valid)
-    yield chosen.first("an empty input", _is_empty)
-    yield chosen.first("an input of rank 0", _has_a_scalar)
+    large = np.zeros(_LARGE_BYTES, np.uint8)
+    for description, inputs, attributes in (
+        ("an unknown operator", {"data": data}, {}),
+        ("odd attributes", {"data": data}, _TRICKY_ATTRIBUTES),
+        ("no inputs", {}, {}),
+        ("16 MB, unknown", {"data": large}, {}),
+    ):
+        yield Probe(description, _UNKNOWN_OPERATOR, inputs, attributes, ("unsupported",))
+    yield cases.first("a call to reject", lambda case: case.expects == "rejection")
+    yield cases.first("a valid call after it", _is_valid)
+    yield cases.first("a valid call after it, again", _is_valid)
+    yield cases.first("an empty input", _has_empty_input)
+    yield cases.first("an input of rank 0", _has_scalar_input)
     for name in ELEMENT_TYPES:
-        yield chosen.of_type(name)
-    yield chosen.large()
+        yield cases.of_type(name)
+    yield cases.large()
 
 
-def _valid(case: IndexedCase) -> bool:
+def _is_valid(case: IndexedCase) -> bool:
     return case.expects == "outputs"
 
 
-def _is_empty(case: IndexedCase) -> bool:
-    return _valid(case) and any(0 in each.shape for each in case.inputs.values())
+def _has_empty_input(case: IndexedCase) -> bool:
+    return _is_valid(case) and any(0 in tensor.shape for tensor in case.inputs.values())
 
 
-def _has_a_scalar(case: IndexedCase) -> bool:
-    return _valid(case) and any(each.shape == () for each in case.inputs.values())
+def _has_scalar_input(case: IndexedCase) -> bool:
+    return _is_valid(case) and any(tensor.shape == () for tensor in case.inputs.values())
 
 
-class _Chosen:
-    """The cases of a suite that a driver declares to support, in an order of its own."""
+class _SupportedCases:
+    """The cases of a suite that a driver declares to support."""
 
     def __init__(self, suite: Suite, support: Support) -> None:
-        self._suite = suite
         self._cases = [
             (operator, case)
             for operator, case in suite
@@ -84,59 +84,68 @@ class _Chosen:
         ]
 
     def of_operator(self, operator: OperatorSuite) -> Probe:
-        """Return a valid call of an operator, one that is declared if there is any."""
-        cases = [case for of, case in self._cases if of is operator and _valid(case)]
-        case = next(iter([*cases, *filter(_valid, operator.index.cases)]))
+        """Return a valid call of an operator, a declared one if there is any."""
+        declared = (case for owner, case in self._cases if owner is operator)
+        case = next(filter(_is_valid, (*declared, *operator.index.cases)))
         return _probe(operator.index.operator, operator, case)
 
-    def first(self, what: str, wanted: _Wanted) -> Probe:
-        """Return the first call that is as wanted."""
+    def first(self, description: str, condition: Callable[[IndexedCase], bool]) -> Probe:
+        """Return the first call that meets a condition."""
         for operator, case in self._cases:
-            if wanted(case):
-                return _probe(f"{what}: {case.id}", operator, case)
-        return Probe(what, "", None, {})
+            if condition(case):
+                return _probe(f"{description}: {case.id}", operator, case)
+        return Probe(description, "", None, {})
 
     def of_type(self, name: str) -> Probe:
-        """Return a call with data of a type; half a byte is cut from a whole one."""
+        """Return a call with data of a type; half bytes are cut from whole ones."""
         whole = "u8" if name in FOUR_BIT_TYPES else name
-        found = self.first(name, lambda case: _valid(case) and _moves(case, whole))
-        if found.inputs is None or whole == name:
-            return found
-        first, data = next(iter(found.inputs.items()))
-        half = (data & 15).view(ELEMENT_TYPES[name])
-        inputs = {**found.inputs, first: half}
-        what = f"{found.what}, cut from {whole}"
-        return Probe(what, found.operator, inputs, found.attributes)
+
+        def moves_type(case: IndexedCase) -> bool:
+            first = next(iter(case.inputs), None)
+            return _is_valid(case) and case.type == whole and first in case.data_inputs
+
+        probe = self.first(name, moves_type)
+        if probe.inputs is None or whole == name:
+            return probe
+        first, data = next(iter(probe.inputs.items()))
+        halves = (data & 15).view(ELEMENT_TYPES[name])
+        return Probe(
+            f"{probe.description}, cut from {whole}",
+            probe.operator,
+            {**probe.inputs, first: halves},
+            probe.attributes,
+        )
 
     def large(self) -> Probe:
-        """Return a call of which inputs and outputs are large."""
+        """Return a call with large inputs and large outputs."""
         references = load_references(None)
-        candidates = ((of, case) for of, case in self._cases if _valid(case) and case.data_inputs)
-        for operator, case in islice(candidates, _TRIED):
+        candidates = (
+            (operator, case)
+            for operator, case in self._cases
+            if _is_valid(case) and case.data_inputs
+        )
+        for operator, case in islice(candidates, _TRIED_CALLS):
             reference = references.get(operator.index.operator)
-            for inputs in _enlarged(operator.inputs(case)):
+            if reference is None:
+                continue
+            for inputs in _enlarged_inputs(operator.inputs(case)):
                 try:
-                    made = reference(**inputs, **case.attributes) if reference else []
-                except Exception:  # noqa: S112 -- longer along this axis, it is no valid call
+                    outputs = reference(**inputs, **case.attributes)
+                except Exception:  # noqa: S112 -- longer along this axis, the call is invalid
                     continue
-                if sum(each.nbytes for each in made) >= _LARGE:
-                    what = f"16 MB, both ways: {case.id}, made larger"
-                    return Probe(what, operator.index.operator, inputs, case.attributes)
+                if sum(output.nbytes for output in outputs) >= _LARGE_BYTES:
+                    description = f"16 MB, both ways: {case.id}, enlarged"
+                    return Probe(description, operator.index.operator, inputs, case.attributes)
         return Probe("16 MB, both ways", "", None, {})
 
 
-def _moves(case: IndexedCase, name: str) -> bool:
-    return case.type == name and next(iter(case.inputs)) in case.data_inputs
-
-
-def _enlarged(inputs: Mapping[str, Array]) -> Iterator[Mapping[str, Array]]:
-    """Yield inputs of which the first is as large as it has to be, along each of its axes."""
+def _enlarged_inputs(inputs: Mapping[str, Array]) -> Iterator[Mapping[str, Array]]:
+    """Yield inputs whose first has `_LARGE_BYTES`, enlarged along each of its axes in turn."""
     first, data = next(iter(inputs.items()))
     if data.nbytes:
         for axis in range(data.ndim):
-            repeated = np.repeat(data, -(-_LARGE // data.nbytes), axis=axis)
-            yield {**inputs, first: repeated}
+            yield {**inputs, first: np.repeat(data, -(-_LARGE_BYTES // data.nbytes), axis=axis)}
 
 
-def _probe(what: str, operator: OperatorSuite, case: IndexedCase) -> Probe:
-    return Probe(what, operator.index.operator, operator.inputs(case), case.attributes)
+def _probe(description: str, operator: OperatorSuite, case: IndexedCase) -> Probe:
+    return Probe(description, operator.index.operator, operator.inputs(case), case.attributes)

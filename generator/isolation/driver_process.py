@@ -1,8 +1,8 @@
-"""A driver: a program in any language that runs operators, asked over its stdin and stdout."""
+"""A driver: a program in any language that runs operators, over its stdin and stdout."""
 
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import IO, Any, Literal
 
@@ -10,17 +10,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from opcert.arrays import ELEMENT_TYPES, Array, InputArrays, bit_width
 from opcert.errors import BackendError, did_you_mean
-from opcert.isolation.introduction import handshake
-from opcert.isolation.messages import ROOM, packed
+from opcert.isolation.handshake import perform_handshake
+from opcert.isolation.messages import MAX_OUTPUT_BYTES, pack_inputs
 from opcert.isolation.process import Process, WorkerFailure
 from opcert.run import Outcome, Rejecter
 
-# The most dimensions that an array of NumPy has.
-_DIMENSIONS = 64
-_REASON = 500
+# The most dimensions that a NumPy array can have.
+_MAX_RANK = 64
+_MAX_REASON_LENGTH = 500
 
 
-class _Described(BaseModel):
+class _OutputDescription(BaseModel):
     """An output whose bytes follow the answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -29,21 +29,22 @@ class _Described(BaseModel):
     shape: list[int]
     bytes: int
 
-    def mistake(self) -> str | None:
-        """Return what is wrong with it, if anything is."""
+    def find_mistake(self) -> str | None:
+        """Return what is wrong with the description, None if nothing is."""
         if self.type not in ELEMENT_TYPES:
-            return f"type '{self.type}'{did_you_mean(self.type, list(ELEMENT_TYPES))}"
-        if len(self.shape) > _DIMENSIONS or any(not 0 <= n < 1 << 63 for n in self.shape):
-            shape = f"{self.shape[:_DIMENSIONS]}"
-            return f"shape {shape}; expected at most {_DIMENSIONS} extents, none negative"
-        taken = prod(self.shape) * ELEMENT_TYPES[self.type].itemsize
-        if self.bytes != taken:
-            return f"{self.bytes} bytes; {self.type}{self.shape} takes {taken}"
+            hint = did_you_mean(self.type, list(ELEMENT_TYPES))
+            return f"unknown type '{self.type}'{hint}"
+        if len(self.shape) > _MAX_RANK or any(not 0 <= extent < 1 << 63 for extent in self.shape):
+            shape = f"{self.shape[:_MAX_RANK]}"
+            return f"shape {shape}; expected at most {_MAX_RANK} extents, none negative"
+        size = prod(self.shape) * ELEMENT_TYPES[self.type].itemsize
+        if self.bytes != size:
+            return f"{self.bytes} bytes; {self.type}{self.shape} has {size}"
         return None
 
 
 class _Answer(BaseModel):
-    """What a driver says of a call."""
+    """The answer of a driver to a call."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -51,50 +52,53 @@ class _Answer(BaseModel):
     observed: Literal["outputs", "rejected", "unsupported"]
     reason: str = ""
     rejected_by: Rejecter | None = None
-    outputs: list[_Described] | None = None
+    outputs: list[_OutputDescription] | None = None
 
-    def mistake(self, number: int) -> str | None:
-        """Return what is wrong with it as an answer to call `number`, if anything is."""
+    def find_mistake(self, number: int) -> str | None:
+        """Return what is wrong with the answer to call `number`, None if nothing is."""
         if self.id != number:
-            return f"it is of call {self.id}; expected {number}"
+            return f"id {self.id}; expected {number}"
         if (self.outputs is None) == (self.observed == "outputs"):
-            needs = "needs" if self.outputs is None else "has no"
-            return f"observed '{self.observed}' {needs} 'outputs'"
+            verb = "needs" if self.outputs is None else "has no"
+            return f"observed '{self.observed}' {verb} 'outputs'"
         if self.rejected_by is not None and self.observed != "rejected":
             return f"observed '{self.observed}' has no 'rejected_by'"
-        described = self.outputs or []
-        for place, each in enumerate(described):
-            wrong = each.mistake()
-            if wrong is not None:
-                return f"output {place}: {wrong}"
-        total = sum(each.bytes for each in described)
-        return f"{total} bytes of outputs; at most {ROOM} are read" if total > ROOM else None
+        outputs = self.outputs or []
+        for position, output in enumerate(outputs):
+            mistake = output.find_mistake()
+            if mistake is not None:
+                return f"output {position}: {mistake}"
+        total = sum(output.bytes for output in outputs)
+        if total > MAX_OUTPUT_BYTES:
+            return f"{total} bytes of outputs; at most {MAX_OUTPUT_BYTES} are read"
+        return None
 
 
-class _Copies:
-    """Outputs that nothing else writes to, since they came as bytes."""
+class _ReceivedOutputs:
+    """Outputs that came as bytes: nothing else can write to them."""
 
     changed = False
 
 
 class Driver:
-    """One process that runs a driver, and what is said to it."""
+    """A driver process and its calls."""
 
     def __init__(
         self, command: str, options: Mapping[str, Any], memory: int, seconds: float
     ) -> None:
-        """Start it, and have it introduce itself in so many seconds.
+        """Start the process, and perform the handshake within so many seconds.
 
         Raises:
-            BackendError: it cannot be started, or says what cannot be understood.
+            BackendError: it cannot be started, or the handshake fails.
         """
         self._number = 0
-        self.process = started(command, memory)
+        self.process = start_driver(command, memory)
         try:
-            asked = {"options": options}
-            self.introduction = handshake(self.process, asked, f"driver:{command}", seconds)
+            name = f"driver:{command}"
+            request = {"options": options}
+            self.introduction = perform_handshake(self.process, request, name, seconds)
         except BaseException:
-            self.end()
+            self.kill()
             raise
 
     def call(
@@ -103,96 +107,95 @@ class Driver:
         """Make a call.
 
         Raises:
-            EndedError: the process has ended, was ended, or says what cannot be understood.
+            WorkerFailure: the process crashed, hung or violated the protocol.
         """
-        self._nothing_more("it wrote between calls")
+        self._refuse_unexpected_output("between calls")
         self._number += 1
-        said, contents = packed(inputs)
+        descriptions, contents = pack_inputs(inputs)
         request = {
             "id": self._number,
             "operator": operator,
             "attributes": attributes,
-            "inputs": said,
+            "inputs": descriptions,
         }
-        answer = _answer(self.process.ask(request, timeout, contents), self._number)
-        outputs = [self._output(*each) for each in enumerate(answer.outputs or ())]
-        self._nothing_more("more than the answer and its outputs")
+        answer = _parse_answer(self.process.exchange(request, timeout, contents), self._number)
+        outputs = [self._read_output(i, output) for i, output in enumerate(answer.outputs or ())]
+        self._refuse_unexpected_output("after the answer and its outputs")
+        log = self.take_log()
         if answer.observed == "outputs":
-            return Outcome("outputs", outputs, kept=_Copies(), log=self.log())
-        reason = answer.reason[:_REASON].encode(errors="replace").decode()
+            return Outcome("outputs", outputs, remote=_ReceivedOutputs(), log=log)
+        reason = answer.reason[:_MAX_REASON_LENGTH].encode(errors="replace").decode()
         rejected_by = answer.rejected_by or "runtime" if answer.observed == "rejected" else None
-        return Outcome(answer.observed, reason=reason, log=self.log(), rejected_by=rejected_by)
+        return Outcome(answer.observed, reason=reason, log=log, rejected_by=rejected_by)
 
-    def _output(self, place: int, described: _Described) -> Array:
-        content = self.process.read(described.bytes)
-        highest = (1 << bit_width(described.type)) - 1
+    def _read_output(self, position: int, description: _OutputDescription) -> Array:
+        content = self.process.read_bytes(description.bytes)
+        # A boolean or a half byte has a byte of its own, whose upper bits must be zero.
+        highest = (1 << bit_width(description.type)) - 1
         if highest < 255 and content.size and content.max() > highest:
-            found = int(content.max())
-            text = f"output {place}: a byte {found:#04x}; {described.type} has at most {highest}"
+            byte = f"{int(content.max()):#04x}"
+            text = f"output {position}: a byte {byte}; {description.type} has at most {highest}"
             raise WorkerFailure("protocol", text)
         try:
-            return content.view(ELEMENT_TYPES[described.type]).reshape(described.shape)
+            return content.view(ELEMENT_TYPES[description.type]).reshape(description.shape)
         except ValueError as error:
-            raise WorkerFailure("protocol", f"output {place}: {error}") from None
+            raise WorkerFailure("protocol", f"output {position}: {error}") from None
 
-    def _nothing_more(self, what: str) -> None:
-        foreign = self.process.foreign()
-        if foreign:
-            raise WorkerFailure("protocol", f"{what}: {foreign}; stdout is for answers alone")
+    def _refuse_unexpected_output(self, when: str) -> None:
+        text = self.process.unexpected_output()
+        if text:
+            raise WorkerFailure(
+                "protocol", f"unexpected output {when}: {text}; stdout is for answers alone"
+            )
 
-    def log(self) -> str:
-        """Return what was printed since the last time, or the end of it."""
-        return self.process.log()
+    def take_log(self) -> str:
+        """Return what the process printed since the last time, at most the end of it."""
+        return self.process.take_log()
 
     def exits_within(self, seconds: float) -> bool:
-        """Ask nothing more, and say whether the process ends by itself in that time."""
+        """Close the input of the process; return whether it exits in that time."""
         return self.process.exits_within(seconds)
 
-    def end(self) -> None:
-        """End the process and every other of its session."""
-        self.process.end()
+    def kill(self) -> None:
+        """Kill the process, its session and its descendants."""
+        self.process.kill()
 
 
-def started(command: str, memory: int = 0) -> Process:
-    """Start a driver, by a command that is split as a shell would split it.
+def start_driver(command: str, memory: int = 0) -> Process:
+    """Start a driver by a command, which is split into words as a shell would split it.
 
     Raises:
-        BackendError: it cannot be split or started.
+        BackendError: the command cannot be split or started.
     """
-    words = _words(command)
-
-    def start(requests: int, replies: int, log: IO[bytes]) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(  # noqa: S603 -- the user's own program
-            words, stdin=requests, stdout=replies, stderr=log, start_new_session=True
-        )
-
-    try:
-        return Process(start, memory)
-    except (OSError, ValueError) as error:
-        text = getattr(error, "strerror", None) or error
-        raise BackendError(f"driver '{words[0]}' cannot be started: {text}") from None
-
-
-def _words(command: str) -> Sequence[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise BackendError(f"driver '{command}' cannot be split into words: {error}") from None
     if not words:
         raise BackendError("'driver:' has no command; expected driver:COMMAND")
-    return words
 
+    def spawn(requests: int, replies: int, log: IO[bytes]) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(  # noqa: S603 -- the user's own program
+            words, stdin=requests, stdout=replies, stderr=log, start_new_session=True
+        )
 
-def _answer(found: Mapping[str, Any], number: int) -> _Answer:
     try:
-        answer = _Answer.model_validate(found)
+        return Process(spawn, memory)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BackendError(f"driver '{words[0]}' cannot be started: {reason}") from None
+
+
+def _parse_answer(message: Mapping[str, Any], number: int) -> _Answer:
+    try:
+        answer = _Answer.model_validate(message)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        given = "" if first["type"] == "missing" else f", found {first['input']!r}"[:100]
-        text = f"an answer of another form: {where}: {first['msg']}{given}"
+        place = ".".join(map(str, first["loc"]))
+        value = "" if first["type"] == "missing" else f", found {first['input']!r}"[:100]
+        text = f"malformed answer: {place}: {first['msg']}{value}"
         raise WorkerFailure("protocol", text) from None
-    wrong = answer.mistake(number)
-    if wrong is not None:
-        raise WorkerFailure("protocol", f"an answer of another form: {wrong}")
+    mistake = answer.find_mistake(number)
+    if mistake is not None:
+        raise WorkerFailure("protocol", f"malformed answer: {mistake}")
     return answer

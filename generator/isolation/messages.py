@@ -1,8 +1,8 @@
-"""What a supervisor says to a worker or a driver: a line of JSON, and arrays.
+"""Messages to a worker or a driver: a line of JSON, and arrays.
 
-Both get the same lines; they differ in how arrays are handed over. With a worker they lie in shared
-memory: the inputs at its beginning, with what lies between their elements, the outputs behind
-them. With a driver their bytes follow the line, packed.
+Both processes receive the same lines; arrays travel differently. With a worker they lie in shared
+memory: the inputs at its beginning, with the gaps between their elements, then the outputs. With a
+driver their bytes follow the line, packed.
 """
 
 import json
@@ -19,34 +19,35 @@ import numpy as np
 from opcert.arrays import ELEMENT_TYPES, Array, type_name, underlying_buffer
 
 PROTOCOL = 1
-# The most bytes of outputs that are handed over; no golden ones are near it.
-ROOM = 1 << 32
-# How many seconds the other side is waited for before sleeping: it mostly answers sooner than a
-# process wakes up.
-BRISK = 1e-4
-# Where an array begins is a multiple of this, as an allocator would have it.
-_ALIGNED = 64
-_LEAST = 1 << 20
+# The most bytes of outputs that a call may return; no golden outputs come near.
+MAX_OUTPUT_BYTES = 1 << 32
+# How many seconds to poll before sleeping: the other process mostly answers sooner than this one
+# would wake up.
+_SPIN_SECONDS = 1e-4
+# Arrays begin at multiples of this many bytes, as an allocator would place them.
+_ALIGNMENT = 64
+_INITIAL_BYTES = 1 << 20
 
 
-class Area:
-    """Memory that two processes see; it grows, and never shrinks."""
+class SharedArea:
+    """Memory that two processes share; it grows, and never shrinks."""
 
     def __init__(self, descriptor: int | None = None) -> None:
-        """Map the memory behind a file descriptor, or new memory."""
-        self.descriptor = _fresh() if descriptor is None else descriptor
+        """Map the memory of a file descriptor, by default new memory."""
+        self.descriptor = _create_memory() if descriptor is None else descriptor
         self.size = 0
-        self.reach(max(os.fstat(self.descriptor).st_size, _LEAST))
+        self.grow(max(os.fstat(self.descriptor).st_size, _INITIAL_BYTES))
 
-    def reach(self, size: int) -> None:
-        """Have at least `size` bytes."""
+    def grow(self, size: int) -> None:
+        """Make room for at least `size` bytes."""
         if size > self.size:
-            wanted = max(size, 2 * self.size)
-            if os.fstat(self.descriptor).st_size < wanted:
-                os.ftruncate(self.descriptor, wanted)
-            self.size = wanted
-            # Arrays that lie in the former map keep it.
-            self._map = mmap.mmap(self.descriptor, wanted)
+            new_size = max(size, 2 * self.size)
+            # The other process may have enlarged the memory already.
+            if os.fstat(self.descriptor).st_size < new_size:
+                os.ftruncate(self.descriptor, new_size)
+            self.size = new_size
+            # Arrays in the former mapping keep it alive.
+            self._map = mmap.mmap(self.descriptor, new_size)
             self._bytes = np.frombuffer(self._map, np.uint8)
 
     def array(
@@ -56,63 +57,80 @@ class Area:
         offset: int,
         strides: Sequence[int] | None = None,
     ) -> Array:
-        """Return the array that begins at `offset`."""
+        """Return a view of the array at `offset`; `strides` are in bytes."""
         steps = None if strides is None else tuple(strides)
         return np.ndarray(tuple(shape), dtype, self._map, offset, steps)
 
     def write(self, offset: int, array: Array) -> None:
-        """Lay the elements of an array, contiguous in any order, as they lie in its memory."""
-        self._bytes[offset : offset + array.nbytes] = _raw(array)
+        """Copy a contiguous array of any axis order to `offset`, in the order of its memory."""
+        self._bytes[offset : offset + array.nbytes] = array.ravel(order="K").view(np.uint8)
 
     def read(self, offset: int, array: Array) -> None:
-        """Give an array, contiguous in any order, the elements that `write` laid."""
-        _raw(array)[...] = self._bytes[offset : offset + array.nbytes]
+        """Fill `array` with the bytes that `write` copied to `offset`."""
+        array.ravel(order="K").view(np.uint8)[...] = self._bytes[offset : offset + array.nbytes]
 
 
-def _raw(array: Array) -> Array:
-    return array.ravel(order="K").view(np.uint8)
-
-
-def _fresh() -> int:
-    """Return the descriptor of new memory, or of a file where there is no such memory."""
+def _create_memory() -> int:
+    """Return the descriptor of anonymous memory, or of an unlinked file where that is missing."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("opcert")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 
 
-def aligned(offset: int) -> int:
-    """Return where an array that comes at `offset` or behind it may begin."""
-    return -(-offset // _ALIGNED) * _ALIGNED
+def align(offset: int) -> int:
+    """Return the first offset from `offset` on at which an array may begin."""
+    return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
-def described(name: str, array: Array) -> dict[str, Any]:
-    """Return what is said of an input, however it is handed over."""
-    return {"name": name, "type": type_name(array.dtype), "shape": array.shape}
-
-
-def put(area: Area, inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], int]:
-    """Lay inputs with their gaps, and say where each is, and where the outputs may begin."""
-    placed: list[dict[str, Any]] = []
+def write_inputs(area: SharedArea, inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], int]:
+    """Copy inputs with their gaps; return where each is, and where the outputs may begin."""
+    descriptions: list[dict[str, Any]] = []
     end = 0
     for name, array in inputs.items():
-        whole = underlying_buffer(array)
-        begin = 0 if whole is array else _address(array) - _address(whole)
-        area.reach(aligned(end + whole.nbytes))
-        area.write(end, whole)
-        at = {"strides": array.strides, "offset": end + begin}
-        placed.append({**described(name, array), **at})
-        end = aligned(end + whole.nbytes)
-    return placed, end
+        buffer = underlying_buffer(array)
+        offset = end if buffer is array else end + _address(array) - _address(buffer)
+        area.grow(align(end + buffer.nbytes))
+        area.write(end, buffer)
+        placement = {"strides": array.strides, "offset": offset}
+        descriptions.append({**_describe_input(name, array), **placement})
+        end = align(end + buffer.nbytes)
+    return descriptions, end
 
 
-def taken_back(area: Area, inputs: Mapping[str, Array]) -> None:
-    """Give `inputs` what has become of them where `put` laid them."""
+def read_inputs_back(area: SharedArea, inputs: Mapping[str, Array]) -> None:
+    """Copy to `inputs` what the other process left where `write_inputs` placed them."""
     end = 0
     for array in inputs.values():
-        whole = underlying_buffer(array)
-        area.read(end, whole)
-        end = aligned(end + whole.nbytes)
+        buffer = underlying_buffer(array)
+        area.read(end, buffer)
+        end = align(end + buffer.nbytes)
+
+
+def map_inputs(area: SharedArea, descriptions: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
+    """Return views of the inputs that `write_inputs` placed."""
+    return {
+        each["name"]: area.array(
+            ELEMENT_TYPES[each["type"]], each["shape"], each["offset"], each["strides"]
+        )
+        for each in descriptions
+    }
+
+
+def pack_inputs(
+    inputs: Mapping[str, Array],
+) -> tuple[list[dict[str, Any]], list[memoryview]]:
+    """Return the descriptions of inputs whose bytes follow the line, and the bytes in C order."""
+    contents = [array.ravel().view(np.uint8).data for array in inputs.values()]
+    descriptions = [
+        {**_describe_input(name, array), "bytes": content.nbytes}
+        for (name, array), content in zip(inputs.items(), contents, strict=True)
+    ]
+    return descriptions, contents
+
+
+def _describe_input(name: str, array: Array) -> dict[str, Any]:
+    return {"name": name, "type": type_name(array.dtype), "shape": array.shape}
 
 
 def _address(array: Array) -> int:
@@ -120,59 +138,40 @@ def _address(array: Array) -> int:
     return address
 
 
-def got(area: Area, placed: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
-    """Return the inputs that `put` laid, where they lie."""
-    return {
-        at["name"]: area.array(ELEMENT_TYPES[at["type"]], at["shape"], at["offset"], at["strides"])
-        for at in placed
-    }
-
-
-def packed(inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], list[memoryview]]:
-    """Return what is said of inputs whose bytes follow, and those: elements in C order, packed."""
-    contents = [array.ravel().view(np.uint8).data for array in inputs.values()]
-    said = [
-        {**described(name, array), "bytes": content.nbytes}
-        for (name, array), content in zip(inputs.items(), contents, strict=True)
-    ]
-    return said, contents
-
-
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
-def line_of(message: Mapping[str, Any]) -> bytes:
-    """Return a message as the line that is sent."""
+def encode_message(message: Mapping[str, Any]) -> bytes:
+    """Return a message as a line."""
     return _ENCODER.encode(message).encode() + b"\n"
 
 
-def say(descriptor: int, message: Mapping[str, Any]) -> None:
-    """Write a message as a line, whole."""
-    line = line_of(message)
+def send_message(descriptor: int, message: Mapping[str, Any]) -> None:
+    """Write a message as a line, completely."""
+    line = encode_message(message)
     while line:
         line = line[os.write(descriptor, line) :]
 
 
+def receive_lines(descriptor: int) -> Iterator[bytes]:
+    """Yield lines until the other process closes its end."""
+    readable = select.poll()
+    readable.register(descriptor, select.POLLIN)
+    rest = b""
+    while True:
+        spin_until_ready(readable)
+        chunk = os.read(descriptor, 1 << 20)
+        if not chunk:
+            return
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+
+
 def spin_until_ready(ready: "select.poll") -> bool:
-    """Stay awake for a moment at most, and say whether a descriptor is ready by then."""
-    end = time.monotonic() + BRISK
+    """Poll for a moment without sleeping; return whether a descriptor is ready."""
+    end = time.monotonic() + _SPIN_SECONDS
     while not ready.poll(0):
         if time.monotonic() > end:
             return False
         os.sched_yield()
     return True
-
-
-def lines(descriptor: int) -> Iterator[bytes]:
-    """Yield lines until there are no more."""
-    ready = select.poll()
-    ready.register(descriptor, select.POLLIN)
-    rest = b""
-    while chunk := _chunk(descriptor, ready):
-        *found, rest = (rest + chunk).split(b"\n")
-        yield from found
-
-
-def _chunk(descriptor: int, ready: "select.poll") -> bytes:
-    spin_until_ready(ready)
-    return os.read(descriptor, 1 << 20)

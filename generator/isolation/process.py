@@ -1,4 +1,4 @@
-"""A process that answers: started, asked, waited for, watched while it works, and ended."""
+"""A child process that answers messages: started, watched while it works, and killed."""
 
 import json
 import os
@@ -15,28 +15,28 @@ import numpy as np
 import psutil
 
 from opcert.arrays import Array
-from opcert.isolation.messages import ROOM, line_of, spin_until_ready
+from opcert.isolation.messages import MAX_OUTPUT_BYTES, encode_message, spin_until_ready
 
-# How many seconds a backend may take to be made.
+# How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0
-# How long a call may take before its memory is looked at, and how often it then is.
-_PATIENCE, _OFTEN = 0.02, 0.1
-# How many seconds a process that answers no more has for leaving.
-_LEAVES = 1.0
-# How much of what a call prints is kept, and how much a file of it may take.
-_LOGGED, _PRINTED = 2000, 1 << 24
-_LONGEST_LINE = 1 << 24
-# Up to how many bytes a request is written at once, so that the process wakes up for it once.
-_AT_ONCE = 1 << 16
-# How much of what is no answer is shown.
-_SHOWN = 80
+# How many seconds a call runs before the memory is measured, and the interval of measurements.
+_FIRST_MEASUREMENT, _MEASUREMENT_INTERVAL = 0.02, 0.1
+# How many seconds a process that closed its output has to exit.
+_EXIT_SECONDS = 1.0
+# How much of the log of a call is kept, how large its file may become, in bytes.
+_LOG_BYTES, _LOG_FILE_BYTES = 2000, 1 << 24
+_MAX_LINE = 1 << 24
+# Up to this size a message is written at once, so that the process wakes up for it once.
+_SINGLE_WRITE = 1 << 16
+# How many bytes of unexpected output a message quotes.
+_QUOTED_BYTES = 80
 
-# Starts the process, given what it reads, what it writes, and where it may print.
+# Starts the process; the arguments are what it reads from, what it writes to, and its log.
 Start = Callable[[int, int, IO[bytes]], subprocess.Popen[bytes]]
 
 
 class WorkerFailure(Exception):
-    """Tells that the process is gone: what was observed, and why."""
+    """A worker or a driver crashed, hung, or violated the protocol."""
 
     def __init__(self, observed: Literal["crash", "hang", "protocol"], reason: str) -> None:
         super().__init__(reason)
@@ -44,27 +44,27 @@ class WorkerFailure(Exception):
 
 
 class Process:
-    """A process with a pipe each way; whatever becomes of it is an `EndedError`."""
+    """A child process with a pipe each way; whatever goes wrong is a `WorkerFailure`."""
 
     def __init__(self, start: Start, memory: int) -> None:
-        """Start it; it may take `memory` bytes, 0 for any."""
+        """Start the process; it may use `memory` bytes, 0 for any amount."""
         self._memory = memory
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
-        self._logged = 0
-        self._rest = bytearray()
+        self._log_position = 0
+        self._unread = bytearray()
         self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
-        theirs, self._requests = os.pipe()
-        self._replies, answers = os.pipe()
+        child_input, self._requests = os.pipe()
+        self._replies, child_output = os.pipe()
         try:
-            self._process = start(theirs, answers, self._log)
+            self._process = start(child_input, child_output, self._log)
         except BaseException:
             os.close(self._requests)
             os.close(self._replies)
             self._log.close()
             raise
         finally:
-            os.close(theirs)
-            os.close(answers)
+            os.close(child_input)
+            os.close(child_output)
         self._open = [self._requests, self._replies]
         for descriptor in self._open:
             os.set_blocking(descriptor, False)
@@ -72,28 +72,60 @@ class Process:
         self._readable.register(self._replies, select.POLLIN)
         self._writable.register(self._requests, select.POLLOUT)
 
-    def ask(
-        self, request: Mapping[str, Any], timeout: float, arrays: Sequence[bytes | memoryview] = ()
+    def exchange(
+        self, message: Mapping[str, Any], timeout: float, arrays: Sequence[bytes | memoryview] = ()
     ) -> dict[str, Any]:
-        """Send a line, and arrays behind it; return the line that comes back in time.
+        """Send a message and the arrays after it; return the answer, due in `timeout` seconds.
 
         Raises:
-            EndedError: the process has ended, takes too long, or says what cannot be understood.
+            WorkerFailure: the process has ended, takes too long, or its answer is not JSON.
         """
         self._timeout, self._deadline = timeout, time.monotonic() + timeout
-        parts = [line_of(request), *arrays]
-        if sum(map(len, parts)) <= _AT_ONCE:
+        parts = [encode_message(message), *arrays]
+        if sum(map(len, parts)) <= _SINGLE_WRITE:
             parts = [b"".join(parts)]
-        for each in parts:
-            self._write(memoryview(each))
-        text = self._line()
+        for part in parts:
+            self._write(memoryview(part))
+        line = self._read_line()
         try:
-            answer = json.loads(text.decode())
+            answer = json.loads(line.decode())
         except (ValueError, RecursionError):
-            raise WorkerFailure("protocol", f"{_shown(text)} is no line of JSON") from None
+            raise WorkerFailure("protocol", f"{_quote(line)} is not a line of JSON") from None
         if not isinstance(answer, dict):
-            raise WorkerFailure("protocol", f"{_shown(text)} is no JSON object")
+            raise WorkerFailure("protocol", f"{_quote(line)} is not a JSON object")
         return answer
+
+    def read_bytes(self, size: int) -> Array:
+        """Return the `size` bytes that follow an answer, due by the same deadline.
+
+        Raises:
+            WorkerFailure: they do not come.
+        """
+        if size > MAX_OUTPUT_BYTES:
+            text = f"{size} bytes of outputs; at most {MAX_OUTPUT_BYTES} are read"
+            raise WorkerFailure("protocol", text)
+        content = np.empty(size, np.uint8)
+        count = min(size, len(self._unread))
+        content.data[:count] = self._unread[:count]
+        self._unread = self._unread[count:]
+        while count < size:
+            try:
+                self._wait(self._readable)
+                received = os.readv(self._replies, [content.data[count:]])
+                if not received:
+                    raise self._end_of_output()
+            except WorkerFailure as failure:
+                text = f"{failure.reason}; {count} of {size} bytes of outputs had come"
+                raise WorkerFailure(failure.observed, text) from None
+            count += received
+        return content
+
+    def unexpected_output(self) -> str:
+        """Return a quotation of what the process wrote beyond its answers, "" for nothing."""
+        if self._readable.poll(0):
+            with suppress(OSError):
+                self._unread += os.read(self._replies, 1 << 20)
+        return _quote(self._unread) if self._unread else ""
 
     def _write(self, data: memoryview) -> None:
         while data:
@@ -102,116 +134,84 @@ class Process:
             except BlockingIOError:
                 self._wait(self._writable)
             except OSError:
-                raise self._ended() from None
+                raise self._end_of_output() from None
 
-    def _line(self) -> bytes:
+    def _read_line(self) -> bytes:
         searched = 0
-        while b"\n" not in self._rest[searched:]:
-            searched = len(self._rest)
-            if searched > _LONGEST_LINE:
-                text = f"{_shown(self._rest)} and on for {_LONGEST_LINE} bytes without a newline"
+        while b"\n" not in self._unread[searched:]:
+            searched = len(self._unread)
+            if searched > _MAX_LINE:
+                text = f"{_quote(self._unread)}: no newline within {_MAX_LINE} bytes"
                 raise WorkerFailure("protocol", text)
-            self._receive()
-        found, _, self._rest = self._rest.partition(b"\n")
-        return bytes(found)
+            self._wait(self._readable)
+            chunk = os.read(self._replies, 1 << 20)
+            if not chunk:
+                raise self._end_of_output()
+            self._unread += chunk
+        line, _, self._unread = self._unread.partition(b"\n")
+        return bytes(line)
 
-    def read(self, size: int) -> Array:
-        """Return the `size` bytes that follow an answer.
-
-        Raises:
-            EndedError: they do not come, in the time of the question.
-        """
-        if size > ROOM:
-            raise WorkerFailure("protocol", f"{size} bytes of outputs; at most {ROOM} are read")
-        found = np.empty(size, np.uint8)
-        count = min(size, len(self._rest))
-        found.data[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        while count < size:
-            try:
-                self._wait(self._readable)
-                came = os.readv(self._replies, [found.data[count:]])
-                if not came:
-                    raise self._ended()
-            except WorkerFailure as error:
-                text = f"{error.reason}; {count} of {size} bytes of outputs had come"
-                raise WorkerFailure(error.observed, text) from None
-            count += came
-        return found
-
-    def foreign(self) -> str:
-        """Return what was written beyond what is understood, as it is shown; nothing if nothing."""
-        if self._readable.poll(0):
-            with suppress(OSError):
-                self._rest += os.read(self._replies, 1 << 20)
-        return _shown(self._rest) if self._rest else ""
-
-    def _receive(self) -> None:
-        """Wait for bytes, and add them to those that are not used yet."""
-        self._wait(self._readable)
-        chunk = os.read(self._replies, 1 << 20)
-        if not chunk:
-            raise self._ended()
-        self._rest += chunk
-
-    def _wait(self, until: "select.poll") -> None:
-        if spin_until_ready(until):
+    def _wait(self, ready: "select.poll") -> None:
+        """Wait for a descriptor; meanwhile limit memory, log and time."""
+        if spin_until_ready(ready):
             return
-        pause = _PATIENCE
-        while not until.poll(1000 * min(pause, max(self._deadline - time.monotonic(), 0))):
-            if self._process.poll() is not None and not until.poll(0):
-                raise self._ended()
+        pause = _FIRST_MEASUREMENT
+        while not ready.poll(1000 * min(pause, max(self._deadline - time.monotonic(), 0))):
+            # A process can exit right after it answered: poll once more before giving up.
+            if self._process.poll() is not None and not ready.poll(0):
+                raise self._end_of_output()
             if time.monotonic() >= self._deadline:
-                begun = f"; it began with {_shown(self._rest)}" if self._rest else ""
-                raise WorkerFailure("hang", f"no answer within {self._timeout:g} s{begun}")
-            self._look_at_memory()
-            pause = _OFTEN
+                partial = f"; it began with {_quote(self._unread)}" if self._unread else ""
+                raise WorkerFailure("hang", f"no answer within {self._timeout:g} s{partial}")
+            self._truncate_log()
+            self._check_memory()
+            pause = _MEASUREMENT_INTERVAL
 
-    def _look_at_memory(self) -> None:
-        self._shorten_log()
+    def _check_memory(self) -> None:
         try:
             used = psutil.Process(self._process.pid).memory_info().rss
         except psutil.Error:
             return
         if self._memory and used > self._memory:
-            text = f"it took {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
+            text = f"it used {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
             raise WorkerFailure("crash", text)
 
-    def _shorten_log(self) -> None:
-        """Forget what was printed where it takes too much room."""
-        if os.fstat(self._log.fileno()).st_size > _PRINTED:
-            os.ftruncate(self._log.fileno(), 0)
-            # The process writes where this descriptor stands: they share it.
-            os.lseek(self._log.fileno(), 0, os.SEEK_SET)
-            self._logged = 0
-
-    def _ended(self) -> WorkerFailure:
+    def _end_of_output(self) -> WorkerFailure:
+        """Return why nothing more comes from the process."""
         try:
-            code = self._process.wait(_LEAVES)
+            code = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            return WorkerFailure("protocol", "it closed its end of the conversation")
+            return WorkerFailure("protocol", "the process closed its output without exiting")
         if code < 0:
-            return WorkerFailure("crash", f"the process was ended by {_signal(-code)}")
+            return WorkerFailure("crash", f"the process was ended by {_signal_name(-code)}")
         return WorkerFailure("crash", f"the process exited with {code}")
 
     @property
     def alive(self) -> bool:
-        """Whether the process has not ended yet."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
-    def log(self) -> str:
-        """Return what was printed since the last time, or the end of it."""
+    def take_log(self) -> str:
+        """Return what the process printed since the last time, at most the end of it."""
         size = os.fstat(self._log.fileno()).st_size
-        if size == self._logged:
+        if size == self._log_position:
             return ""
-        begin = max(self._logged if self._logged < size else 0, size - _LOGGED)
-        self._logged = size
-        text = os.pread(self._log.fileno(), size - begin, begin)
-        self._shorten_log()
+        start = self._log_position if self._log_position < size else 0
+        start = max(start, size - _LOG_BYTES)
+        self._log_position = size
+        text = os.pread(self._log.fileno(), size - start, start)
+        self._truncate_log()
         return text.decode(errors="replace")
 
+    def _truncate_log(self) -> None:
+        if os.fstat(self._log.fileno()).st_size > _LOG_FILE_BYTES:
+            os.ftruncate(self._log.fileno(), 0)
+            # Both processes share the file position, at which the child goes on writing.
+            os.lseek(self._log.fileno(), 0, os.SEEK_SET)
+            self._log_position = 0
+
     def exits_within(self, seconds: float) -> bool:
-        """Ask nothing more, and say whether the process ends by itself in that time."""
+        """Close the input of the process; return whether it exits in that time."""
         os.close(self._requests)
         self._open.remove(self._requests)
         try:
@@ -220,30 +220,30 @@ class Process:
             return False
         return True
 
-    def end(self) -> None:
-        """End the process and every other of its session."""
+    def kill(self) -> None:
+        """Kill the process, its session and its descendants."""
         for descriptor in self._open:
             os.close(descriptor)
         try:
-            others = psutil.Process(self._process.pid).children(recursive=True)
+            descendants = psutil.Process(self._process.pid).children(recursive=True)
         except psutil.Error:
-            others = []
+            descendants = []
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        for other in others:
+        for descendant in descendants:
             with suppress(psutil.Error):
-                other.kill()
+                descendant.kill()
         self._process.wait()
         self._log.close()
 
 
-def _shown(text: bytes | bytearray) -> str:
+def _quote(text: bytes | bytearray) -> str:
     """Return the beginning of `text` as Python writes it."""
-    more = f" and {len(text) - _SHOWN} bytes more" if len(text) > _SHOWN else ""
-    return f"{bytes(text[:_SHOWN])!r}{more}"
+    rest = len(text) - _QUOTED_BYTES
+    return f"{bytes(text[:_QUOTED_BYTES])!r}" + (f" and {rest} more bytes" if rest > 0 else "")
 
 
-def _signal(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:

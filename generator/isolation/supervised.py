@@ -1,4 +1,4 @@
-"""A backend in a process of its own: watched, ended when it crashes or hangs, and started again."""
+"""A backend in a process of its own: killed when it crashes or hangs, and started again."""
 
 import json
 import os
@@ -12,20 +12,21 @@ from opcert.errors import BackendError
 from opcert.isolation.driver_process import Driver
 from opcert.isolation.process import START_TIMEOUT, WorkerFailure
 from opcert.isolation.worker_process import Worker
-from opcert.run import Difference, IsolatedBackend, Outcome
+from opcert.run import IsolatedBackend, Outcome
+from opcert.run.comparison import Difference
 
-# How many seconds a call may take, where nothing else is said.
+# How many seconds a call may take by default.
 CALL_TIMEOUT = 60.0
-# How many seconds a process has for leaving by itself.
+# How many seconds a process has to exit by itself.
 EXIT_TIMEOUT = 2.0
-# How often a backend that crashed is made again in vain before that is given up.
-_REFUSALS = 3
+# How often in a row the start of a process may fail.
+_MAX_FAILED_STARTS = 3
 
 
 class SupervisedBackend(IsolatedBackend):
-    """Runs a backend in a process of its own, one call at a time: a driver, or what `load` finds.
+    """Runs a driver, or a backend that `load` finds, in a process of its own, call by call.
 
-    `delivery` says how arrays reach it: a driver gets them packed.
+    `delivery` says how arrays reach the process: packed with a driver.
     """
 
     def __init__(
@@ -36,73 +37,82 @@ class SupervisedBackend(IsolatedBackend):
         timeout: float = CALL_TIMEOUT,
         memory: int = 0,
     ) -> None:
-        """Start the process; a call may take `timeout` seconds, and it `memory` bytes, 0 for any.
+        """Start the process. A call may take `timeout` seconds, the process `memory` bytes.
 
-        To start it has 300 seconds, or `timeout` where that is more.
+        `memory` 0 is no limit. The start may take 300 seconds, or `timeout` if that is longer.
 
         Raises:
-            BackendError: the backend cannot be made.
+            BackendError: the backend cannot be started.
         """
         self._backend, self._options = backend, dict(options or {})
         try:
             json.dumps(self._options)
         except (TypeError, ValueError):
-            text = "options that are no plain values need the backend in this process"
-            raise BackendError(f"backend '{backend}': {text}: isolated=False") from None
+            raise BackendError(
+                f"backend '{backend}': options that JSON cannot express need the backend in this "
+                "process: isolated=False"
+            ) from None
         self.delivery = "packed" if backend.startswith(DRIVER_PREFIX) else "strided"
         self._timeout, self._memory = timeout, memory
         self._worker: Worker | Driver | None = None
-        self._refused = 0
-        self._declared = False
-        introduction = self._running().introduction
+        self._failed_starts = 0
+        self._is_first_start = True
+        introduction = self._running_worker().introduction
+        self._is_first_start = False
         self.name, self.version = introduction.name, introduction.version
         self.support, self.reuse = introduction.support, introduction.reuse
-        self._declared = True
 
-    def _running(self) -> Worker | Driver:
-        if self._worker is None:
-            if self._refused >= _REFUSALS:
-                raise BackendError(f"it was refused {self._refused} times")
-            self._worker = self._started()
-            self._refused = 0
-        return self._worker
+    def _running_worker(self) -> Worker | Driver:
+        """Return the process, after starting it if there is none.
 
-    def _started(self) -> Worker | Driver:
-        # A limit that is short for a call is no limit for compiling, or for a device.
+        Raises:
+            BackendError: it cannot be started, or has failed to start too often.
+        """
+        if self._worker is not None:
+            return self._worker
+        if self._failed_starts >= _MAX_FAILED_STARTS:
+            raise BackendError(f"{self._failed_starts} starts have failed")
+        # A limit that is short for a call is too short to compile, or to open a device.
         seconds = max(self._timeout, START_TIMEOUT)
         if self._backend.startswith(DRIVER_PREFIX):
             command = self._backend.removeprefix(DRIVER_PREFIX)
-            return Driver(command, self._options, self._memory, seconds)
-        path = [each for each in sys.path if each]
-        # OpenVINO takes seconds to find out what it supports, and says the same each time.
-        asked = {"path": path, "declares": not self._declared}
-        start = {"backend": self._backend, "options": self._options, **asked}
-        return Worker(start, self._memory, seconds)
+            self._worker = Driver(command, self._options, self._memory, seconds)
+        else:
+            request = {
+                "backend": self._backend,
+                "options": self._options,
+                "path": [folder for folder in sys.path if folder],
+                # OpenVINO takes seconds to find out what it supports: ask once.
+                "declares": self._is_first_start,
+            }
+            self._worker = Worker(request, self._memory, seconds)
+        self._failed_starts = 0
+        return self._worker
 
-    def outcome(
+    def call(
         self,
         operator: str,
         inputs: InputArrays,
         attributes: Mapping[str, Any],
-        dirtied: Sequence[int] = (),
+        dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
-        """Make a call; that the process crashes or hangs is an outcome of it."""
+        """Make a call; a crash, a hang or a protocol violation is an outcome."""
         try:
-            worker = self._running()
+            worker = self._running_worker()
         except BackendError as error:
-            self._refused += 1
-            return Outcome("crash", reason=f"it cannot be started again: {error}")
+            self._failed_starts += 1
+            return Outcome("crash", reason=f"the backend cannot be started again: {error}")
         try:
             if isinstance(worker, Driver):
                 return worker.call(operator, inputs, attributes, self._timeout)
-            return worker.call(operator, inputs, attributes, self._timeout, dirtied)
-        except WorkerFailure as error:
-            log = worker.log()
+            return worker.call(operator, inputs, attributes, self._timeout, dirty_sizes)
+        except WorkerFailure as failure:
+            log = worker.take_log()
             self.stop()
-            if error.observed == "protocol":
-                fault = Difference("protocol", error.reason)
-                return Outcome("rejected", reason=error.reason, fault=fault, log=log)
-            return Outcome(error.observed, reason=error.reason, log=log)
+            if failure.observed == "protocol":
+                fault = Difference("protocol", failure.reason)
+                return Outcome("rejected", reason=failure.reason, fault=fault, log=log)
+            return Outcome(failure.observed, reason=failure.reason, log=log)
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
@@ -110,18 +120,19 @@ class SupervisedBackend(IsolatedBackend):
         """Make a call as any backend does.
 
         Raises:
-            NotImplementedError, RuntimeError: as the backend, or since its process has ended.
+            NotImplementedError: the backend does not support the call.
+            RuntimeError: the backend rejected the call, or its process failed.
         """
-        outcome = self.outcome(operator, inputs, attributes)
+        outcome = self.call(operator, inputs, attributes)
         if outcome.observed == "unsupported":
             raise NotImplementedError(outcome.reason)
         if outcome.observed != "outputs":
             raise RuntimeError(outcome.reason)
-        found: Sequence[Array] = outcome.outputs
-        return found
+        outputs: Sequence[Array] = outcome.outputs
+        return outputs
 
     def close(self) -> None:
-        """Let the process leave, and end it and every other that it has started."""
+        """Let the process exit, then kill it and its descendants."""
         if self._worker is not None:
             try:
                 self._worker.exits_within(EXIT_TIMEOUT)
@@ -129,18 +140,18 @@ class SupervisedBackend(IsolatedBackend):
                 self.stop()
 
     def restart(self) -> None:
-        """Make the backend afresh, in a new process.
+        """Start the backend anew, in a new process.
 
         Raises:
-            BackendError: it cannot be made again.
+            BackendError: it cannot be started.
         """
         self.close()
-        self._running()
+        self._running_worker()
 
     def stop(self) -> None:
-        """End the process at once, and every other that it has started."""
+        """Kill the process and its descendants."""
         if self._worker is not None:
-            self._worker.end()
+            self._worker.kill()
             self._worker = None
 
 
@@ -152,16 +163,17 @@ def start_backend(
     timeout: float = CALL_TIMEOUT,
     memory: int = 0,
 ) -> Backend:
-    """Return the backend that `load` finds: in a process of its own, but for the reference.
+    """Return a driver, or the backend that `load` finds, by default in a process of its own.
 
-    `isolated` says otherwise, but for a driver, which always is a process. Where there are no
-    processes as POSIX has them, it runs in this one.
+    The reference runs in this process, unless `isolated` is true; so does every backend where
+    `isolated` is false or the system has no POSIX processes. A driver always is a process.
 
     Raises:
-        BackendError: it cannot be found or made.
+        BackendError: it cannot be found or started.
     """
-    if isolated and os.name != "posix":
-        raise BackendError("a process of its own needs Linux or macOS; use isolated=None")
-    if isolated or (isolated is None and name != "reference" and os.name == "posix"):
+    has_processes = os.name == "posix"
+    if isolated and not has_processes:
+        raise BackendError("isolation needs Linux or macOS; use isolated=None")
+    if isolated or (isolated is None and name != "reference" and has_processes):
         return SupervisedBackend(name, options, timeout=timeout, memory=memory)
     return load(name, **options)

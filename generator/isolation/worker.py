@@ -1,7 +1,7 @@
 """The process that hosts a backend for a supervisor: `python -m …isolation.worker FD FD FD`.
 
 It reads requests from the first file descriptor, answers on the second, and shares the memory of
-the third. What the backend prints goes elsewhere.
+the third. What the backend prints goes to the log of the process.
 """
 
 import json
@@ -24,65 +24,76 @@ from opcert.backends import (
     option_choices,
 )
 from opcert.errors import BackendError, describe_error
-from opcert.isolation.messages import PROTOCOL, ROOM, Area, aligned, got, lines, say
-from opcert.run import Outcome, call_backend, dirty_freed_memory
+from opcert.isolation.messages import (
+    MAX_OUTPUT_BYTES,
+    PROTOCOL,
+    SharedArea,
+    align,
+    map_inputs,
+    receive_lines,
+    send_message,
+)
+from opcert.run.freed_memory import dirty_freed_memory
+from opcert.run.outcome import Outcome, call_backend
 
-# The outputs of how many calls are looked at again behind every call.
-RECENT = 3
+# Every answer says whether the outputs of so many earlier calls have changed.
+WATCHED_CALLS = 3
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """Outputs as the backend returned them, and what was in them then."""
+class _ReturnedOutputs:
+    """Outputs as the backend returned them, with a copy of their bytes."""
 
     outputs: Sequence[Array]
-    elements: Sequence[bytes]
+    contents: Sequence[bytes]
 
     @property
     def changed(self) -> bool:
         return any(
-            array.tobytes() != before
-            for array, before in zip(self.outputs, self.elements, strict=True)
+            array.tobytes() != content
+            for array, content in zip(self.outputs, self.contents, strict=True)
         )
 
 
 class _Host:
-    """A backend, the memory in which calls come, and what it returned."""
+    """A backend, the memory for the arrays of its calls, and the outputs that it returned."""
 
-    def __init__(self, backend: Backend, area: Area) -> None:
+    def __init__(self, backend: Backend, area: SharedArea) -> None:
         self._backend = backend
         self._area = area
-        self._process = os.getpid()
-        self._kept: dict[int, _Kept] = {}
+        self._pid = os.getpid()
+        self._returned: dict[int, _ReturnedOutputs] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        for number in request.get("drop", ()):
-            self._kept.pop(number, None)
-        if "look" in request:
-            return {"changed": self._changed(request["look"])}
-        self._area.reach(request["size"])
-        inputs = got(self._area, request["inputs"])
-        forms = {name: array_properties(array) for name, array in inputs.items()}
-        recent = list(self._kept)[-RECENT:]
-        dirty_freed_memory(request["dirty"])
-        answer = self._called(request, inputs)
-        spoiled = [
-            name for name, before in forms.items() if array_properties(inputs[name]) != before
+        """Answer a request: to make a call, or to compare the outputs of earlier ones."""
+        for number in request.get("release", ()):
+            self._returned.pop(number, None)
+        if "compare" in request:
+            return {"changed": self._changed(request["compare"])}
+        self._area.grow(request["size"])
+        inputs = map_inputs(self._area, request["inputs"])
+        properties = {name: array_properties(array) for name, array in inputs.items()}
+        watched = list(self._returned)[-WATCHED_CALLS:]
+        dirty_freed_memory(request["dirty_sizes"])
+        answer = self._call(request, inputs)
+        altered = [
+            name for name, array in inputs.items() if array_properties(array) != properties[name]
         ]
-        return {**answer, "changed": self._changed(recent), "spoiled": spoiled}
+        return {**answer, "changed": self._changed(watched), "altered_inputs": altered}
 
     def _changed(self, numbers: Sequence[int]) -> list[int]:
-        return [each for each in numbers if each in self._kept and self._kept[each].changed]
+        return [n for n in numbers if n in self._returned and self._returned[n].changed]
 
-    def _called(self, request: dict[str, Any], inputs: dict[str, Array]) -> dict[str, Any]:
+    def _call(self, request: dict[str, Any], inputs: dict[str, Array]) -> dict[str, Any]:
         try:
             outcome = call_backend(
                 self._backend, request["operator"], inputs, request["attributes"]
             )
         except KeyboardInterrupt as error:
+            # The backend raised it itself: a user's interrupt reaches the supervisor alone.
             outcome = Outcome("rejected", reason=describe_error(error), rejected_by="runtime")
-        if os.getpid() != self._process:
-            # A child that the backend has made, and that came back with it.
+        if os.getpid() != self._pid:
+            # A child that the backend forked, and that returned from the call as well.
             os._exit(0)
         answer = {
             "id": request["id"],
@@ -94,76 +105,81 @@ class _Host:
             return answer
         if not isinstance(outcome.outputs, list):
             return {**answer, "returned": type(outcome.outputs).__name__}
-        return {**answer, **self._laid(request, outcome.outputs)}
+        return {**answer, **self._share_outputs(request, outcome.outputs)}
 
-    def _laid(self, request: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
-        """Lay outputs in the memory, as far as they are what can be laid there."""
-        described: list[dict[str, Any]] = []
-        end = request["free"]
-        for each in outputs:
-            if not isinstance(each, np.ndarray):
-                described.append({"returned": type(each).__name__})
+    def _share_outputs(self, request: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
+        """Copy outputs to the shared memory, as far as they are arrays that it can hold."""
+        descriptions: list[dict[str, Any]] = []
+        end = request["outputs_offset"]
+        for output in outputs:
+            if not isinstance(output, np.ndarray):
+                descriptions.append({"returned": type(output).__name__})
                 continue
-            at = {"type": type_name(each.dtype), "shape": each.shape}
-            if each.dtype.hasobject or end + each.nbytes > ROOM:
-                described.append(at)
-                continue
-            self._area.reach(aligned(end + each.nbytes))
-            self._area.array(each.dtype, each.shape, end)[...] = each
-            described.append({**at, "offset": end})
-            end = aligned(end + each.nbytes)
-        arrays = [each for each in outputs if isinstance(each, np.ndarray)]
-        if all("offset" in each for each in described):
-            self._kept[request["id"]] = _Kept(arrays, [each.tobytes() for each in arrays])
-        return {"outputs": described, "size": self._area.size}
+            description = {"type": type_name(output.dtype), "shape": output.shape}
+            if not output.dtype.hasobject and end + output.nbytes <= MAX_OUTPUT_BYTES:
+                self._area.grow(align(end + output.nbytes))
+                self._area.array(output.dtype, output.shape, end)[...] = output
+                description["offset"] = end
+                end = align(end + output.nbytes)
+            descriptions.append(description)
+        if all("offset" in description for description in descriptions):
+            contents = [array.tobytes() for array in outputs]
+            self._returned[request["id"]] = _ReturnedOutputs(outputs, contents)
+        return {"outputs": descriptions, "size": self._area.size}
 
 
-def _made(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
-    """Return the backend that is asked for, and how it introduces itself."""
+def _start(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
+    """Return the backend of the first request, if it asks for one, and the answer."""
     if request["protocol"] != PROTOCOL:
-        return None, {"error": f"protocol {request['protocol']}; this worker speaks {PROTOCOL}"}
-    sys.path += [each for each in request["path"] if each not in sys.path]
+        return None, {"error": f"protocol {request['protocol']}; this worker has {PROTOCOL}"}
+    sys.path += [folder for folder in request["path"] if folder not in sys.path]
     try:
-        if request.get("ask") == "choices":
+        if request.get("purpose") == "choices":
             return None, {"choices": option_choices(request["backend"], request["options"])}
         backend = load(request["backend"], **request["options"])
-        support = _declared(backend) if request["declares"] else None
+        support = _declared_support(backend) if request["declares"] else None
         reuse = declared_reuse(backend)
     except BackendError as error:
         return None, {"error": str(error)}
-    named = {"name": backend.name, "version": backend.version}
-    return backend, {"protocol": PROTOCOL, **named, "support": support, "reuse": reuse}
+    introduction = {
+        "protocol": PROTOCOL,
+        "name": backend.name,
+        "version": backend.version,
+        "support": support,
+        "reuse": reuse,
+    }
+    return backend, introduction
 
 
-def _declared(backend: Backend) -> dict[str, Any] | None:
-    """Return what a backend declares, without what checks it where that is nothing."""
+def _declared_support(backend: Backend) -> dict[str, Any] | None:
     with as_backend_error("support"):
-        declared = getattr(backend, "support", None)
-    if declared is None:
+        support = getattr(backend, "support", None)
+    if support is None:
         return None
-    from opcert.scope import declared_support
+    # Most backends declare nothing, and their workers start faster without pydantic.
+    from opcert.scope import declared_support  # noqa: PLC0415
 
-    return declared_support(SimpleNamespace(support=declared)).to_dict()
+    return declared_support(SimpleNamespace(support=support)).to_dict()
 
 
-def serve(requests: int, replies: int, area: Area) -> None:
-    """Answer requests until there are no more."""
-    asked = map(json.loads, lines(requests))
-    backend, introduction = _made(next(asked))
-    say(replies, introduction)
+def serve(requests: int, replies: int, area: SharedArea) -> None:
+    """Answer requests until their sender closes the pipe."""
+    messages = map(json.loads, receive_lines(requests))
+    backend, introduction = _start(next(messages))
+    send_message(replies, introduction)
     if backend is None:
         return
     host = _Host(backend, area)
-    for request in asked:
-        say(replies, host.answer(request))
+    for request in messages:
+        send_message(replies, host.answer(request))
     close_backend(backend)
 
 
 def main() -> None:
     """Host the backend that the first request names."""
     requests, replies, memory = map(int, sys.argv[1:])
-    serve(requests, replies, Area(memory))
-    # What threads the backend has left do not keep the process.
+    serve(requests, replies, SharedArea(memory))
+    # Threads that the backend has left behind must not keep the process alive.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""A worker: a process that hosts a backend, and shares the memory in which its calls lie."""
+"""A worker seen from opcert: a process that hosts a backend and shares the memory of its calls."""
 
 import ast
 import os
@@ -13,37 +13,38 @@ import numpy as np
 
 from opcert.arrays import ELEMENT_TYPES, InputArrays
 from opcert.errors import BackendError
-from opcert.isolation.introduction import handshake
-from opcert.isolation.messages import PROTOCOL, Area, put, taken_back
+from opcert.isolation.handshake import perform_handshake
+from opcert.isolation.messages import PROTOCOL, SharedArea, read_inputs_back, write_inputs
 from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure
-from opcert.isolation.worker import RECENT
-from opcert.run import Difference, Outcome
+from opcert.isolation.worker import WATCHED_CALLS
+from opcert.run import Outcome
+from opcert.run.comparison import Difference
 
-# Who looks at the outputs of a call mostly looks at those of so many behind it next.
-_NEAR = 8
+# Whoever compares the outputs of a call mostly compares those of so many later calls next.
+_COMPARED_TOGETHER = 8
 
 
-def answered(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a worker says to one request, after which it ends.
+def ask_worker(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Start a worker for one request, and return its answer.
 
     Raises:
-        EndedError: it does not answer.
+        WorkerFailure: it does not answer.
         BackendError: it cannot be started.
     """
-    area, process = _begun(memory=0)
+    area, process = _start_process(memory=0)
     try:
-        return process.ask({"protocol": PROTOCOL, **request}, START_TIMEOUT)
+        return process.exchange({"protocol": PROTOCOL, **request}, START_TIMEOUT)
     finally:
-        process.end()
+        process.kill()
         os.close(area.descriptor)
 
 
-def _begun(memory: int) -> tuple[Area, Process]:
-    """Start a worker, and return it with the memory that is shared with it."""
+def _start_process(memory: int) -> tuple[SharedArea, Process]:
+    """Start a worker; return it with the memory that it shares."""
     try:
-        area = Area()
+        area = SharedArea()
         try:
-            return area, Process(partial(_started, area), memory)
+            return area, Process(partial(_spawn, area), memory)
         except BaseException:
             os.close(area.descriptor)
             raise
@@ -51,7 +52,9 @@ def _begun(memory: int) -> tuple[Area, Process]:
         raise BackendError(f"a worker cannot be started: {error.strerror or error}") from None
 
 
-def _started(area: Area, requests: int, replies: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _spawn(
+    area: SharedArea, requests: int, replies: int, log: IO[bytes]
+) -> subprocess.Popen[bytes]:
     descriptors = (requests, replies, area.descriptor)
     return subprocess.Popen(  # noqa: S603 -- this very Python
         [sys.executable, "-P", "-m", "opcert.isolation.worker", *map(str, descriptors)],
@@ -63,37 +66,38 @@ def _started(area: Area, requests: int, replies: int, log: IO[bytes]) -> subproc
     )
 
 
-class Kept:
-    """The outputs of a call, which the worker keeps for as long as this is kept."""
+class WorkerOutputs:
+    """The outputs of a call in the worker, which holds them as long as this object exists."""
 
     def __init__(self, worker: "Worker", number: int) -> None:
         self._worker, self._number = worker, number
-        weakref.finalize(self, worker.dropped.append, number)
+        weakref.finalize(self, worker.released.append, number)
 
     @property
     def changed(self) -> bool:
-        """Whether they have been written to since."""
-        return self._worker.has_changed(self._number)
+        """Whether something has written to them since the call returned."""
+        return self._worker.outputs_changed(self._number)
 
 
 class Worker:
-    """One process that runs opcert's worker, and what is said to it."""
+    """A worker process and its calls."""
 
     def __init__(self, start: Mapping[str, Any], memory: int, seconds: float) -> None:
-        """Start it, and have it make the backend in so many seconds.
+        """Start the process, and have it construct the backend within so many seconds.
 
         Raises:
-            BackendError: it cannot be started, or the backend cannot be made.
+            BackendError: the process cannot be started, or the backend cannot be constructed.
         """
         self._number = 0
+        # The calls whose outputs have changed, and those that were compared since the last call.
         self._changed: set[int] = set()
-        self._looked: set[int] = set()
-        self.dropped: list[int] = []
-        self._area, self._process = _begun(memory)
+        self._compared: set[int] = set()
+        self.released: list[int] = []
+        self._area, self._process = _start_process(memory)
         try:
-            self.introduction = handshake(self._process, start, start["backend"], seconds)
+            self.introduction = perform_handshake(self._process, start, start["backend"], seconds)
         except BaseException:
-            self.end()
+            self.kill()
             raise
 
     def call(
@@ -102,93 +106,94 @@ class Worker:
         inputs: InputArrays,
         attributes: Mapping[str, Any],
         timeout: float,
-        dirtied: Sequence[int] = (),
+        dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
-        """Make a call, for which memory of the sizes in `dirtied` is dirtied there.
+        """Make a call, after memory blocks of `dirty_sizes` bytes were dirtied in the worker.
 
         Raises:
-            EndedError: the process has ended, was ended, or says what cannot be understood.
+            WorkerFailure: the process crashed, hung or violated the protocol.
         """
-        placed, free = put(self._area, inputs)
+        descriptions, outputs_offset = write_inputs(self._area, inputs)
         self._number += 1
-        dropped, self.dropped[:] = list(self.dropped), []
+        released, self.released[:] = list(self.released), []
         request = {
             "id": self._number,
             "operator": operator,
             "attributes": attributes,
-            "inputs": placed,
-            "free": free,
+            "inputs": descriptions,
+            "outputs_offset": outputs_offset,
             "size": self._area.size,
-            "drop": dropped,
-            "dirty": dirtied,
+            "release": released,
+            "dirty_sizes": dirty_sizes,
         }
-        answer = self._process.ask(request, timeout)
+        answer = self._process.exchange(request, timeout)
         try:
             return self._outcome(answer, inputs)
         except (LookupError, SyntaxError, TypeError, ValueError) as error:
-            raise WorkerFailure("protocol", f"an answer of another form: {error}") from None
+            raise WorkerFailure("protocol", f"malformed answer: {error}") from None
 
     def _outcome(self, answer: Mapping[str, Any], inputs: InputArrays) -> Outcome:
-        self._looked = set(range(self._number - RECENT, self._number + 1))
+        self._compared = set(range(self._number - WATCHED_CALLS, self._number + 1))
         self._changed.update(answer["changed"])
-        taken_back(self._area, inputs)
-        log = self.log()
-        observed = answer["observed"]
+        read_inputs_back(self._area, inputs)
+        log = self.take_log()
         fault = None
-        if answer["spoiled"]:
-            text = f"the call changed the form of its input '{answer['spoiled'][0]}'"
+        if answer["altered_inputs"]:
+            text = f"the call changed the form of its input '{answer['altered_inputs'][0]}'"
             fault = Difference("mutated-input", text)
+        observed = answer["observed"]
         if observed in ("unsupported", "rejected"):
             reason, rejected_by = str(answer["reason"]), answer["rejected_by"]
             return Outcome(observed, None, reason, fault, log=log, rejected_by=rejected_by)
         if "returned" in answer:
-            outputs: Any = _stand_in(answer["returned"])
+            outputs: Any = _placeholder(answer["returned"])
             return Outcome("outputs", outputs, fault=fault, log=log)
-        self._area.reach(answer["size"])
-        outputs = [self._output(each) for each in answer["outputs"]]
-        return Outcome("outputs", outputs, fault=fault, kept=Kept(self, self._number), log=log)
+        self._area.grow(answer["size"])
+        outputs = [self._output(description) for description in answer["outputs"]]
+        remote = WorkerOutputs(self, self._number)
+        return Outcome("outputs", outputs, fault=fault, remote=remote, log=log)
 
-    def _output(self, described: Mapping[str, Any]) -> Any:
-        """Return a copy of an output, or what stands for one that was not handed over."""
-        if "returned" in described:
-            return _stand_in(described["returned"])
-        dtype = ELEMENT_TYPES.get(described["type"])
-        if dtype is None:
-            dtype = _dtype(described["type"])
-        if "offset" not in described:
-            return np.broadcast_to(np.zeros((), dtype), described["shape"])
-        return self._area.array(dtype, described["shape"], described["offset"]).copy()
+    def _output(self, description: Mapping[str, Any]) -> Any:
+        """Return a copy of an output, or a placeholder for one that was not shared."""
+        if "returned" in description:
+            return _placeholder(description["returned"])
+        name = description["type"]
+        dtype = ELEMENT_TYPES[name] if name in ELEMENT_TYPES else _parse_dtype(name)
+        if "offset" not in description:
+            return np.broadcast_to(np.zeros((), dtype), description["shape"])
+        return self._area.array(dtype, description["shape"], description["offset"]).copy()
 
-    def has_changed(self, number: int) -> bool:
-        """Whether the outputs of a call have changed, as far as the process can still tell."""
-        if number not in self._looked and self._process.alive:
-            near = range(number, number + _NEAR)
-            self._looked.update(near)
+    def outputs_changed(self, number: int) -> bool:
+        """Whether the outputs of a call have changed, as far as the worker can still tell."""
+        if number not in self._compared and self._process.alive:
+            numbers = range(number, number + _COMPARED_TOGETHER)
+            self._compared.update(numbers)
             try:
-                self._changed.update(self._process.ask({"look": [*near]}, START_TIMEOUT)["changed"])
+                answer = self._process.exchange({"compare": [*numbers]}, START_TIMEOUT)
+                self._changed.update(answer["changed"])
             except (WorkerFailure, LookupError, TypeError):
                 return False
         return number in self._changed
 
-    def log(self) -> str:
-        """Return what was printed since the last time, or the end of it."""
-        return self._process.log()
+    def take_log(self) -> str:
+        """Return what the process printed since the last time, at most the end of it."""
+        return self._process.take_log()
 
     def exits_within(self, seconds: float) -> bool:
-        """Ask nothing more, and say whether the process ends by itself in that time."""
+        """Close the input of the process; return whether it exits in that time."""
         return self._process.exits_within(seconds)
 
-    def end(self) -> None:
-        """End the process and every other of its session."""
-        self._process.end()
+    def kill(self) -> None:
+        """Kill the process, its session and its descendants."""
+        self._process.kill()
         os.close(self._area.descriptor)
 
 
-def _stand_in(name: str) -> object:
-    """Return something of a type of that name: what it was cannot be told by a process."""
-    return type(str(name), (), {})()
+def _placeholder(type_name: str) -> object:
+    """Return an object of a type of that name, in place of what the backend returned."""
+    return type(str(type_name), (), {})()
 
 
-def _dtype(name: str) -> np.dtype[Any]:
-    """Return the type that NumPy calls so; one of records is called after its fields."""
+def _parse_dtype(name: str) -> np.dtype[Any]:
+    """Return the dtype that NumPy writes so; a structured one is written as a list of fields."""
     return np.dtype(ast.literal_eval(name) if name.startswith("[") else name)

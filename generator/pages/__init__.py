@@ -1,8 +1,15 @@
-"""Spec and suite -> what people read: a page for each operator, an account of a case, programs."""
+"""Specs, suite and guides -> what people read: the site of `opcert docs`, cases in words."""
 
-from opcert.pages.case_descriptions import describe_case
-from opcert.pages.explain import explain_case, find_case
-from opcert.pages.site import page_name, render_pages, render_template, write_pages
+from typing import TYPE_CHECKING
+
+from opcert.lazy_imports import lazy_attributes
+
+if TYPE_CHECKING:
+    from opcert.pages.addresses import page_name
+    from opcert.pages.case_descriptions import describe_case
+    from opcert.pages.explain import explain_case, find_case
+    from opcert.pages.rendering import render_pages, render_template
+    from opcert.pages.site import render_site, write_site
 
 __all__ = [
     "describe_case",
@@ -10,6 +17,22 @@ __all__ = [
     "find_case",
     "page_name",
     "render_pages",
+    "render_site",
     "render_template",
-    "write_pages",
+    "write_site",
 ]
+
+# A report needs no Markdown and no highlighting.
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "describe_case": "case_descriptions",
+        "explain_case": "explain",
+        "find_case": "explain",
+        "page_name": "addresses",
+        "render_pages": "rendering",
+        "render_site": "site",
+        "render_template": "rendering",
+        "write_site": "site",
+    },
+)

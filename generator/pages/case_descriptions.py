@@ -1,4 +1,4 @@
-"""A case of a suite -> an account of it: what it calls, why it exists, what is expected."""
+"""A case of a suite -> its description: the call, why the case exists, what is expected."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from opcert.suite import (
 
 @dataclass(frozen=True)
 class TensorDescription:
-    """A tensor of a call; `values` are nested by dimension, None where they are too many."""
+    """A tensor of a call; `values` are nested by dimension, or None where they are too many."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class TensorDescription:
 
 @dataclass(frozen=True)
 class RuleDescription:
-    """A rule in opcert's words, and where the document says it."""
+    """A rule, and where the document states it."""
 
     id: str
     clause: str
@@ -47,10 +47,10 @@ class RuleDescription:
 class CaseDescription:
     """One case in full.
 
-    `broken` is the rule for which the call must be rejected, `shown` are the behaviours that a
-    valid one shows. `changes` is what tells the case from its `baseline`. `ambiguity` is the full id
-    of what leaves the case open, `open_point` the question with an argument for either answer.
-    `errata` are those that affect what the case expects.
+    A negative case has the rule that it violates, a positive one the behaviours that it shows.
+    `changes` are the differences to the `baseline`. `ambiguity` is the full id of what leaves the
+    case open, with its question and arguments in `ambiguity_text`. `errata` are those that affect
+    what the case expects.
     """
 
     id: str
@@ -61,54 +61,48 @@ class CaseDescription:
     inputs: tuple[TensorDescription, ...]
     attributes: Mapping[str, str]
     outputs: tuple[TensorDescription, ...]
-    broken: RuleDescription | None
-    shown: tuple[RuleDescription, ...]
+    violated_rule: RuleDescription | None
+    behaviours: tuple[RuleDescription, ...]
     levels: Mapping[str, str]
     feature_levels: tuple[str, ...]
     baseline: str | None
     changes: tuple[ArgumentChange, ...]
     ambiguity: str | None
-    open_point: AmbiguityText | None
+    ambiguity_text: AmbiguityText | None
     errata: Mapping[str, ErratumText]
 
 
 def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription:
-    """Return the account of a case, from nothing but its suite."""
-    rejected = case.expects == "rejection"
+    """Return the description of a case, from nothing but its suite."""
+
+    def rule(name: str) -> RuleDescription:
+        text = operator.index.rules[name]
+        return RuleDescription(name, text.clause, text.text)
+
+    def tensor(name: str, array: StoredArray | GeneratedArray | DigestedArray) -> TensorDescription:
+        _, layout, values = describe_tensor(operator, array)
+        return TensorDescription(name, array.type, array.shape, layout, values)
+
+    attributes = {
+        name: json.dumps(value, ensure_ascii=False) for name, value in case.attributes.items()
+    }
+    ambiguity = case.ambiguity
     return CaseDescription(
         id=case.id,
         operator=operator.index.operator,
         document=operator.index.document,
         why=case_reason(operator, case),
         expects=case.expects,
-        inputs=tuple(_tensor(operator, name, each) for name, each in case.inputs.items()),
-        attributes=_attributes(case),
-        outputs=tuple(_tensor(operator, f"{i}", each) for i, each in enumerate(case.outputs)),
-        broken=_rule(operator, case.violated_rule) if case.violated_rule is not None else None,
-        shown=() if rejected else tuple(_rule(operator, rule) for rule in case.rules),
+        inputs=tuple(tensor(name, array) for name, array in case.inputs.items()),
+        attributes=attributes,
+        outputs=tuple(tensor(f"{i}", array) for i, array in enumerate(case.outputs)),
+        violated_rule=rule(case.violated_rule) if case.violated_rule is not None else None,
+        behaviours=tuple(map(rule, case.rules)) if case.expects == "outputs" else (),
         levels=case.levels,
         feature_levels=case.feature_levels,
         baseline=case.baseline,
         changes=changes_from_baseline(operator, case),
-        ambiguity=case.ambiguity,
-        open_point=operator.index.ambiguities[case.ambiguity]
-        if case.ambiguity is not None
-        else None,
+        ambiguity=ambiguity,
+        ambiguity_text=operator.index.ambiguities[ambiguity] if ambiguity is not None else None,
         errata={name: operator.index.errata[name] for name in operator.errata_of(case)},
     )
-
-
-def _rule(operator: OperatorSuite, rule: str) -> RuleDescription:
-    text = operator.index.rules[rule]
-    return RuleDescription(rule, text.clause, text.text)
-
-
-def _attributes(case: IndexedCase) -> dict[str, str]:
-    return {name: json.dumps(each, ensure_ascii=False) for name, each in case.attributes.items()}
-
-
-def _tensor(
-    operator: OperatorSuite, name: str, given: StoredArray | GeneratedArray | DigestedArray
-) -> TensorDescription:
-    _, layout, values = describe_tensor(operator, given)
-    return TensorDescription(name, given.type, given.shape, layout, values)

@@ -1,6 +1,6 @@
-"""The id of a case -> the case in a suite; the account of a case -> text for a screen."""
+"""The id of a case -> the case in a suite; its description -> text for a terminal."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
@@ -8,8 +8,8 @@ from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.pages.case_descriptions import CaseDescription, RuleDescription
 from opcert.suite import IndexedCase, OperatorSuite, Suite
 
-# How many of the cases that a glob matches are named.
-_NAMED = 8
+# How many of the cases that match a glob an error lists.
+_LISTED = 8
 
 
 def find_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
@@ -21,99 +21,71 @@ def find_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
     cases = suite.cases
     if name in cases:
         return cases[name]
-    matched = [each for each in cases if fnmatchcase(each, name)]
-    if len(matched) == 1:
-        return cases[matched[0]]
-    if matched:
-        more = ", …" if len(matched) > _NAMED else ""
-        named = ", ".join(matched[:_NAMED])
-        raise OpcertError(f"{len(matched)} cases match '{name}', expected one: {named}{more}")
+    matches = [case for case in cases if fnmatchcase(case, name)]
+    if len(matches) == 1:
+        return cases[matches[0]]
+    if matches:
+        listed = ", ".join(matches[:_LISTED]) + (", …" if len(matches) > _LISTED else "")
+        raise OpcertError(f"{len(matches)} cases match '{name}', expected one: {listed}")
     near = did_you_mean(name, get_close_matches(name, [*cases], n=1))
     hint = near or "; expected an id from a certificate or an index, or a glob that one id matches"
     raise OpcertError(f"{suite.folder} has no case '{name}'{hint}")
 
 
-def explain_case(account: CaseDescription, program: str) -> str:
-    """Return what a screen shows of a case, with a program that makes its call."""
-    parts = [
-        _lines(_head(account)),
-        _lines(["calls", *_call(account)]),
-        _lines(_expected(account)),
-        *map(_lines, _open_point(account)),
-        *map(_lines, _reasons(account)),
-        f"```python\n{program}```",
+def explain_case(case: CaseDescription, program: str) -> str:
+    """Return the text for a terminal that describes a case, with a program that makes its call."""
+    # A terminal obeys nothing that a spec or a case says.
+    texts = [
+        "\n".join([printable_line(title), *(f"    {printable_line(line)}" for line in lines)])
+        for title, lines in _sections(case)
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join([*texts, f"```python\n{program}```"])
 
 
-def _lines(explain_case: Iterable[str]) -> str:
-    return "\n".join(map(printable_line, explain_case))
-
-
-def _head(account: CaseDescription) -> Iterator[str]:
-    yield f"{account.id}, a case of {account.operator}"
-    if account.baseline is None:
-        yield f"    {account.why}"
-    else:
-        yield f"    one change to its baseline: {account.baseline}"
-    yield from (f"    {change.words}" for change in account.changes)
-    if account.feature_levels:
-        yield f"    in feature levels {', '.join(account.feature_levels)}"
-    document = account.document
+def _sections(case: CaseDescription) -> Iterator[tuple[str, list[str]]]:
+    """Yield the title and the lines of each section."""
+    document = case.document
     digest = f", SHA-256 {document.sha256}" if document.sha256 is not None else ""
-    yield f"    by the document {document.title}, {document.version}{digest}"
+    head = [case.why if case.baseline is None else f"one change to its baseline: {case.baseline}"]
+    head += [change.words for change in case.changes]
+    if case.feature_levels:
+        head.append(f"in feature levels {', '.join(case.feature_levels)}")
+    head.append(f"by the document {document.title}, {document.version}{digest}")
+    yield f"{case.id}, a case of {case.operator}", head
 
+    call = [f"{tensor.name} = {tensor}" for tensor in case.inputs]
+    yield "call", [*call, *(f"{name} = {v} (attribute)" for name, v in case.attributes.items())]
 
-def _call(account: CaseDescription) -> Iterator[str]:
-    for tensor in account.inputs:
-        yield f"    {tensor.name} = {tensor}"
-    for name, value in account.attributes.items():
-        yield f"    {name} = {value} (attribute)"
+    if case.ambiguity_text is not None:
+        text = case.ambiguity_text
+        reading = "invalid" if case.expects == "rejection" else "valid"
+        yield (
+            f"implementation-defined, because of {case.ambiguity}; it decides no certificate",
+            [
+                f"({text.clause}) {text.text}",
+                f"It is valid: {text.valid}",
+                f"It is invalid: {text.invalid}",
+                f"The reference takes it to be {reading}.",
+            ],
+        )
+    by = "expected" if case.ambiguity is None else "by the reference"
+    if case.violated_rule is not None:
+        lines = [_rule(case.violated_rule)]
+        if case.baseline is not None and case.ambiguity is None:
+            lines.append(f"It counts only if the baseline passes: {case.baseline}")
+        yield f"{by}: rejection, because the call violates", lines
+    else:
+        outputs = [f"output {tensor.name} = {tensor}" for tensor in case.outputs]
+        yield f"{by}: {'outputs' if outputs else 'no outputs'}", outputs
 
-
-def _expected(account: CaseDescription) -> Iterator[str]:
-    if account.ambiguity is not None:
-        yield f"implementation-defined, for {account.ambiguity}; it decides no certificate"
-    if account.broken is not None:
-        says = "the reference rejects it" if account.ambiguity is not None else "expects rejection"
-        yield f"{says}, for it breaks"
-        yield _rule(account.broken)
-        if account.baseline is not None and account.ambiguity is None:
-            yield f"    It counts only where the valid call, {account.baseline}, passes."
-        return
-    says = "the reference gives" if account.ambiguity is not None else "expects"
-    yield says if account.outputs else f"{says} no outputs"
-    for tensor in account.outputs:
-        yield f"    output {tensor.name} = {tensor}"
-
-
-def _open_point(account: CaseDescription) -> Iterator[Sequence[str]]:
-    """Yield the question that the document leaves open, and an argument for either answer."""
-    point = account.open_point
-    if point is not None:
-        yield [
-            f"open ({point.clause})",
-            f"    {point.text}",
-            f"    It is valid: {point.valid}",
-            f"    It is invalid: {point.invalid}",
-            f"    The reference takes it to be {_reading(account)}.",
-        ]
-
-
-def _reading(account: CaseDescription) -> str:
-    return "invalid" if account.expects == "rejection" else "valid"
-
-
-def _reasons(account: CaseDescription) -> Iterator[Sequence[str]]:
-    if account.shown:
-        yield ["shows", *map(_rule, account.shown)]
-    if account.errata:
-        errata = account.errata.values()
-        yield ["errata", *(f"    ({e.clause}) {e.text} Read as: {e.reading}" for e in errata)]
-    if account.levels:
-        pairs = (f"{factor}={level}" for factor, level in account.levels.items())
-        yield ["drawn for", f"    {' '.join(pairs)}"]
+    if case.behaviours:
+        yield "behaviours", [_rule(rule) for rule in case.behaviours]
+    if case.errata:
+        errata = case.errata.values()
+        yield "errata", [f"({e.clause}) {e.text} Read as: {e.reading}" for e in errata]
+    if case.levels:
+        yield "levels", [" ".join(f"{name}={level}" for name, level in case.levels.items())]
 
 
 def _rule(rule: RuleDescription) -> str:
-    return f"    {rule.id} ({rule.clause}): {rule.text}"
+    return f"{rule.id} ({rule.clause}): {rule.text}"

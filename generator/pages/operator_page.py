@@ -1,9 +1,10 @@
-"""Spec + suite -> what the page of an operator shows: rules with their cases, factors, examples."""
+"""Spec + suite -> the contents of an operator's page: rules with their cases, factors, examples."""
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,9 +18,21 @@ from opcert.suite import OperatorSuite, RuleCases, Suite, cases_by_rule, valid_c
 Errata = Mapping[str, Erratum]
 
 
+class CaseCounts(NamedTuple):
+    """How many cases of an operator are valid, must be rejected, and are left open."""
+
+    positive: int
+    negative: int
+    ambiguous: int
+
+
 @dataclass(frozen=True)
 class Violation:
-    """What breaks a rule or reaches an ambiguity: a mutation by name, or a change; its cases."""
+    """A change that breaks a rule or reaches an ambiguity, with the ids of its cases.
+
+    `change` has an expression for each argument where the spec declares the violation; a generic
+    mutation has a name only.
+    """
 
     name: str
     change: Mapping[str, str]
@@ -28,11 +41,11 @@ class Violation:
 
 @dataclass(frozen=True)
 class RuleEntry:
-    """A rule under its full id, with the cases behind it and those of each violation of it."""
+    """A rule under its full id, with its cases and its violations."""
 
     id: str
     rule: Rule
-    given: tuple[str, ...]
+    prerequisites: tuple[str, ...]
     cases: RuleCases
     violations: tuple[Violation, ...]
     errata: Errata
@@ -40,9 +53,9 @@ class RuleEntry:
 
 @dataclass(frozen=True)
 class AmbiguityEntry:
-    """What the document leaves open, under its full id, with the cases that touch it.
+    """An ambiguity under its full id.
 
-    `valid` and `invalid` are how many of these the reference takes to be so.
+    `valid` and `invalid` count its cases by how the reference reads the document.
     """
 
     id: str
@@ -54,22 +67,25 @@ class AmbiguityEntry:
 
     @property
     def cases(self) -> int:
-        """How many cases touch it."""
+        """The number of its cases."""
         return self.valid + self.invalid
 
 
 @dataclass(frozen=True)
 class FactorEntry:
-    """A factor: by profile its levels, by name with their expressions where they have some."""
+    """A factor: its levels by profile, each with its expression where the spec has one.
+
+    `observed_by` has the expressions by which a call shows a level, if the spec states them.
+    """
 
     id: str
     name: str
     levels: Mapping[str, Mapping[str, str]]
-    shows: Mapping[str, str]
+    observed_by: Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class ShownTensor:
+class ExampleTensor:
     """A documented tensor; `elements` are nested by dimension, or say what fills it."""
 
     name: str
@@ -80,13 +96,13 @@ class ShownTensor:
 
 @dataclass(frozen=True)
 class ExampleEntry:
-    """A documented call under its full id, which is its case's too."""
+    """A documented call under its full id, which is also that of its case."""
 
     id: str
     example: Example
-    inputs: tuple[ShownTensor, ...]
+    inputs: tuple[ExampleTensor, ...]
     attributes: Mapping[str, str]
-    outputs: tuple[ShownTensor, ...]
+    outputs: tuple[ExampleTensor, ...]
     errata: Errata
 
 
@@ -94,13 +110,13 @@ class ExampleEntry:
 class OperatorPage:
     """Everything that a reader needs to dispute a verdict on one operator.
 
-    `cases` has the number of cases that expect outputs, expect rejection and are left open; it is
-    None where the suite does not have the operator. `strength` says which generic faults they find.
+    `cases` is None where the suite does not have the operator. `strength` says which generic faults
+    the suite finds.
     """
 
     spec: Spec
     file: str
-    cases: tuple[int, int, int] | None
+    cases: CaseCounts | None
     rules: tuple[RuleEntry, ...]
     ambiguities: tuple[AmbiguityEntry, ...]
     factors: tuple[FactorEntry, ...]
@@ -108,8 +124,8 @@ class OperatorPage:
     strength: Strength | None = None
 
     @property
-    def names(self) -> dict[str, str]:
-        """What the factors show by that is no factor: places in a call, and steps to a value."""
+    def observation_names(self) -> dict[str, str]:
+        """The names that observations use and that are no factors, with what they stand for."""
         table = self.spec.cases
         places = {name: f"each of {text}" for name, text in table.places.items()}
         steps = {name: text for name, text in table.observe.items() if name not in table.factors}
@@ -118,18 +134,18 @@ class OperatorPage:
     @property
     def requirements(self) -> tuple[RuleEntry, ...]:
         """The rules that a call has to satisfy."""
-        return tuple(each for each in self.rules if each.rule.kind == "requirement")
+        return tuple(entry for entry in self.rules if entry.rule.kind == "requirement")
 
     @property
     def behaviours(self) -> tuple[RuleEntry, ...]:
-        """The rules of what happens."""
-        return tuple(each for each in self.rules if each.rule.kind == "behaviour")
+        """The rules that valid calls show."""
+        return tuple(entry for entry in self.rules if entry.rule.kind == "behaviour")
 
 
 def operator_page(
     spec_file: SpecFile, suite: Suite, strength: Strength | None = None
 ) -> OperatorPage:
-    """Return what the page of a spec's operator shows, with its cases in `suite`.
+    """Return the contents of an operator's page, with its cases in `suite`.
 
     Raises:
         OpcertError: the suite was generated from another text of the spec.
@@ -144,14 +160,27 @@ def operator_page(
         )
     ids = tuple(operator.cases) if operator is not None else ()
     cases = {} if operator is None else cases_by_rule(spec, operator, valid_calls(operator))
+    rules = []
+    for rule in spec.rules:
+        full_id = spec.full_id(rule.id)
+        rules.append(
+            RuleEntry(
+                full_id,
+                rule,
+                spec.full_ids(*rule.prerequisites),
+                cases.get(full_id, RuleCases((), (), ())),
+                _violations(full_id, rule.violations, ids),
+                _errata(spec, rule.id),
+            )
+        )
     return OperatorPage(
         spec=spec,
         file=spec_file.name,
-        cases=None if operator is None else _numbers(operator),
-        rules=tuple(_rule(spec, rule, cases, ids) for rule in spec.rules),
+        cases=None if operator is None else _case_counts(operator),
+        rules=tuple(rules),
         ambiguities=_ambiguities(spec, operator, ids),
         factors=_factors(spec),
-        examples=tuple(_example(spec, each) for each in spec.examples),
+        examples=tuple(_example(spec, example) for example in spec.examples),
         strength=strength,
     )
 
@@ -161,35 +190,20 @@ def factor_id(slug: str, factor: str) -> str:
     return f"{slug}/factor/{factor}"
 
 
-def _numbers(operator: OperatorSuite) -> tuple[int, int, int]:
-    entry = operator.entry
-    deciding = entry.cases - entry.implementation_defined
-    rejected = sum(
+def _case_counts(operator: OperatorSuite) -> CaseCounts:
+    cases, ambiguous = operator.entry.cases, operator.entry.implementation_defined
+    negative = sum(
         case.expects == "rejection" and case.ambiguity is None for case in operator.index.cases
     )
-    return deciding - rejected, rejected, entry.implementation_defined
-
-
-def _rule(
-    spec: Spec, rule: Rule, cases: Mapping[str, RuleCases], ids: tuple[str, ...]
-) -> RuleEntry:
-    full_id = spec.full_id(rule.id)
-    return RuleEntry(
-        full_id,
-        rule,
-        spec.full_ids(*rule.given),
-        cases.get(full_id, RuleCases((), (), ())),
-        _violations(full_id, rule.violations, ids),
-        _errata(spec, rule.id),
-    )
+    return CaseCounts(cases - ambiguous - negative, negative, ambiguous)
 
 
 def _violations(
     owner: str, changes: Mapping[str, Mapping[str, str]], ids: tuple[str, ...]
 ) -> tuple[Violation, ...]:
-    """Return each violation with its cases, whose ids are its own and the digest of a baseline.
+    """Return each violation of a rule or an ambiguity; those that the spec declares come first.
 
-    Those that the spec declares come first, also where the suite has none of their cases.
+    The id of a case is that of its violation and the digest of its baseline.
     """
     cases: dict[str, list[str]] = {name: [] for name in changes}
     for case in ids:
@@ -197,7 +211,7 @@ def _violations(
         if violation.startswith(f"{owner}."):
             cases.setdefault(violation.removeprefix(f"{owner}."), []).append(case)
     return tuple(
-        Violation(name, changes.get(name, {}), tuple(some)) for name, some in cases.items()
+        Violation(name, changes.get(name, {}), tuple(members)) for name, members in cases.items()
     )
 
 
@@ -205,67 +219,74 @@ def _ambiguities(
     spec: Spec, operator: OperatorSuite | None, ids: tuple[str, ...]
 ) -> tuple[AmbiguityEntry, ...]:
     cases = operator.index.cases if operator else ()
-    touched = Counter((case.ambiguity, case.expects) for case in cases)
-    return tuple(
-        AmbiguityEntry(
-            spec.full_id(each.id),
-            each,
-            touched[spec.full_id(each.id), "outputs"],
-            touched[spec.full_id(each.id), "rejection"],
-            _violations(spec.full_id(each.id), each.violations, ids),
-            _errata(spec, each.id),
+    counts = Counter((case.ambiguity, case.expects) for case in cases)
+    entries = []
+    for ambiguity in spec.ambiguities:
+        full_id = spec.full_id(ambiguity.id)
+        entries.append(
+            AmbiguityEntry(
+                full_id,
+                ambiguity,
+                counts[full_id, "outputs"],
+                counts[full_id, "rejection"],
+                _violations(full_id, ambiguity.violations, ids),
+                _errata(spec, ambiguity.id),
+            )
         )
-        for each in spec.ambiguities
-    )
+    return tuple(entries)
 
 
 def _factors(spec: Spec) -> tuple[FactorEntry, ...]:
-    """Return each factor with its levels in core, and in a profile where they differ."""
+    """Return each factor with its levels in the core profile, and in others where they differ."""
     core, full, stress = (levels_by_factor(spec, profile) for profile in ("core", "full", "stress"))
     entries = []
     for name, levels in core.items():
-        shown = {"core": _levels(spec, name, levels)}
+        by_profile = {"core": _levels(spec, name, levels)}
         for profile, others in (("full", full), ("stress", stress)):
             if [level.name for level in others[name]] != [level.name for level in levels]:
-                shown[profile] = _levels(spec, name, others[name])
-        seen = spec.cases.observe.get(name)
-        shows = {"": seen} if isinstance(seen, str) else seen or {}
-        entries.append(FactorEntry(factor_id(spec.slug, name), name, shown, shows))
+                by_profile[profile] = _levels(spec, name, others[name])
+        observed = spec.cases.observe.get(name)
+        observed_by = {"": observed} if isinstance(observed, str) else observed or {}
+        entries.append(FactorEntry(factor_id(spec.slug, name), name, by_profile, observed_by))
     return tuple(entries)
 
 
 def _levels(spec: Spec, factor: str, levels: Sequence[Level]) -> dict[str, str]:
-    """Return the expression of each level that the spec writes out, by name."""
+    """Return the levels by name, with the expressions that the spec has for them."""
     table = spec.cases
-    written: dict[str, str] = {}
+    expressions: dict[str, str] = {}
     for source in (table.factors, *table.profiles.values()):
         named = source.get(factor)
-        written |= named if isinstance(named, dict) else {}
-    written |= table.additional.get(factor, {})
-    return {level.name: written.get(level.name, "") for level in levels}
+        expressions |= named if isinstance(named, dict) else {}
+    expressions |= table.additional.get(factor, {})
+    return {level.name: expressions.get(level.name, "") for level in levels}
 
 
 def _example(spec: Spec, example: Example) -> ExampleEntry:
+    attributes = {
+        name: json.dumps(value, ensure_ascii=False) for name, value in example.attributes.items()
+    }
+    outputs = enumerate(example.outputs)
     return ExampleEntry(
         spec.full_id(example.id),
         example,
-        tuple(_tensor(name, each) for name, each in example.inputs.items()),
-        {name: json.dumps(each, ensure_ascii=False) for name, each in example.attributes.items()},
-        tuple(_tensor(f"output {i}", each) for i, each in enumerate(example.outputs)),
+        tuple(_tensor(name, tensor) for name, tensor in example.inputs.items()),
+        attributes,
+        tuple(_tensor(f"output {i}", tensor) for i, tensor in outputs),
         _errata(spec, example.id),
     )
 
 
 def _errata(spec: Spec, name: str) -> dict[str, Erratum]:
     """Return the errata that affect a rule, an ambiguity or an example, by their full ids."""
-    return {spec.full_id(each.id): each for each in spec.errata if name in each.affects}
+    return {spec.full_id(erratum.id): erratum for erratum in spec.errata if name in erratum.affects}
 
 
-def _tensor(name: str, documented: DocumentedTensor) -> ShownTensor:
-    elements = "any: the document gives the shape alone"
+def _tensor(name: str, documented: DocumentedTensor) -> ExampleTensor:
     if documented.values is not None:
-        nested = np.array(documented.values, object).reshape(documented.shape).tolist()
-        elements = str(nested)
+        elements = str(np.array(documented.values, object).reshape(documented.shape).tolist())
     elif documented.element is not None:
         elements = f"element i, in C order, is {documented.element}"
-    return ShownTensor(name, documented.type, documented.shape, elements)
+    else:
+        elements = "any: the document gives the shape alone"
+    return ExampleTensor(name, documented.type, documented.shape, elements)

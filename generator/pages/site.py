@@ -1,69 +1,91 @@
-"""Specs + suite -> HTML pages, one for each operator and an index, that need nothing beside them.
+"""Guides, specs and a suite -> a static site: guides, operators with their cases, and a search.
 
-The element of a rule has the rule's full id as its own id, and so have examples, laws and
-ambiguities; that of a factor is SLUG/factor/NAME.
+A page needs nothing but the files of the site, so it works from disk. The element of a rule has the
+rule's full id as its own; so have ambiguities, errata, laws and examples, and on the page of cases
+each case. That of a factor is SLUG/factor/NAME.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment
-
+from opcert.pages.addresses import OPERATORS_PAGE, addresses, cases_page_name, page_name
+from opcert.pages.case_pages import cases_page
+from opcert.pages.guides import Guide, read_guides, render_guides, repository_address
 from opcert.pages.operator_page import operator_page
+from opcert.pages.rendering import render_operator_page, render_template
+from opcert.pages.search_index import MARK as INDEX_MARK
+from opcert.pages.search_index import search_index
 from opcert.panel import Strength
 from opcert.specification import SpecFile
 from opcert.suite import FileContents, Suite, replace_marked_folder
-from opcert.template_environment import template_environment
 
-# What each page says near its beginning, so that it can be told from the files of others.
+# What each file has near its beginning, so that it can be told from the files of others.
 MARK = '<meta name="generator" content="opcert docs">'
 
 
-def page_name(operator: str) -> str:
-    """Return the file name of an operator's page: its id, with `-` behind the family."""
-    return f"{operator.replace('/', '-')}.html"
+@dataclass(frozen=True)
+class Site:
+    """What the navigation lists: guides with their titles by page, and operators."""
+
+    guides: Mapping[str, str]
+    operators: tuple[str, ...]
+    operators_with_cases: frozenset[str]
 
 
-def render_pages(
-    spec_files: Iterable[SpecFile], suite: Suite, strengths: Mapping[str, Strength] | None = None
+def render_site(
+    spec_files: Iterable[SpecFile],
+    suite: Suite,
+    strengths: Mapping[str, Strength] | None = None,
+    guides: Sequence[Guide] | None = None,
 ) -> FileContents:
-    """Return the page of each operator, and the index of them, by file name.
+    """Return every file of the site by name; `guides` are by default those of the installation.
 
     `strengths` are those of operators whose pages are to state them.
 
     Raises:
-        OpcertError: the suite was generated from another text of a spec.
+        OpcertError: the suite was generated from another text of a spec, or a guide is missing.
     """
+    strengths = strengths or {}
     pages = [
-        operator_page(each, suite, (strengths or {}).get(each.spec.operator)) for each in spec_files
+        operator_page(spec_file, suite, strengths.get(spec_file.spec.operator))
+        for spec_file in spec_files
     ]
-    files = {
-        page_name(page.spec.operator): render_template(
-            "operator.html.jinja", page=page, suite=suite
-        )
-        for page in pages
+    operators = tuple(page.spec.operator for page in pages)
+    cases = {
+        name: cases_page(suite.operators[name]) for name in operators if name in suite.operators
     }
-    return {"index.html": render_template("index.html.jinja", pages=pages, suite=suite), **files}
+    guides = read_guides() if guides is None else guides
+    rendered = render_guides(guides, addresses(pages, cases), repository_address())
+    titles = {name: guide.sections[0].title for name, guide in rendered.items()}
+    site = Site(titles, operators, frozenset(cases))
+    files = {
+        name: render_template("guide.html.jinja", site=site, current=name, guide=guide)
+        for name, guide in rendered.items()
+    }
+    files[OPERATORS_PAGE] = render_template(
+        "operators.html.jinja", site=site, current=OPERATORS_PAGE, pages=pages, suite=suite
+    )
+    for page in pages:
+        files[page_name(page.spec.operator)] = render_operator_page(page, suite, site)
+    for operator, listed in cases.items():
+        name = cases_page_name(operator)
+        files[name] = render_template(
+            "cases.html.jinja", site=site, current=name, page=listed, suite=suite
+        )
+    script = resources.files("opcert") / "templates" / "search.js"
+    return {
+        **files,
+        "search.js": script.read_bytes(),
+        "search-index.js": search_index(rendered, pages, cases),
+    }
 
 
-def write_pages(folder: Path, files: FileContents) -> None:
-    """Put a folder of just these pages at `folder`, in the place of former ones.
+def write_site(folder: Path, files: FileContents) -> None:
+    """Put a folder of just these files at `folder`, in the place of a former site.
 
     Raises:
         OpcertError: the folder holds something else, or cannot be written; nothing has changed.
     """
-    replace_marked_folder(folder, files, [MARK], "the pages of `opcert docs`")
-
-
-def render_template(template: str, **names: Any) -> bytes:
-    """Return the page that an HTML template gives; every value in it is escaped."""
-    return _environment().get_template(template).render(**names).encode()
-
-
-@cache
-def _environment() -> Environment:
-    environment = template_environment()
-    environment.globals["page_name"] = page_name
-    return environment
+    replace_marked_folder(folder, files, [MARK, INDEX_MARK], "the pages of `opcert docs`")

@@ -1,41 +1,38 @@
-"""The panel x the cases of an operator -> which members are detected, and which are not."""
+"""Spec x suite -> strength: which generic faults the cases of an operator detect.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+This is a mutation score, with faults at the interface in place of mutants of the code. A fault
+that makes no difference (an equivalent mutant) does not count.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays import Array, Call, Tensor, type_name
-from opcert.cases import Conditions
-from opcert.errors import ExpressionError, Inapplicable, describe_error
-from opcert.panel.argument_members import argument_members, requirement_members
-from opcert.panel.data_members import data_members
+from opcert.cases import Conditions, declared_bounds
+from opcert.errors import describe_error
+from opcert.panel.argument_faults import argument_faults, requirement_faults
+from opcert.panel.data_faults import data_faults
+from opcert.panel.fault import ArrayCall, Fault, OperatorSignature, Outputs, Run, RunReference
 from opcert.panel.fresh_calls import FreshCall, fresh_calls
-from opcert.panel.integer_members import integer_members, wrong_at_ends
-from opcert.panel.member import (
-    Answer,
-    ArrayCall,
-    Member,
-    Outputs,
-    Right,
-    Signature,
-)
-from opcert.panel.output_members import output_members
+from opcert.panel.integer_faults import integer_faults, range_end_faults
+from opcert.panel.output_faults import output_faults
 from opcert.run import CallRecord, Outcome, compare_outputs, run_repeatedly, run_vector
-from opcert.specification import Reference, SpecFile, evaluate_integer, parse_expression
+from opcert.specification import Reference, SpecFile
 from opcert.suite import DigestedArray, IndexedCase, OperatorSuite, valid_calls
 from opcert.verdicts import FAILURE_STATUSES, is_repeatable, judge
 
-# How many outputs are kept, to be looked at again after later cases.
-_HELD = 32
+# How many calls' outputs are kept, to be compared again after later cases.
+_MAX_KEPT = 32
 
 
 @dataclass(frozen=True)
 class MissedFault:
-    """A member of the panel that no case finds, and a call on which it differs."""
+    """A generic fault that no case detects, and a call on which it makes a difference."""
 
     name: str
     text: str
@@ -44,7 +41,7 @@ class MissedFault:
 
 @dataclass(frozen=True)
 class Strength:
-    """How many generic faults the cases of an operator find, of those that make a difference."""
+    """How many generic faults the cases of an operator detect, and those that they miss."""
 
     operator: str
     detected: int
@@ -52,274 +49,246 @@ class Strength:
 
     @property
     def applicable(self) -> int:
-        """How many members of the panel differ from the reference on some call."""
+        """How many generic faults make a difference on some call."""
         return self.detected + len(self.missed)
 
 
 def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
-    """Return which members of the panel the cases of an operator find.
+    """Return which generic faults the cases of an operator detect.
 
-    A member that differs from the reference neither on a case nor on a fresh call beside the cases
-    does not apply, and counts for nothing.
+    A fault that makes a difference neither on a case nor on a fresh call does not count.
     """
     panel = Panel(spec_file, operator)
     detected = 0
     missed: list[MissedFault] = []
     with np.errstate(all="ignore"):
-        for member in panel.members():
-            if panel.finds(member):
+        for fault in panel.faults():
+            if panel.detects(fault):
                 detected += 1
-            elif (witness := panel.witness(member)) is not None:
-                missed.append(MissedFault(member.name, member.text, witness))
+            elif (witness := panel.witness(fault)) is not None:
+                missed.append(MissedFault(fault.name, fault.text, witness))
     return Strength(spec_file.spec.operator, detected, tuple(missed))
 
 
 @dataclass(frozen=True)
-class _Known:
-    """A call with what the reference makes of it: golden outputs, or what it raises."""
+class _KnownCall:
+    """A call with the result of the reference: golden outputs, or what it raises."""
 
     call: ArrayCall
     result: Outputs | Exception
 
 
 class Panel:
-    """The members for one operator, and the calls of its suite with their golden results."""
+    """The generic faults of one operator, and the calls of its suite with their results."""
 
     def __init__(self, spec_file: SpecFile, operator: OperatorSuite) -> None:
         self._operator = operator
         self._reference = spec_file.reference
         self._conditions = Conditions(spec_file.spec)
-        self._deciding = [case for case in operator.index.cases if case.ambiguity is None]
-        self._known: dict[str, tuple[_Known, ...]] = {}
-        self._valid = valid_calls(operator)
-        self.signature = self._signature()
-
-    def _signature(self) -> Signature:
-        spec, calls = self._conditions.spec, [*self._valid.values()]
-        given = {
-            each.name: [call.inputs[each.name] for call in calls if each.name in call.inputs]
-            for each in spec.inputs
+        self._decisive = [case for case in operator.index.cases if case.ambiguity is None]
+        self._known: dict[str, tuple[_KnownCall, ...]] = {}
+        self._valid = [*valid_calls(operator).values()]
+        tensors = {
+            each.name: [call.inputs[each.name] for call in self._valid if each.name in call.inputs]
+            for each in spec_file.spec.inputs
         }
-        return Signature(
-            spec,
-            tuple(n for n, some in given.items() if any(each.values is None for each in some)),
-            {name: tuple(sorted({each.rank for each in some})) for name, some in given.items()},
-            {name: tuple(sorted({each.type for each in some})) for name, some in given.items()},
+        self._signature = OperatorSignature(
+            spec_file.spec,
+            tuple(name for name in tensors if any(each.values is None for each in tensors[name])),
+            {name: tuple(sorted({each.rank for each in tensors[name]})) for name in tensors},
+            {name: tuple(sorted({each.type for each in tensors[name]})) for name in tensors},
         )
 
-    def members(self) -> Iterator[Member]:
-        """Yield every member that the signature gives."""
-        yield from requirement_members(self.signature)
-        yield from argument_members(self.signature)
-        yield from integer_members(self.signature)
-        for each in self.signature.spec.arguments:
-            if each.range is not None and each.name in self.signature.integers:
-                yield from wrong_at_ends(each.name, self._ends_of(each.name, each.range))
-        yield from data_members(self.signature)
-        yield from output_members(self.signature)
+    def faults(self) -> Iterator[Fault]:
+        """Yield every fault that the signature of the operator suggests."""
+        signature = self._signature
+        yield from requirement_faults(signature)
+        yield from argument_faults(signature)
+        yield from integer_faults(signature)
+        for argument in signature.spec.arguments:
+            if argument.range is not None and argument.name in signature.integers:
+                yield from range_end_faults(argument.name, partial(self._bounds, argument.name))
+        yield from data_faults(signature)
+        yield from output_faults(signature)
 
-    def _ends_of(
-        self, name: str, ends: tuple[str, str]
-    ) -> Callable[[ArrayCall], tuple[int, int] | None]:
-        least, most = map(parse_expression, ends)
+    def _bounds(self, name: str, call: ArrayCall) -> tuple[int | None, int | None]:
+        """Return the declared range of an argument in a call; Nones where it is omitted."""
+        if call.argument(name) is None:
+            return None, None
+        tensors = {
+            key: Tensor(
+                type_name(array.dtype),
+                array.shape,
+                None if key in self._signature.data else tuple(array.ravel().tolist()),
+            )
+            for key, array in call.inputs.items()
+        }
+        return declared_bounds(self._conditions, Call(tensors, call.attributes), name)
 
-        def ends_of(call: ArrayCall) -> tuple[int, int] | None:
-            if call.argument(name) is None:
-                return None
-            tensors = {
-                key: Tensor(
-                    type_name(array.dtype),
-                    array.shape,
-                    None if key in self.signature.data else tuple(array.ravel().tolist()),
-                )
-                for key, array in call.inputs.items()
-            }
-            names = self._conditions.names(Call(tensors, call.attributes))
-            try:
-                return evaluate_integer(least, names), evaluate_integer(most, names)
-            except (ExpressionError, Inapplicable, TypeError):
-                return None
+    # Detection by the suite
 
-        return ends_of
+    def detects(self, fault: Fault) -> bool:
+        """Whether a case of the suite fails because of the fault."""
+        if fault.mode == "memory":
+            return self._detects_in_memory(fault)
+        if fault.mode == "history":
+            return self._detects_in_history(fault)
+        cases = self._decisive
+        if fault.rule is not None:
+            cases = [case for case in cases if case.violated_rule == fault.rule]
+        run = fault.start()
+        return any(self._fails(case, run, known) for case in cases for known in self._calls(case))
 
-    # -- the suite
-
-    def finds(self, member: Member) -> bool:
-        """Whether a case of the suite fails for the member."""
-        if member.mode == "memory":
-            return self._finds_in_memory(member)
-        if member.mode == "history":
-            return self._finds_in_history(member)
-        cases = self._deciding
-        if member.rule is not None:
-            cases = [case for case in cases if case.violated_rule == member.rule]
-        answer = member.begin()
-        return any(
-            self._fails(case, answer, known) for case in cases for known in self._calls(case)
-        )
-
-    def _calls(self, case: IndexedCase) -> tuple[_Known, ...]:
-        """Return the calls of a case: with its data, and where it is valid with other data."""
+    def _calls(self, case: IndexedCase) -> tuple[_KnownCall, ...]:
+        """Return the calls of a case: with its data, and where it is valid with inverted data."""
         if case.id not in self._known:
             inputs = [self._operator.inputs(case)]
             if case.expects == "outputs":
                 inputs.append(self._operator.inverted_data_inputs(case))
-            calls = [ArrayCall(each, case.attributes) for each in inputs]
-            self._known[case.id] = tuple(_Known(call, self._result(call)) for call in calls)
+            calls = [ArrayCall(arrays, case.attributes) for arrays in inputs]
+            self._known[case.id] = tuple(_KnownCall(call, self._result(call)) for call in calls)
         return self._known[case.id]
 
     def _result(self, call: ArrayCall) -> Outputs | Exception:
         try:
-            return called(self._reference, call)
+            return run_reference(self._reference, call)
         except Exception as error:
             return error
 
-    def _right(self, known: _Known) -> Right:
-        """Return the reference, which knows its answer to one call."""
+    def _run_known(self, known: _KnownCall) -> RunReference:
+        """Return what runs the reference, with its result for one call remembered."""
 
-        def right(call: ArrayCall) -> Outputs:
+        def run(call: ArrayCall) -> Outputs:
             if call is not known.call:
-                return called(self._reference, call)
+                return run_reference(self._reference, call)
             if isinstance(known.result, Exception):
                 raise known.result
             return known.result
 
-        return right
+        return run
 
-    def _outcome(self, answer: Answer, known: _Known) -> Outcome | None:
-        """Return what a member does with a call; None where that is what the reference does."""
+    def _outcome(self, run: Run, known: _KnownCall) -> Outcome | None:
+        """Return the outcome of a call with a fault; None where that is the reference's."""
         try:
-            outputs = answer(known.call, self._right(known))
+            outputs = run(known.call, self._run_known(known))
         except Exception as error:
-            return (
-                None if error is known.result else Outcome("rejected", reason=describe_error(error))
-            )
+            if error is known.result:
+                return None
+            return Outcome("rejected", reason=describe_error(error))
         if outputs is None:
             return None
         golden = () if isinstance(known.result, Exception) else known.result
-        fault = compare_outputs(golden, outputs) if isinstance(known.result, list) else None
-        return Outcome("outputs", outputs, fault=fault)
+        difference = compare_outputs(golden, outputs) if isinstance(known.result, list) else None
+        return Outcome("outputs", outputs, fault=difference)
 
-    def _fails(self, case: IndexedCase, answer: Answer, known: _Known) -> bool:
-        outcome = self._outcome(answer, known)
+    def _fails(self, case: IndexedCase, run: Run, known: _KnownCall) -> bool:
+        outcome = self._outcome(run, known)
         if outcome is None or case.ambiguity is not None:
             return False
-        return judge(self._operator.index.operator, case, outcome, None).status in FAILURE_STATUSES
+        verdict = judge(self._operator.index.operator, case, outcome, None)
+        return verdict.status in FAILURE_STATUSES
 
-    def _finds_in_history(self, member: Member) -> bool:
+    def _detects_in_history(self, fault: Fault) -> bool:
         """Make the calls of all cases in a row, as a certification does."""
-        answer = member.begin()
+        run = fault.start()
         for case in self._operator.index.cases:
             calls = self._calls(case)
-            failed = [self._fails(case, answer, known) for known in (*calls, calls[0])]
+            failed = [self._fails(case, run, known) for known in (*calls, calls[0])]
             if case.baseline is not None and case.expects == "rejection":
                 baseline = self._operator.cases[case.baseline]
-                failed.append(self._fails(baseline, answer, self._calls(baseline)[0]))
-                failed.append(self._fails(case, answer, calls[0]))
+                failed.append(self._fails(baseline, run, self._calls(baseline)[0]))
+                failed.append(self._fails(case, run, calls[0]))
             if any(failed):
                 return True
         return False
 
-    def _finds_in_memory(self, member: Member) -> bool:
-        """Rehearse the cases on which the member differs, as a certification does."""
-        backend = _Wrong(member, self._reference)
-        operator = self._operator
-        often = True
-        held: list[CallRecord] = []
-        for case in self._deciding:
-            stored = not any(
-                isinstance(each, DigestedArray)
-                for each in (*case.outputs, *case.inverted_data_outputs)
-            )
-            if not stored or case.expects == "rejection" or not self._touches(member, case):
+    def _detects_in_memory(self, fault: Fault) -> bool:
+        """Run the cases on which the fault makes a difference, as a certification does."""
+        backend = _FaultyBackend(fault, self._reference)
+        operator, name = self._operator, self._operator.index.operator
+        is_repeated = False
+        records: list[CallRecord] = []
+        for case in self._decisive:
+            arrays = (*case.outputs, *case.inverted_data_outputs)
+            is_stored = not any(isinstance(array, DigestedArray) for array in arrays)
+            if not is_stored or case.expects == "rejection" or not self._affects(fault, case):
                 continue
             outcomes = [run_vector(backend, operator, case)]
-            if often and is_repeatable(case):
+            if not is_repeated and is_repeatable(case):
                 outcomes.append(run_repeatedly(backend, operator, case))
-                often = False
-            name = operator.index.operator
-            if any(
-                judge(name, case, outcome, None).status in FAILURE_STATUSES for outcome in outcomes
-            ):
+                is_repeated = True
+            verdicts = [judge(name, case, outcome, None) for outcome in outcomes]
+            if any(verdict.status in FAILURE_STATUSES for verdict in verdicts):
                 return True
-            held += [each for outcome in outcomes for each in outcome.records]
-            if len(held) > _HELD:
-                if any(each.changed for each in held):
+            records += [record for outcome in outcomes for record in outcome.records]
+            if len(records) > _MAX_KEPT:
+                if any(record.outputs_changed for record in records):
                     return True
-                held.clear()
-        return any(each.changed for each in held)
+                records.clear()
+        return any(record.outputs_changed for record in records)
 
-    def _touches(self, member: Member, case: IndexedCase) -> bool:
+    def _affects(self, fault: Fault, case: IndexedCase) -> bool:
         call = ArrayCall(self._operator.inputs(case), case.attributes)
-        return _answered(member, self._reference, call) is not None
+        return _is_affected(fault, self._reference, call)
 
-    # -- fresh calls
+    # Differences on fresh calls
 
     @cached_property
-    def fresh(self) -> Sequence[FreshCall]:
-        """The fresh calls beside the cases, each valid or breaking one requirement alone."""
-        return [*fresh_calls(self._conditions, self._reference, [*self._valid.values()])]
+    def _fresh_calls(self) -> Sequence[FreshCall]:
+        return [*fresh_calls(self._conditions, self._reference, self._valid)]
 
-    def witness(self, member: Member) -> str | None:
-        """Return a fresh call on which the member differs from the reference, in words."""
-        for fresh in self.fresh:
-            if isinstance(fresh.result, Exception) and member.mode == "memory":
+    def witness(self, fault: Fault) -> str | None:
+        """Return a fresh call on which the fault makes a difference, as text."""
+        for fresh in self._fresh_calls:
+            is_invalid = isinstance(fresh.result, Exception)
+            if fault.rule is not None and getattr(fresh.result, "rule", None) != fault.rule:
                 continue
-            if member.rule is not None and getattr(fresh.result, "rule", None) != member.rule:
+            if fault.mode == "memory":
+                if not is_invalid:
+                    copies = {name: array.copy() for name, array in fresh.call.inputs.items()}
+                    call = ArrayCall(copies, fresh.call.attributes)
+                    if _is_affected(fault, self._reference, call):
+                        return fresh.text
                 continue
-            if member.mode == "memory":
-                copies = {name: array.copy() for name, array in fresh.call.inputs.items()}
-                call = ArrayCall(copies, fresh.call.attributes)
-                if _answered(member, self._reference, call) is not None:
-                    return fresh.text
+            run = fault.start()
+            if fault.mode == "history":
+                self._outcome(run, _KnownCall(*fresh.base))
+            outcome = self._outcome(run, _KnownCall(fresh.call, fresh.result))
+            if outcome is None:
                 continue
-            known = _Known(fresh.call, fresh.result)
-            answer = member.begin()
-            if member.mode == "history":
-                self._outcome(answer, _Known(*fresh.base))
-            if self._differs(answer, known):
+            is_accepted = outcome.observed == "outputs"
+            if is_accepted if is_invalid else not is_accepted or outcome.fault is not None:
                 return fresh.text
         return None
 
-    def _differs(self, answer: Answer, known: _Known) -> bool:
-        outcome = self._outcome(answer, known)
-        if outcome is None:
-            return False
-        if isinstance(known.result, Exception):
-            return outcome.observed == "outputs"
-        return outcome.observed != "outputs" or outcome.fault is not None
 
-
-class _Wrong:
-    """A member as a backend of one operator."""
+class _FaultyBackend:
+    """A fault as a backend of one operator."""
 
     name = "panel"
     version = "1"
 
-    def __init__(self, member: Member, reference: Reference) -> None:
-        self._answer = member.begin()
-        self._reference = reference
+    def __init__(self, fault: Fault, reference: Reference) -> None:
+        self._run = fault.start()
+        self._run_reference = partial(run_reference, reference)
 
     def run(
         self, _: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> Sequence[Array]:
-        """Answer as the member does, or as the reference."""
+        """Return what the fault makes of a call, or the outputs of the reference."""
         call = ArrayCall(inputs, attributes)
-        outputs: Sequence[Array] | None = self._answer(call, self._right)
-        return self._right(call) if outputs is None else outputs
-
-    def _right(self, call: ArrayCall) -> Outputs:
-        return called(self._reference, call)
+        outputs: Sequence[Array] | None = self._run(call, self._run_reference)
+        return self._run_reference(call) if outputs is None else outputs
 
 
-def called(reference: Reference, call: ArrayCall) -> Outputs:
-    """Return what the reference gives; it gets attributes of its own."""
+def run_reference(reference: Reference, call: ArrayCall) -> Outputs:
+    """Return the outputs of the reference, which gets attributes of its own."""
     return reference(**call.inputs, **deepcopy(dict(call.attributes)))
 
 
-def _answered(member: Member, reference: Reference, call: ArrayCall) -> Any:
-    """Return what a fresh member makes of a valid call by itself."""
+def _is_affected(fault: Fault, reference: Reference, call: ArrayCall) -> bool:
+    """Whether a fresh faulty backend does something else with a valid call by itself."""
     try:
-        return member.begin()(call, lambda other: called(reference, other))
-    except Exception as error:
-        return error
+        return fault.start()(call, partial(run_reference, reference)) is not None
+    except Exception:
+        return True

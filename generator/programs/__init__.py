@@ -1,8 +1,8 @@
-"""Calls -> a Python program that makes them: for reports, `explain` and `explore`."""
+"""Calls as Python programs, for reports, `explain` and `explore`."""
 
 from opcert.programs.case_programs import case_call_text, case_program, is_self_contained
 from opcert.programs.literals import array_expression, is_exact_as_text, layout_expression
-from opcert.programs.program import CallText, InputText, program
+from opcert.programs.program import CallText, InputText, write_program
 from opcert.programs.reasons import (
     ArgumentChange,
     case_reason,
@@ -23,5 +23,5 @@ __all__ = [
     "is_exact_as_text",
     "is_self_contained",
     "layout_expression",
-    "program",
+    "write_program",
 ]

@@ -1,4 +1,4 @@
-"""Arrays as expressions of Python that give every bit of them, laid out in memory as they were."""
+"""Arrays as Python expressions, exact to the bit and to the memory layout."""
 
 from math import isfinite
 from typing import Any
@@ -7,13 +7,16 @@ import numpy as np
 
 from opcert.arrays import LONG_AXES_NEEDED, Array, Layout, bits_dtype
 
+# The most numbers from 1 on that are listed instead of counted.
+_MAX_LISTED_NUMBERS = 16
+
 
 def array_expression(array: Array) -> str:
-    """Return an expression for `array`: by its values where they give every bit, else by bits."""
+    """Return an expression for `array`: its values where these are exact, else its bits."""
     dtype = dtype_expression(array.dtype)
     flat = array.reshape(-1)
     shape = "" if array.ndim == 1 else f".reshape({', '.join(map(str, array.shape)) or '()'})"
-    if array.size and _counts(array):
+    if _is_numbered(array):
         return f"np.arange(1, {array.size + 1}).astype({dtype}){shape}"
     if not array.size:
         return f"np.zeros({array.shape}, {dtype})"
@@ -22,22 +25,22 @@ def array_expression(array: Array) -> str:
     if is_exact_as_text(array):
         return f"np.array({flat.tolist()}, {dtype}){shape}"
     bits = flat.view(bits_dtype(array.dtype))
-    listed = ", ".join(f"0x{each:0{2 * array.itemsize}x}" for each in bits.tolist())
-    return f"np.array([{listed}], np.uint{8 * array.itemsize}).view({dtype}){shape}"
+    literals = ", ".join(f"0x{element:0{2 * array.itemsize}x}" for element in bits.tolist())
+    return f"np.array([{literals}], np.uint{8 * array.itemsize}).view({dtype}){shape}"
 
 
 def layout_expression(text: str, shape: tuple[int, ...], layout: Layout) -> str:
-    """Return `text`, an expression of an array of `shape`, laid out in memory."""
+    """Return the expression `text`, of an array of `shape`, in a memory layout."""
     long_axes = [axis for axis, extent in enumerate(shape) if extent > 1]
     if layout == "fortran":
         return f'{text}.copy(order="F")'
     if len(long_axes) < LONG_AXES_NEEDED[layout] or layout == "c" or not all(shape):
         return text
-    turned = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
     if layout.endswith("reversed"):
-        axes = turned.get(layout, long_axes)
-        back = f"[{', '.join('::-1' if axis in axes else ':' for axis in range(len(shape)))}]"
-        return f"{text}{back}.copy(){back}"
+        one_axis = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
+        axes = one_axis.get(layout, long_axes)
+        flip = f"[{', '.join('::-1' if axis in axes else ':' for axis in range(len(shape)))}]"
+        return f"{text}{flip}.copy(){flip}"
     if layout == "permuted":
         swapped = f".swapaxes({long_axes[-2]}, {long_axes[-1]})"
         return f"{text}{swapped}.copy(){swapped}"
@@ -48,24 +51,24 @@ def layout_expression(text: str, shape: tuple[int, ...], layout: Layout) -> str:
     return f"np.repeat({text}, 2, axis={long_axes[-1]})[{before}1::2]"
 
 
-def _counts(array: Array) -> bool:
-    """Whether many elements are numbered from 1."""
-    if array.size <= 16:
+def _is_numbered(array: Array) -> bool:
+    """Whether the elements are 1, 2, 3, ..., and too many to list."""
+    if array.size <= _MAX_LISTED_NUMBERS:
         return False
     numbers = np.arange(1, array.size + 1).astype(array.dtype)
     return numbers.tobytes() == array.tobytes()
 
 
 def dtype_expression(dtype: np.dtype[Any]) -> str:
-    """Return an expression for `dtype`, of NumPy's or of those of ml_dtypes."""
+    """Return an expression for `dtype`, of NumPy or of ml_dtypes."""
     if dtype == np.bool_:
         return "np.bool_"
     return f"np.{dtype.name}" if dtype.isbuiltin == 1 else f"ml_dtypes.{dtype.name}"
 
 
 def is_exact_as_text(array: Array) -> bool:
-    """Whether the values of `array`, written out, give every bit."""
+    """Whether the values of `array`, as text, determine every bit."""
     values = array.reshape(-1).tolist()
-    if any(isinstance(each, float) and not isfinite(each) for each in values):
+    if any(isinstance(value, float) and not isfinite(value) for value in values):
         return False
     return np.array(values, array.dtype).tobytes() == array.tobytes()

@@ -1,8 +1,8 @@
-"""Calls as text -> a program that makes them on a backend and fails where one goes wrong."""
+"""Calls as a Python program that makes them on a backend, and fails where an outcome is wrong."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _MEMORY = """\
@@ -13,16 +13,16 @@ _CHECK = """\
 def check(outputs, expected):
     assert isinstance(outputs, (list, tuple)), type(outputs)
     assert len(outputs) == len(expected), f"{len(outputs)} outputs; expected {len(expected)}"
-    for output, wanted in zip(outputs, expected):
+    for output, golden in zip(outputs, expected):
         assert isinstance(output, np.ndarray), type(output)
-        assert output.dtype == wanted.dtype, f"{output.dtype}; expected {wanted.dtype}"
-        assert output.shape == wanted.shape, f"{output.shape}; expected {wanted.shape}"
+        assert output.dtype == golden.dtype, f"{output.dtype}; expected {golden.dtype}"
+        assert output.shape == golden.shape, f"{output.shape}; expected {golden.shape}"
 """
 _CHECK_BYTES = """\
-        assert output.tobytes() == wanted.tobytes(), f"{output}\\nexpected\\n{wanted}"
+        assert output.tobytes() == golden.tobytes(), f"{output}\\nexpected\\n{golden}"
 """
 _CHECK_DIGEST = """\
-        assert sha256(output.tobytes()).hexdigest() == wanted.sha256, "other elements"
+        assert sha256(output.tobytes()).hexdigest() == golden.sha256, "other elements"
 """
 _CALL = """\
 returned = []
@@ -34,7 +34,7 @@ def call(operator, inputs, attributes, expected):
     for name, array in before.items():
         assert memory(inputs[name]).tobytes() == array.tobytes(), f"wrote to its input {name}"
     for earlier in returned:
-        check(*earlier)  # what was returned stays as it was
+        check(*earlier)  # earlier outputs must stay as they were
     check(outputs, expected)
     returned.append((outputs, expected))
 """
@@ -47,11 +47,11 @@ def reject(operator, inputs, attributes):
         for name, array in before.items():
             assert memory(inputs[name]).tobytes() == array.tobytes(), f"wrote to its input {name}"
     else:
-        raise AssertionError("a call that breaks a rule was accepted")
+        raise AssertionError("a call that violates a rule was accepted")
 """
-_MADE = """\
-def made(seed, width, dtype, shape):
-    # An array too large for the pack: in C order, the upper bits of what SplitMix64 gives.
+_SEEDED = """\
+def seeded(seed, width, dtype, shape):
+    # An array too large for the pack: in C order, the upper bits of the outputs of SplitMix64.
     z = np.arange(1, np.prod(shape, dtype=int) + 1, dtype=np.uint64)
     z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -61,7 +61,7 @@ def made(seed, width, dtype, shape):
 """
 _INVERTED = """\
 def inverted(array, width):
-    # The same array with the other value of every bit.
+    # The same array with every bit inverted.
     bits = array.view(f"u{array.itemsize}")
     return (bits ^ bits.dtype.type((1 << width) - 1)).view(array.dtype)
 """
@@ -74,105 +74,125 @@ names = [
 {names}]
 with np.load({path!r}) as pack:
     stored = {{name: pack[name] for name in names}}"""
-# Why the last call of a program does not come back.
+# Why the last call of a program does not return.
 _ENDINGS = {
     "crash": "the process of the backend ends in this call",
     "hang": "this call does not return in time",
-    "protocol": "the answer to this call cannot be understood",
+    "protocol": "the answer to this call is invalid",
 }
 
 
 @dataclass(frozen=True)
 class InputText:
-    """An input as an expression; inputs of one `form` fit the same buffer."""
+    """An input as an expression; inputs of one `buffer_format` can share a buffer."""
 
     expression: str
-    form: tuple[object, ...]
+    buffer_format: tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class CallText:
-    """A call as text; `expected` are its outputs, or None where it has to be rejected.
+    """A call as text; `expected` are its outputs, or None where it must be rejected.
 
-    `ending` says that the call does not come back: crash, hang or protocol.
+    `ending` is how a call ends that does not return: crash, hang or protocol.
     """
 
-    remark: str
+    comment: str
     operator: str
     inputs: Mapping[str, InputText]
     attributes: Mapping[str, Any]
     expected: Sequence[str] | None
     ending: str | None = None
 
-    def same_call(self, other: "CallText") -> bool:
-        """Whether the calls differ in their remarks alone."""
-        mine, theirs = (
-            (each.operator, each.inputs, each.attributes, each.expected, each.ending)
-            for each in (self, other)
-        )
-        return mine == theirs
+    def is_same_call(self, other: "CallText") -> bool:
+        """Whether the calls differ at most in their comments."""
+        return self == replace(other, comment=self.comment)
+
+    def can_refill(self, previous: "CallText | None") -> bool:
+        """Whether the call can use the buffers of the previous one."""
+        if previous is None:
+            return False
+        formats = [
+            {name: text.buffer_format for name, text in call.inputs.items()}
+            for call in (self, previous)
+        ]
+        return formats[0] == formats[1]
 
 
-def program(
+def write_program(
     calls: Sequence[CallText],
     backend: str | None,
-    remarks: Sequence[str] = (),
+    comments: Sequence[str] = (),
     pack: str | None = None,
 ) -> str:
-    """Return a program that makes `calls`, one after the other, and fails where one goes wrong.
+    """Return a program that makes `calls` in turn, and fails where an outcome is wrong.
 
-    `backend` are lines that make `backend`; without them, the program ends in front of the last
-    call. `pack` is the path of the suite's pack, for arrays that are too large to print. The
-    program needs NumPy, what the lines of `backend` import, and ml_dtypes where NumPy lacks a type.
+    `backend` is the code that creates `backend`; without it, the program ends before the last call.
+    `pack` is the path of the suite's pack, for arrays too large to print. The program needs NumPy,
+    the imports of `backend`, and ml_dtypes for types that NumPy lacks.
     """
-    body = "\n".join(_body(calls, backend))
-    digests = "Digest(" in body
-    calls_one, rejects_one = "call(" in body and backend, "reject(" in body and backend
-    definitions = [_MADE] * ("made(" in body) + [_INVERTED] * ("inverted(" in body)
-    definitions += [_MEMORY] if calls_one or rejects_one else []
-    definitions += [_CHECK + (_CHECK_DIGEST if digests else _CHECK_BYTES), _CALL] * bool(calls_one)
-    definitions += [_REJECT] if rejects_one else []
-    standard = ["from collections import namedtuple"] * digests
-    standard += ["from hashlib import sha256"] * bool(digests and calls_one)
-    imports = [*standard, *[""] * bool(standard), *["import ml_dtypes"] * ("ml_dtypes." in body)]
-    head = ["\n".join([*(f"# {each}" for each in remarks), *imports, "import numpy as np"])]
-    head += [backend] if backend is not None else []
-    head += [_DIGEST] if digests else []
-    if names := dict.fromkeys(re.findall(r'stored\["([^"]+)"\]', body)):
+    body = "\n".join(_call_lines(calls, backend))
+    has_digests = "Digest(" in body
+    checks_outputs = backend is not None and "call(" in body
+    checks_rejection = backend is not None and "reject(" in body
+    names = dict.fromkeys(re.findall(r'stored\["([^"]+)"\]', body))
+
+    imports = [f"# {comment}" for comment in comments]
+    if has_digests:
+        imports.append("from collections import namedtuple")
+        imports += ["from hashlib import sha256"] if checks_outputs else []
+        imports.append("")
+    imports += ["import ml_dtypes"] if "ml_dtypes." in body else []
+    head = ["\n".join([*imports, "import numpy as np"])]
+    head += [] if backend is None else [backend]
+    head += [_DIGEST] if has_digests else []
+    if names:
         head.append(_PACK.format(path=pack, names="".join(f"    {name!r},\n" for name in names)))
-    text = "\n\n".join(head)
-    return text + ("\n\n\n" + "\n\n".join(definitions) if definitions else "\n") + f"\n{body}\n"
+
+    definitions = [_SEEDED] if "seeded(" in body else []
+    definitions += [_INVERTED] if "inverted(" in body else []
+    definitions += [_MEMORY] if checks_outputs or checks_rejection else []
+    if checks_outputs:
+        definitions += [_CHECK + (_CHECK_DIGEST if has_digests else _CHECK_BYTES), _CALL]
+    definitions += [_REJECT] if checks_rejection else []
+
+    functions = "\n\n\n" + "\n\n".join(definitions) if definitions else "\n"
+    return "\n\n".join(head) + f"{functions}\n{body}\n"
 
 
-def _body(calls: Sequence[CallText], backend: str | None) -> list[str]:
+def _call_lines(calls: Sequence[CallText], backend: str | None) -> list[str]:
+    """Return the lines of all calls, with repetitions as loops."""
     lines: list[str] = []
-    before: CallText | None = None
-    position = 0
-    while position < len(calls):
-        length, times = _repetition(calls, position)
-        block = calls[position : position + length]
-        indent = "    " if times > 1 else ""
-        lines += [f"for _ in range({times}):"] if times > 1 else []
-        for written in block:
-            # Within a loop, the call before is the last of the block from the second time on.
-            if times > 1 and written is block[0] and not _fits(written, block[-1]):
-                before = None
-            whole = times > 1 and length > 1
-            lines += [indent + line for line in _call(written, before, backend, whole)]
-            before = written
-        position += length * times
+    previous: CallText | None = None
+    start = 0
+    while start < len(calls):
+        length, times = _repetition(calls, start)
+        block = calls[start : start + length]
+        is_loop = times > 1
+        lines += [f"for _ in range({times}):"] if is_loop else []
+        for call in block:
+            # From the second pass on, the first call follows the last one of the block.
+            if is_loop and call is block[0] and not call.can_refill(block[-1]):
+                previous = None
+            # Then, too, every call has to restore what the others of the block changed.
+            changed_by_others = is_loop and length > 1
+            indent = "    " if is_loop else ""
+            statements = _statements(call, previous, backend, whole=changed_by_others)
+            lines += [indent + line for line in statements]
+            previous = call
+        start += length * times
     return lines
 
 
-def _repetition(calls: Sequence[CallText], position: int) -> tuple[int, int]:
-    """Return how many calls from `position` on are repeated, and how many times they are made."""
+def _repetition(calls: Sequence[CallText], start: int) -> tuple[int, int]:
+    """Return how many calls from `start` on form a block that is repeated, and how many times."""
     for length in (1, 2):
-        block = calls[position : position + length]
+        block = calls[start : start + length]
         times = 1
         while True:
-            start = position + times * length
-            again = calls[start : start + length]
-            if len(again) < length or not all(map(CallText.same_call, block, again)):
+            position = start + times * length
+            following = calls[position : position + length]
+            if len(following) < length or not all(map(CallText.is_same_call, block, following)):
                 break
             times += 1
         # Two calls in a row read better than a loop.
@@ -181,46 +201,33 @@ def _repetition(calls: Sequence[CallText], position: int) -> tuple[int, int]:
     return 1, 1
 
 
-def _fits(written: CallText, before: CallText | None) -> bool:
-    """Whether a call can have the buffers of the one before it."""
-    return before is not None and {n: i.form for n, i in written.inputs.items()} == {
-        n: i.form for n, i in before.inputs.items()
-    }
-
-
-def _call(
-    written: CallText, before: CallText | None, backend: str | None, refill_all: bool
+def _statements(
+    call: CallText, previous: CallText | None, backend: str | None, *, whole: bool
 ) -> list[str]:
-    lines = [f"# {written.remark}"] if written.remark else []
-    if before is not None and _fits(written, before):
-        # The caller fills its buffers again, as most callers do.
+    """Return the lines of a call: what differs from the previous one, or all with `whole`."""
+    lines = [f"# {call.comment}"] if call.comment else []
+    if previous is not None and call.can_refill(previous):
+        # Most callers fill the same buffers again.
         lines += [
-            f'inputs["{name}"][...] = {given.expression}'
-            for name, given in written.inputs.items()
-            if refill_all or given != before.inputs[name]
+            f'inputs["{name}"][...] = {text.expression}'
+            for name, text in call.inputs.items()
+            if whole or text != previous.inputs[name]
         ]
     else:
-        lines.append("inputs = {")
-        lines += [f'    "{name}": {given.expression},' for name, given in written.inputs.items()]
-        lines.append("}")
-    if before is None or written.attributes != before.attributes or refill_all:
-        lines.append(f"attributes = {dict(written.attributes)!r}")
-    arguments = f'"{written.operator}", inputs, attributes'
-    if written.ending is not None:
-        lines.append(f"# {_ENDINGS[written.ending]}")
+        entries = [f'    "{name}": {text.expression},' for name, text in call.inputs.items()]
+        lines += ["inputs = {", *entries, "}"]
+    if previous is None or call.attributes != previous.attributes or whole:
+        lines.append(f"attributes = {dict(call.attributes)!r}")
+    arguments = f'"{call.operator}", inputs, attributes'
+    if call.ending is not None:
+        lines.append(f"# {_ENDINGS[call.ending]}")
         if backend is not None:
             lines += [f"backend.run({arguments})", 'print("the last call has returned")']
         return lines
-    if written.expected is None:
-        return [*lines, _or_comment(f"reject({arguments})", backend, "raise an exception")]
-    if before is None or written.expected != before.expected or refill_all:
-        lines += ["expected = [", *(f"    {each}," for each in written.expected), "]"]
-    return [*lines, _or_comment(f"call({arguments}, expected)", backend, "return what is expected")]
-
-
-def _or_comment(line: str, backend: str | None, wanted: str) -> str:
-    """Return a call, or what it would have to do where there is no backend to make it on."""
-    if backend is not None:
-        return line
-    arguments = re.sub(r"^\w+\(|(, expected)?\)$", "", line)
-    return f"# backend.run({arguments}) has to {wanted}"
+    if call.expected is None:
+        rejection = f"# backend.run({arguments}) must raise an exception"
+        return [*lines, rejection if backend is None else f"reject({arguments})"]
+    if previous is None or call.expected != previous.expected or whole:
+        lines += ["expected = [", *(f"    {output}," for output in call.expected), "]"]
+    comparison = f"# backend.run({arguments}) must return what is expected"
+    return [*lines, comparison if backend is None else f"call({arguments}, expected)"]

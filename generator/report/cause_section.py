@@ -13,7 +13,7 @@ from opcert.programs import (
     case_reason,
     is_self_contained,
     layout_expression,
-    program,
+    write_program,
 )
 from opcert.run import FATAL_OUTCOMES, ExcerptRow, excerpt_rows
 from opcert.suite import CasesById, ErratumText, IndexedCase, OperatorSuite, RuleText
@@ -149,7 +149,7 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
             for call in reproduced
         ]
     calls[-1] = replace(calls[-1], ending=ending)
-    return program(calls, backend, remarks)
+    return write_program(calls, backend, remarks)
 
 
 def _call_text(operator: str, call: SerializedCall) -> CallText:

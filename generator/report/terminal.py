@@ -91,7 +91,8 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
         if uncredited := len(cause.attributed):
             line += f", and {uncredited} rejections that do not count because of them"
         print_line(console, line)
-        print_line(console, f"    {verdict.detail.strip()}")
+        for detail in verdict.detail.strip().splitlines():
+            print_line(console, f"    {detail.strip()}")
     hidden = sum(len(cause.verdicts) for cause in failure_causes[MAX_LISTED:])
     if hidden:
         console.print(f"... and {hidden} more; use --out for all of them", highlight=False)

@@ -1,4 +1,4 @@
-"""Call x backend -> outcome, in this process: supported, rehearsed, compared."""
+"""Call x backend -> outcome: the calls of a case, compared with their golden outputs."""
 
 from typing import TYPE_CHECKING
 

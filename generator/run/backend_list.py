@@ -1,4 +1,4 @@
-"""What backends there are: the built-in ones and those of entry points, none of them started."""
+"""The backends that `load` knows by name, built in and of entry points, without importing them."""
 
 import importlib
 import re
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from importlib.metadata import (
     EntryPoint,
     PackageNotFoundError,
-    entry_points,
     packages_distributions,
     requires,
     version,
 )
 
-from opcert.backends import BUILT_IN_BACKENDS, ENTRY_POINT_GROUP
+from opcert.backends import BUILT_IN_BACKENDS, registered_backends
 from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.scope import declared_support
 from opcert.suite import core_suite_folder, read_manifest
@@ -23,9 +22,10 @@ UNSUPPORTED = "unsupported"
 
 @dataclass(frozen=True)
 class AvailableBackend:
-    """A backend: the versions of its packages, or how to install it, and each operator's `how`.
+    """A backend: the versions of its packages, or how to install them, and `how` by operator.
 
-    `how` is empty where nothing is declared, so that everything counts as supported.
+    `how` is native, composed or unsupported. It is empty without a declaration: all operators then
+    count as supported.
     """
 
     name: str
@@ -34,64 +34,61 @@ class AvailableBackend:
     how: Mapping[str, str]
 
 
-def core_operators() -> list[str]:
-    """Return the operators that the declarations are shown for: those of the core suite."""
-    return list(read_manifest(core_suite_folder()).operators)
-
-
 def available_backends() -> Iterator[AvailableBackend]:
     """Yield every backend that `load` knows by name."""
     for name in BUILT_IN_BACKENDS:
         yield _built_in(name)
-    for point in entry_points(group=ENTRY_POINT_GROUP):
+    for point in registered_backends().values():
         yield _entry_point(point)
 
 
+def core_operators() -> list[str]:
+    """Return the operators of the core suite."""
+    return list(read_manifest(core_suite_folder()).operators)
+
+
 def _built_in(name: str) -> AvailableBackend:
-    packages = extra(name) or ["opcert"]
-    found = [(package, _version(package)) for package in packages]
-    installed = all(number is not None for _, number in found)
-    said = ", ".join(f"{package} {number}" for package, number in found)
+    packages = packages_of_extra(name) or ["opcert"]
+    versions = {package: _version_of(package) for package in packages}
+    installed = None not in versions.values()
+    text = ", ".join(f"{package} {number}" for package, number in versions.items())
     return AvailableBackend(
-        name, installed, said if installed else f"pip install 'opcert[{name}]'", _how(name)
+        name, installed, text if installed else f"pip install 'opcert[{name}]'", _how(name)
     )
 
 
 def _how(name: str) -> dict[str, str]:
-    """Return the first word of what a class declares; the rest is for its certificate."""
-    declared = DECLARED_SUPPORT.get(name) or _declared(name)
+    """Return the first word of each declared `how`; the certificate has the rest."""
+    declared = DECLARED_SUPPORT.get(name)
     if declared is None:
-        return {}
-    described = {operator: how.partition(":")[0] for operator, how in declared.items()}
-    return {operator: described.get(operator, UNSUPPORTED) for operator in core_operators()}
-
-
-def _declared(name: str) -> dict[str, str] | None:
-    place, _, attribute = BUILT_IN_BACKENDS[name].rpartition(":")
-    declared = declared_support(getattr(importlib.import_module(place), attribute)).declared
-    if declared is None:
-        return None
-    return {operator: each.how for operator, each in declared.items()}
+        module, _, attribute = BUILT_IN_BACKENDS[name].rpartition(":")
+        support = declared_support(getattr(importlib.import_module(module), attribute)).declared
+        if support is None:
+            return {}
+        declared = {operator: entry.how for operator, entry in support.items()}
+    return {
+        operator: declared.get(operator, UNSUPPORTED).partition(":")[0]
+        for operator in core_operators()
+    }
 
 
 def _entry_point(point: EntryPoint) -> AvailableBackend:
     package = point.dist
-    return AvailableBackend(
-        point.name, True, f"{package.name} {package.version}" if package else point.value, {}
-    )
+    text = f"{package.name} {package.version}" if package else point.value
+    return AvailableBackend(point.name, True, text, {})
 
 
-def extra(name: str) -> list[str]:
+def packages_of_extra(name: str) -> list[str]:
     """Return the packages in opcert's extra `name`."""
     pattern = re.compile(rf"""([\w.-]+).*;.*extra\s*==\s*["']{re.escape(name)}["']""")
-    found = (pattern.match(each) for each in requires("opcert") or [])
-    return [match[1] for match in found if match]
+    matches = (pattern.match(requirement) for requirement in requires("opcert") or [])
+    return [match[1] for match in matches if match]
 
 
-def _version(package: str) -> str | None:
+def _version_of(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
-        # A build for some device has another name and the same module.
-        others = packages_distributions().get(package.replace("-", "_"), [])
-        return f"{version(others[0])} ({others[0]})" if others else None
+        # A build for another device has another name and the same module.
+        builds = packages_distributions().get(package.replace("-", "_"), [])
+        return f"{version(builds[0])} ({builds[0]})" if builds else None

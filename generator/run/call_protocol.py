@@ -1,22 +1,26 @@
-"""Vector x backend -> outcome: called, repeated, and watched for what values hide."""
+"""The calls by which a case is run: more than one, for what a single result cannot show."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from opcert.arrays import Array, InputArrays, copy_in_layout
 from opcert.backends import Backend
-from opcert.run.buffers import mutated, refilled
 from opcert.run.comparison import Difference, compare_outputs, share_a_zero
 from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
-from opcert.run.records import CallRecord
+from opcert.run.records import CallRecord, fill_buffer, find_mutation
 from opcert.suite import IndexedCase, OperatorSuite
 
-# How a failure begins that shows with other data than that of the case.
+# How the text of a failure begins that occurs with inverted data only.
 INVERTED_PREFIX = "with every bit of the data inverted"
-# How a failure begins that gives the result of the call before once more.
-ECHO_PREFIX = "returned what the call before, with other data, gave"
-# How often one call of each operator is made.
-REPEATS = 300
+# How it begins where the outputs equal those of the previous call.
+ECHO_PREFIX = "returned the result of the previous call, which had other data"
+# How often one case of each operator is called.
+REPETITIONS = 300
+ALIASED_OUTPUT = Difference(
+    "aliased-output",
+    "an output changed after it was returned, when the caller reused its input buffers or made "
+    "the next call; return arrays that nothing else writes to",
+)
 
 
 def run_vector(
@@ -25,115 +29,91 @@ def run_vector(
     case: IndexedCase,
     baseline: IndexedCase | None = None,
 ) -> Outcome:
-    """Run a case as a careful caller would: a valid call three times, an invalid one likewise.
+    """Run a case: three calls if it is valid, up to four if it must be rejected.
 
-    The second of three valid calls has other data, in the same buffers; the third repeats the
-    first, in dirtied memory where outputs have to be zero. Each has to give its golden outputs,
-    leave the inputs as they are, and not touch what an earlier one returned.
+    The three valid calls share their buffers. The second has inverted data: a result that was
+    computed from a stale copy of the first data, or not at all, differs. The third repeats the
+    first, in dirtied memory where outputs must be zero. Each must return its golden outputs, leave
+    its inputs unchanged and not touch the outputs of an earlier call.
 
-    An invalid call has to be rejected, and again when it is repeated. The `baseline`, a valid call
-    that has passed, then has to pass once more, and the invalid call to be rejected behind it:
-    what a backend keeps of a valid call must not make an invalid one acceptable.
+    An invalid call must be rejected, and once more when it is repeated. Then the `baseline`, a
+    valid call that has passed, must pass again, and the invalid call must be rejected after it:
+    whatever a backend caches of a valid call must not make an invalid one acceptable.
     """
     if case.expects == "outputs":
-        return _ValidCalls(backend, operator, case).outcome()
-    first = _invalid_call(backend, operator, case)
+        return _ValidCalls(backend, operator, case).run()
+    return _run_negative(backend, operator, case, baseline)
+
+
+# -- negative cases
+
+
+def _run_negative(
+    backend: Backend, operator: OperatorSuite, case: IndexedCase, baseline: IndexedCase | None
+) -> Outcome:
+    first = _call_invalid(backend, operator, case)
     if first.observed != "rejected" or first.fault is not None:
         return first
-    records, log = [*first.records], first.log
-    plan: list[tuple[str, IndexedCase]] = [("rejected at first; the same call, repeated,", case)]
+    calls = [("rejected at first; the same call, repeated,", case)]
     if baseline is not None:
-        plan += [
+        calls += [
             (f"after the rejection, the valid {baseline.id}", baseline),
             (f"rejected at first; after the valid {baseline.id} the same call", case),
         ]
-    for where, called in plan:
-        again = _invalid_call if called is case else _valid_call
-        later = again(backend, operator, called)
+    records, log = [*first.records], first.log
+    for context, called in calls:
+        is_repetition = called is case
+        make_call = _call_invalid if is_repetition else _call_valid
+        later = make_call(backend, operator, called)
         log += later.log
         if later.observed in FATAL_OUTCOMES:
-            return replace(later, reason=f"{where}: {later.reason}", log=log)
-        fault = _changed_its_mind(where, later) if called is case else later.fault
+            return replace(later, reason=f"{context}: {later.reason}", log=log)
+        fault = later.fault
+        if is_repetition and later.observed != "rejected":
+            accepted = later.observed == "outputs"
+            change = "was accepted" if accepted else f"ended in: {later.reason}"
+            fault = Difference("state", f"{context} {change}")
+        elif not is_repetition and fault is not None:
+            kind = fault.kind if fault.kind in ("bits", "mutated-input") else "state"
+            fault = Difference(kind, f"{context} went wrong: {fault.text}", fault.excerpt)
         if fault is not None:
-            if called is not case:
-                kind = fault.kind if fault.kind in ("bits", "mutated-input") else "state"
-                fault = Difference(kind, f"{where} went wrong: {fault.text}", fault.excerpt)
             return replace(first, fault=fault, records=records, log=log)
         records += later.records
     return replace(first, records=records, log=log)
 
 
-def _changed_its_mind(where: str, later: Outcome) -> Difference | None:
-    """Say how a call that was rejected comes to something else later."""
-    if later.observed == "rejected":
-        return later.fault
-    became = "was accepted" if later.observed == "outputs" else f"gave: {later.reason}"
-    return Difference("state", f"{where} {became}")
-
-
-def _invalid_call(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    given, inputs = operator.inputs(case), operator.inputs(case)
+def _call_invalid(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+    expected_inputs, inputs = operator.inputs(case), operator.inputs(case)
     outcome = call_backend(backend, operator.index.operator, inputs, case.attributes)
-    held = [CallRecord(inputs=inputs, given=given)]
-    return replace(outcome, fault=outcome.fault or mutated(inputs, given), records=held)
+    fault = outcome.fault or find_mutation(inputs, expected_inputs)
+    record = CallRecord(inputs=inputs, expected_inputs=expected_inputs)
+    return replace(outcome, fault=fault, records=[record])
 
 
-def _valid_call(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    """Make a valid call once; the fault is how it goes wrong."""
-    given, inputs = operator.inputs(case), operator.inputs(case)
+def _call_valid(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+    expected_inputs, inputs = operator.inputs(case), operator.inputs(case)
     golden = operator.outputs(case)
     outcome = call_backend(backend, operator.index.operator, inputs, case.attributes)
     if outcome.observed in FATAL_OUTCOMES:
         return outcome
     if outcome.observed != "outputs":
         return replace(outcome, fault=Difference("rejected", outcome.reason or outcome.observed))
-    wrong = compare_outputs(golden, outcome.outputs) or outcome.fault or mutated(inputs, given)
-    if wrong is not None:
-        return replace(outcome, fault=wrong)
-    records = CallRecord(outcome.outputs, golden, inputs, given, outcome.kept)
-    return replace(outcome, records=[records])
+    fault = (
+        compare_outputs(golden, outcome.outputs)
+        or outcome.fault
+        or find_mutation(inputs, expected_inputs)
+    )
+    if fault is not None:
+        return replace(outcome, fault=fault)
+    record = CallRecord(outcome.outputs, golden, inputs, expected_inputs, outcome.remote)
+    return replace(outcome, records=[record])
 
 
-def repetition_plan() -> list[bool]:
-    """Return which of the many calls of one case have its other data.
-
-    The data changes from call to call, then stays for long, so that outputs that are handed out
-    in turns show.
-    """
-    third = REPEATS // 3
-    changing = [False, True] * third
-    return [*changing[:third], *[False] * third, *[True] * (REPEATS - 2 * third)]
-
-
-def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    """Make a valid call that has passed very often, and say what goes wrong at last."""
-    kinds = [
-        (operator.inputs(case), operator.outputs(case)),
-        (operator.inverted_data_inputs(case), operator.inverted_data_outputs(case)),
-    ]
-    held: list[CallRecord] = []
-    for number, which_data in enumerate(repetition_plan()):
-        inputs, golden = kinds[which_data]
-        buffers = {n: copy_in_layout(each, case.inputs[n].layout) for n, each in inputs.items()}
-        outcome = call_backend(backend, operator.index.operator, buffers, case.attributes)
-        which = f"call {number} of {case.id}"
-        if outcome.observed in FATAL_OUTCOMES:
-            return replace(outcome, reason=f"{which}: {outcome.reason}")
-        if outcome.observed != "outputs":
-            text = f"{which} gave: {outcome.reason or outcome.observed}"
-            return replace(outcome, fault=Difference("unstable", text))
-        wrong = compare_outputs(golden, outcome.outputs)
-        if wrong is not None:
-            text = f"{which} went wrong: {wrong.text}"
-            fault = Difference("unstable", text, wrong.excerpt)
-            return Outcome("outputs", fault=fault, log=outcome.log)
-        held.append(CallRecord(outcome.outputs, golden, kept=outcome.kept))
-    aliased = any(each.changed for each in held)
-    return Outcome("outputs", fault=ALIASED_OUTPUT if aliased else None)
+# -- positive cases
 
 
 class _ValidCalls:
-    """The three calls of a valid case."""
+    """The three calls of a valid case, and what went wrong in them."""
 
     def __init__(self, backend: Backend, operator: OperatorSuite, case: IndexedCase) -> None:
         self.backend = backend
@@ -144,89 +124,131 @@ class _ValidCalls:
         self.faults: list[Difference] = []
         self.log = ""
 
-    def outcome(self) -> Outcome:
+    def run(self) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
-        first, wrong = self.call(data, golden)
+        first, first_difference = self.call(data, golden)
         if first.observed != "outputs":
             return first
-        other = (
-            self.operator.inverted_data_inputs(self.case),
-            self.operator.inverted_data_outputs(self.case),
-        )
-        second, wrong_second = self.call(*other)
+
+        inverted = self.operator.inverted_data_inputs(self.case)
+        inverted_golden = self.operator.inverted_data_outputs(self.case)
+        second, second_difference = self.call(inverted, inverted_golden)
         if second.observed in FATAL_OUTCOMES:
             return replace(second, reason=f"the same call with other data: {second.reason}")
-        # New memory, to which nothing was ever written, is zero too.
-        zeros = share_a_zero(golden, other[1])
-        sizes = [each.nbytes for each in golden] if zeros else []
-        third, wrong_third = self.call(data, golden, sizes)
+
+        # An output that is never written to stays zero in new memory, which is zero too. That
+        # goes unnoticed only where an element is zero whatever the data.
+        zero_in_both = share_a_zero(golden, inverted_golden)
+        sizes = [array.nbytes for array in golden] if zero_in_both else []
+        third, third_difference = self.call(data, golden, sizes)
         if third.observed in FATAL_OUTCOMES:
             return replace(third, reason=f"the same call, repeated: {third.reason}")
-        self.faults += _first_and_third(wrong, third, wrong_third)
-        self.faults += _second(second, wrong_second, golden)
-        # Only bits that differ are the mildest fault of all.
+
+        self.faults += _judge_repetition(first_difference, third, third_difference)
+        self.faults += _judge_inverted(second, second_difference, golden)
+        # Any other fault outweighs a difference in bits alone.
         self.faults.sort(key=lambda fault: fault.kind == "bits")
         fault = self.faults[0] if self.faults else None
         if self.records:
-            last = replace(self.records[-1], inputs=self.buffers, given=data)
+            # The buffers now hold the inputs of the last call.
+            last = replace(self.records[-1], inputs=self.buffers, expected_inputs=data)
             self.records[-1] = last
         return replace(first, fault=fault, records=self.records, log=self.log)
 
     def call(
-        self, inputs: InputArrays, golden: Sequence[Array], dirtied: Sequence[int] = ()
+        self, inputs: InputArrays, golden: Sequence[Array], dirty_sizes: Sequence[int] = ()
     ) -> tuple[Outcome, Difference | None]:
-        """Make one call, in memory of which blocks are `dirtied`; say how its outputs differ."""
+        """Make one call in the buffers; return its outcome, and how its outputs differ."""
         self.buffers = {
-            name: refilled(self.buffers.get(name), array, self.case.inputs[name].layout)
+            name: fill_buffer(self.buffers.get(name), array, self.case.inputs[name].layout)
             for name, array in inputs.items()
         }
-        name = self.operator.index.operator
-        outcome = call_backend(self.backend, name, self.buffers, self.case.attributes, dirtied)
-        written = outcome.fault or mutated(self.buffers, inputs)
-        self.faults += [written] if written else []
+        operator = self.operator.index.operator
+        outcome = call_backend(
+            self.backend, operator, self.buffers, self.case.attributes, dirty_sizes
+        )
+        mutation = outcome.fault or find_mutation(self.buffers, inputs)
+        self.faults += [mutation] if mutation else []
         self.log += outcome.log
-        if any(earlier.changed for earlier in self.records):
+        if any(record.outputs_changed for record in self.records):
             self.faults.append(ALIASED_OUTPUT)
             self.records = []
         if outcome.observed != "outputs":
             return outcome, None
         difference = compare_outputs(golden, outcome.outputs)
         if difference is None:
-            self.records.append(CallRecord(outcome.outputs, golden, kept=outcome.kept))
+            self.records.append(CallRecord(outcome.outputs, golden, remote=outcome.remote))
         return outcome, difference
 
 
-ALIASED_OUTPUT = Difference(
-    "aliased-output",
-    "an output changed after it was returned, when the caller used its input buffers again or "
-    "made the next call; return arrays that nothing else writes to",
-)
-
-
-def _first_and_third(
-    wrong: Difference | None, third: Outcome, wrong_third: Difference | None
+def _judge_repetition(
+    first_difference: Difference | None, third: Outcome, third_difference: Difference | None
 ) -> list[Difference]:
+    """Return what is wrong with the first call and its repetition."""
     if third.observed != "outputs":
-        text = f"the same call, repeated, gave: {third.reason or third.observed}"
+        text = f"the same call, repeated, ended in: {third.reason or third.observed}"
         return [Difference("unstable", text)]
-    if wrong is None and wrong_third is not None:
-        text = f"the same call, repeated, gave something else: {wrong_third.text}"
-        return [Difference("unstable", text, wrong_third.excerpt)]
-    if wrong is not None and wrong_third is None:
-        text = f"right only when it was repeated; at first: {wrong.text}"
-        return [Difference("unstable", text, wrong.excerpt)]
-    return [wrong] if wrong else []
+    if first_difference is None and third_difference is not None:
+        text = f"the same call, repeated, returned another result: {third_difference.text}"
+        return [Difference("unstable", text, third_difference.excerpt)]
+    if first_difference is not None and third_difference is None:
+        text = f"right only when repeated; at first: {first_difference.text}"
+        return [Difference("unstable", text, first_difference.excerpt)]
+    return [first_difference] if first_difference else []
 
 
-def _second(second: Outcome, wrong: Difference | None, former: Sequence[Array]) -> list[Difference]:
+def _judge_inverted(
+    second: Outcome, difference: Difference | None, previous_golden: Sequence[Array]
+) -> list[Difference]:
+    """Return what is wrong with the call with inverted data."""
     if second.observed != "outputs":
-        text = f"the same call with other data gave: {second.reason or second.observed}"
+        text = f"the same call with other data ended in: {second.reason or second.observed}"
         return [Difference("unstable", text)]
-    if wrong is None:
+    if difference is None:
         return []
-    if wrong.kind == "value" and compare_outputs(former, second.outputs) is None:
-        # Data that is lost, by saturation for example, gives the same twice as well, so that it
-        # takes a fresh process to tell whether the call before has to do with it.
-        return [Difference("value", f"{ECHO_PREFIX}: {wrong.text}", wrong.excerpt)]
-    text = f"{INVERTED_PREFIX}: {wrong.text}"
-    return [Difference(wrong.kind, text, wrong.excerpt)]
+    prefix, kind = INVERTED_PREFIX, difference.kind
+    if kind == "value" and compare_outputs(previous_golden, second.outputs) is None:
+        # This is not necessarily a cached result: saturation, for example, maps both data to the
+        # same outputs. Only a fresh process can tell whether the previous call matters.
+        prefix = ECHO_PREFIX
+    return [Difference(kind, f"{prefix}: {difference.text}", difference.excerpt)]
+
+
+# -- repetition
+
+
+def repetition_plan() -> list[bool]:
+    """Return, for each repetition, whether it has inverted data.
+
+    The data alternates, stays, and stays inverted, so that a ring of output buffers wraps around.
+    """
+    third = REPETITIONS // 3
+    alternating = [False, True] * third
+    return [*alternating[:third], *[False] * third, *[True] * (REPETITIONS - 2 * third)]
+
+
+def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+    """Call a valid case that has passed very often; the outputs of all calls must stay right."""
+    plain = operator.inputs(case), operator.outputs(case)
+    inverted = operator.inverted_data_inputs(case), operator.inverted_data_outputs(case)
+    records: list[CallRecord] = []
+    for number, is_inverted in enumerate(repetition_plan()):
+        inputs, golden = inverted if is_inverted else plain
+        buffers = {
+            name: copy_in_layout(array, case.inputs[name].layout) for name, array in inputs.items()
+        }
+        outcome = call_backend(backend, operator.index.operator, buffers, case.attributes)
+        call = f"call {number} of {case.id}"
+        if outcome.observed in FATAL_OUTCOMES:
+            return replace(outcome, reason=f"{call}: {outcome.reason}")
+        if outcome.observed != "outputs":
+            text = f"{call} ended in: {outcome.reason or outcome.observed}"
+            return replace(outcome, fault=Difference("unstable", text))
+        difference = compare_outputs(golden, outcome.outputs)
+        if difference is not None:
+            text = f"{call} went wrong: {difference.text}"
+            fault = Difference("unstable", text, difference.excerpt)
+            return Outcome("outputs", fault=fault, log=outcome.log)
+        records.append(CallRecord(outcome.outputs, golden, remote=outcome.remote))
+    changed = any(record.outputs_changed for record in records)
+    return Outcome("outputs", fault=ALIASED_OUTPUT if changed else None)

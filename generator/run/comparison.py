@@ -1,4 +1,4 @@
-"""Golden outputs + those of a backend -> how they differ, if they do."""
+"""Golden outputs x outputs of a backend -> their first difference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from opcert.arrays import Array, bits_dtype, bits_of, type_name
-from opcert.run.excerpts import Excerpt, excerpt, excerpt_rows
+from opcert.run.excerpts import Excerpt, excerpt_around, excerpt_rows
 
-# What can be wrong where a case fails.
+# How a case can fail.
 FailureKind = Literal[
     "count",
     "type",
@@ -32,7 +32,7 @@ FailureKind = Literal[
 
 @dataclass(frozen=True)
 class Difference:
-    """How outputs differ from the golden ones: the kind of failure, and which, where, what.
+    """What is wrong with a call: the kind of failure, and a text that says what and where.
 
     Where elements differ, `excerpt` has those around the first.
     """
@@ -43,59 +43,56 @@ class Difference:
 
 
 def compare_outputs(golden: Sequence[Array], outputs: Any) -> Difference | None:
-    """Return the first difference of `outputs` from `golden`, or None where every bit agrees."""
+    """Return the first difference of `outputs` from `golden`, None where every bit agrees."""
     if not isinstance(outputs, list | tuple):
-        found = type(outputs).__name__
-        return Difference("type", f"returned {found}; expected a list or tuple of arrays")
+        actual = type(outputs).__name__
+        return Difference("type", f"returned {actual}; expected a list or tuple of arrays")
     if len(outputs) != len(golden):
         return Difference("count", f"{len(outputs)} outputs; expected {len(golden)}")
     differences = [
-        _compare_one(i, expected, output)
+        difference
         for i, (expected, output) in enumerate(zip(golden, outputs, strict=True))
+        if (difference := _compare_one(i, expected, output)) is not None
     ]
-    real = [each for each in differences if each is not None]
-    # Where one output differs in value and another in bits alone, the value is what counts.
-    return next((each for each in real if each.kind != "bits"), real[0] if real else None)
+    # A difference in value outweighs one in bits alone, whichever output comes first.
+    severe = [difference for difference in differences if difference.kind != "bits"]
+    return next(iter(severe or differences), None)
 
 
 def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
     if not isinstance(output, np.ndarray):
-        found = type(output).__name__
-        return Difference("type", f"output {i} is {found}; expected an array")
+        return Difference("type", f"output {i} is {type(output).__name__}; expected an array")
     if output.dtype != expected.dtype:
-        found, wanted = type_name(output.dtype), type_name(expected.dtype)
-        return Difference("dtype", f"output {i} is {found}; expected {wanted}")
+        types = type_name(output.dtype), type_name(expected.dtype)
+        return Difference("dtype", f"output {i} is {types[0]}; expected {types[1]}")
     if output.shape != expected.shape:
         shapes = list(output.shape), list(expected.shape)
         return Difference("shape", f"output {i} is {shapes[0]}; expected {shapes[1]}")
     if output.tobytes() == expected.tobytes():
         return None
-    return _differing_elements(i, expected, output)
-
-
-def _differing_elements(i: int, expected: Array, output: Array) -> Difference:
-    differing = bits_of(output) != bits_of(expected)
-    unequal = differing & ~same_value(expected, output)
+    differs = bits_of(output) != bits_of(expected)
+    unequal = differs & ~equal_values(expected, output)
     kind: FailureKind
-    kind, wrong = ("value", unequal) if unequal.any() else ("bits", differing)
-    number = int(np.argmax(wrong))
-    part = excerpt(i, expected, output, number)
-    first = next(islice(excerpt_rows(part), number - part.start, None))
-    equal = " (values are equal, bits are not)" if kind == "bits" else ""
-    text = f"output {i} differs in {int(wrong.sum())} of {expected.size} elements{equal}"
-    return Difference(kind, f"{text}; first at {first.summary}", part)
+    kind, wrong = ("value", unequal) if unequal.any() else ("bits", differs)
+    position = int(np.argmax(wrong))
+    excerpt = excerpt_around(i, expected, output, position)
+    first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
+    remark = " (values are equal, bits are not)" if kind == "bits" else ""
+    text = f"output {i} differs in {int(wrong.sum())} of {expected.size} elements{remark}"
+    return Difference(kind, f"{text}; first at {first.summary}", excerpt)
 
 
-def same_value(expected: Array, output: Array) -> Any:
-    """Whether each pair of elements is equal, or both are NaN, which alone differs from itself."""
+def equal_values(expected: Array, output: Array) -> Any:
+    """Return, as an array of bool, which elements are equal or both NaN."""
     with np.errstate(invalid="ignore"):
-        nan, also_nan = expected != expected, output != output  # noqa: PLR0124
-        return (expected == output) | (nan & also_nan)
+        # Only NaN differs from itself; np.isnan lacks some of the types.
+        both_nan = (expected != expected) & (output != output)  # noqa: PLR0124
+        return (expected == output) | both_nan
 
 
-def share_a_zero(some: Sequence[Array], others: Sequence[Array]) -> bool:
-    """Whether an element, of arrays of the same types and shapes, is zero in both."""
+def share_a_zero(first: Sequence[Array], second: Sequence[Array]) -> bool:
+    """Whether an element is zero in both, of arrays of the same types and shapes."""
     return any(
         not (one.view(bits_dtype(one.dtype)) | other.view(bits_dtype(other.dtype))).all()
-        for one, other in zip(some, others, strict=True)
+        for one, other in zip(first, second, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Memory that is handed out again: no longer zero, so that an output never written to shows."""
+"""Fill freed memory with a pattern, so that an output that is never written to is not zero."""
 
 import ctypes
 from collections.abc import Iterable
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 import numpy as np
 
 FILL = 0xA5
-# The sizes around an output's that are dirtied too: allocators round up, and add what aligns.
-_AROUND = range(0, 160, 16)
-# glibc and NumPy each keep seven freed blocks of a small size, the last of which comes first.
-_EACH = 8
-_SMALL = 1 << 16
+# Allocators round sizes up and add padding, so that larger sizes must be dirtied too.
+_PADDINGS = range(0, 160, 16)
+# glibc and NumPy each cache seven freed blocks of a small size, the last freed first.
+_BLOCKS = 8
+_MAX_SMALL = 1 << 16
 
 _malloc = ctypes.pythonapi.PyMem_RawMalloc
 _malloc.argtypes, _malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
@@ -19,20 +19,20 @@ _free.argtypes, _free.restype = [ctypes.c_void_p], None
 
 
 def dirty_freed_memory(sizes: Iterable[int]) -> None:
-    """Write to blocks of about these `sizes`, in bytes, and free them.
+    """Write to memory blocks of about these `sizes`, in bytes, and free them.
 
-    The next ones that malloc or NumPy gives this thread are then these; other allocators, and
-    other threads, are out of reach.
+    malloc and NumPy reuse them for this thread's next allocations. Other allocators, and other
+    threads, are out of reach.
     """
     for size in sorted(set(sizes), reverse=True):
-        if size < _SMALL:
-            arrays = [np.full(size, FILL, np.uint8) for _ in range(_EACH)]
-            _write_and_free([size + more for more in _AROUND] * _EACH)
+        if size < _MAX_SMALL:
+            arrays = [np.full(size, FILL, np.uint8) for _ in range(_BLOCKS)]
+            _write_and_free([size + padding for padding in _PADDINGS] * _BLOCKS)
             del arrays
             continue
-        # What glibc has mapped apart it gives back; from then on it keeps blocks of that size.
+        # glibc unmaps the first large block that is freed; it caches later ones of that size.
         for _ in range(2):
-            _write_and_free([size + _AROUND[-1]])
+            _write_and_free([size + _PADDINGS[-1]])
 
 
 def _write_and_free(sizes: Iterable[int]) -> None:

@@ -13,24 +13,25 @@ from opcert.errors import describe_error
 from opcert.run.freed_memory import dirty_freed_memory
 
 if TYPE_CHECKING:
-    # Who calls and does no more, as a worker, needs nothing of what judges.
+    # A worker imports this module to call backends, and must not load what judges outcomes.
     from opcert.run.comparison import Difference
     from opcert.run.records import CallRecord, RemoteOutputs
 
 Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
-# Who found that a call breaks a rule: the runtime under test, or the adapter in front of it.
+# Who rejected a call: the runtime under test, or the adapter in front of it.
 Rejecter = Literal["runtime", "adapter"]
-# What leaves no process to go on with.
+# After these, the process of the backend is gone.
 FATAL_OUTCOMES: Final = ("crash", "hang")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a backend did with a vector.
+    """What a backend did with one or several calls of a case.
 
-    `outputs` is what it returned, arrays as plain ones, which another process may have `kept`;
-    `reason` what it raised, or how it ended, and `rejected_by` who raised it; `fault` the worst
-    that was wrong; `returned` what was right, to be compared again; `log` what it printed.
+    `outputs` is what it returned, with plain arrays; `remote` watches those of another process.
+    `reason` is the exception or how the process ended, `rejected_by` who raised the exception.
+    `fault` is the worst thing that went wrong, `log` what the backend printed. `records` are the
+    calls that went right, to be compared again after later calls.
     """
 
     observed: Observed
@@ -38,29 +39,29 @@ class Outcome:
     reason: str = ""
     fault: "Difference | None" = None
     records: "Sequence[CallRecord]" = ()
-    kept: "RemoteOutputs | None" = None
+    remote: "RemoteOutputs | None" = None
     log: str = ""
     rejected_by: Rejecter | None = None
 
 
 class IsolatedBackend(ABC):
-    """A backend in another process, which may crash or hang without ending this one.
+    """A backend in another process, which can crash or hang without ending this one.
 
-    `delivery` says how inputs lie in memory there.
+    `delivery` says which memory layout inputs have there.
     """
 
     delivery: Literal["strided", "packed"] = "strided"
     reuse: str | None = None
 
     @abstractmethod
-    def outcome(
+    def call(
         self,
         operator: str,
         inputs: InputArrays,
         attributes: Mapping[str, Any],
-        dirtied: Sequence[int] = (),
+        dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
-        """Make a call, as `run_once` does; the inputs are then as it left them."""
+        """Make a call, as `call_backend` does; `inputs` then are as the backend left them."""
 
 
 def call_backend(
@@ -68,17 +69,18 @@ def call_backend(
     operator: str,
     inputs: InputArrays,
     attributes: Mapping[str, Any],
-    dirtied: Sequence[int] = (),
+    dirty_sizes: Sequence[int] = (),
 ) -> Outcome:
-    """Call the backend; whatever it raises but an interrupt is an outcome.
+    """Make one call; every exception of the backend but a KeyboardInterrupt is an outcome.
 
-    Blocks of memory of the sizes in `dirtied`, in bytes, are dirtied before, where they can be.
+    Freed memory blocks of about `dirty_sizes` bytes are dirtied before the call, where possible.
     """
     if isinstance(backend, IsolatedBackend):
-        return backend.outcome(operator, inputs, attributes, dirtied)
-    dirty_freed_memory(dirtied)
+        return backend.call(operator, inputs, attributes, dirty_sizes)
+    dirty_freed_memory(dirty_sizes)
     try:
-        outputs = _plain(backend.run(operator, dict(inputs), _copied(dict(attributes))))
+        returned = backend.run(operator, dict(inputs), _copy_attributes(dict(attributes)))
+        outputs = _plain_arrays(returned)
     except NotImplementedError as error:
         return Outcome("unsupported", reason=describe_error(error))
     except KeyboardInterrupt:
@@ -89,26 +91,28 @@ def call_backend(
 
 
 def rejecter_of(error: BaseException) -> Rejecter:
-    """Return who rejected a call: an exception of an adapter has `rejected_by = "adapter"`."""
+    """Return who rejected a call: an adapter's exception has `rejected_by = "adapter"`."""
     try:
         return "adapter" if error.rejected_by == "adapter" else "runtime"  # type: ignore[attr-defined]
     except Exception:
-        # Most exceptions have no such attribute; a property of a strange one may fail.
+        # No such attribute; as a property of a foreign class it may raise anything.
         return "runtime"
 
 
-def _copied(attribute: Any) -> Any:
-    """Return a copy of plain attributes, or of a part of them."""
-    if isinstance(attribute, dict):
-        return {name: _copied(each) for name, each in attribute.items()}
-    if isinstance(attribute, list):
-        return [_copied(each) for each in attribute]
-    return attribute
+def _copy_attributes(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _copy_attributes(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_copy_attributes(part) for part in value]
+    return value
 
 
-def _plain(records: Any) -> Any:
-    """Return the arrays of a list or tuple without what a subclass would make of them."""
-    if not isinstance(records, list | tuple):
-        return records
-    items = (list if isinstance(records, list) else tuple).__iter__(records)  # type: ignore[arg-type]
-    return [np.asarray(each) if isinstance(each, np.ndarray) else each for each in items]
+def _plain_arrays(returned: Any) -> Any:
+    """Return the items of a list or tuple, arrays without what a subclass would make of them.
+
+    A subclass of list, tuple or ndarray could otherwise decide how it is compared.
+    """
+    if not isinstance(returned, list | tuple):
+        return returned
+    items = (list if isinstance(returned, list) else tuple).__iter__(returned)  # type: ignore[arg-type]
+    return [np.asarray(item) if isinstance(item, np.ndarray) else item for item in items]

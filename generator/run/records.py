@@ -1,49 +1,82 @@
-"""Outputs that a backend has returned: whether they, or the inputs, are written to later."""
+"""The buffers of a call: reused for the next one, and checked for later writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from opcert.arrays import Array, InputArrays
-from opcert.run.buffers import mutated
-from opcert.run.comparison import compare_outputs
+from opcert.arrays import (
+    Array,
+    InputArrays,
+    Layout,
+    array_properties,
+    copy_in_layout,
+    underlying_buffer,
+)
+from opcert.run.comparison import Difference, compare_outputs
 
 
 class RemoteOutputs(Protocol):
-    """Outputs that another process keeps."""
+    """Outputs that live in another process."""
 
     @property
     def changed(self) -> bool:
-        """Whether they have been written to since."""
+        """Whether something has written to them since the call returned."""
 
 
 @dataclass(frozen=True)
 class CallRecord:
-    """Outputs that a backend returned, with the golden ones that they equalled at the time.
+    """A finished call whose outputs were right: what to compare again after later calls.
 
-    What another process returned is `kept` there, and `outputs` are a copy. `inputs` are what the
-    call was last given, as it was `given`.
+    `outputs` equalled `golden` when the call returned. Those of another process are copies, and
+    `remote` watches the originals. `inputs` are the buffers of the call, which then held
+    `expected_inputs`.
     """
 
     outputs: Sequence[Array] = ()
     golden: Sequence[Array] = ()
     inputs: InputArrays = field(default_factory=dict)
-    given: InputArrays = field(default_factory=dict)
-    kept: RemoteOutputs | None = None
+    expected_inputs: InputArrays = field(default_factory=dict)
+    remote: RemoteOutputs | None = None
 
     @property
-    def changed(self) -> bool:
-        """Whether the outputs have been written to since."""
-        if self.kept is not None:
-            return self.kept.changed
+    def outputs_changed(self) -> bool:
+        """Whether something has written to the outputs since the call returned."""
+        if self.remote is not None:
+            return self.remote.changed
         return compare_outputs(self.golden, self.outputs) is not None
 
     @property
-    def written(self) -> bool:
-        """Whether the inputs have been written to since."""
-        return mutated(self.inputs, self.given) is not None
+    def inputs_changed(self) -> bool:
+        """Whether something has written to the inputs since the call returned."""
+        return find_mutation(self.inputs, self.expected_inputs) is not None
 
     @property
     def nbytes(self) -> int:
-        """How many bytes are held."""
-        return sum(each.nbytes for each in (*self.golden, *self.given.values()))
+        """The memory that the record holds, in bytes."""
+        return sum(array.nbytes for array in (*self.golden, *self.expected_inputs.values()))
+
+
+def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:
+    """Return `buffer` with the elements of `array`, or a new one if it does not fit or is None."""
+    if buffer is None or array_properties(buffer) != array_properties(array):
+        return copy_in_layout(array, layout)
+    underlying_buffer(buffer)[...] = underlying_buffer(array)
+    return buffer
+
+
+def find_mutation(inputs: InputArrays, expected: InputArrays) -> Difference | None:
+    """Return the first of `inputs` that is not as `expected`, in elements, form or padding."""
+    for name, array in expected.items():
+        current = inputs[name]
+        same_form = array_properties(current) == array_properties(array)
+        # An array whose form was changed may no longer span the buffer.
+        if same_form and _buffer_bytes(current) == _buffer_bytes(array):
+            continue
+        only_padding = same_form and current.tobytes() == array.tobytes()
+        where = "memory between the elements of its input" if only_padding else "its input"
+        return Difference("mutated-input", f"the call changed {where} '{name}'")
+    return None
+
+
+def _buffer_bytes(array: Array) -> bytes:
+    return underlying_buffer(array).tobytes()

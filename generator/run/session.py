@@ -1,4 +1,4 @@
-"""Steps x backend -> what goes wrong: calls made one after the other, with an eye on each."""
+"""Calls made one after the other, each checked against its golden outputs."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -7,35 +7,35 @@ from typing import Any, Literal, TypeAlias
 
 from opcert.arrays import Array, Layout, copy_in_layout
 from opcert.backends import Backend
-from opcert.run.buffers import mutated, refilled
 from opcert.run.call_protocol import ALIASED_OUTPUT
 from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
-from opcert.run.records import CallRecord
+from opcert.run.records import CallRecord, fill_buffer, find_mutation
 
-# How many earlier outputs are looked at again after every call, of up to so many bytes each.
-_HELD = 8
-_HELD_BYTES = 1 << 16
+# How many earlier calls are compared again after every call, of up to so many bytes of outputs.
+_RECORDS = 8
+_RECORD_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a call has ended the process of the backend."""
+class ProcessEnd:
+    """How a call ended the process of the backend."""
 
     kind: Literal["crash", "hang"]
     text: str
 
 
-SessionFault: TypeAlias = Difference | Ended
+SessionFault: TypeAlias = Difference | ProcessEnd
 
 
 @dataclass(frozen=True)
 class SessionStep:
-    """One call: its arrays, and the outputs that it has to give; None where it has to be rejected.
+    """One call with its expected outputs: None where it must be rejected.
 
-    `inputs` are handed over as `layouts` says, in the buffers of the step before it where they fit,
-    as most callers do. The inputs in `free` are data to move. `beside` says what it is to the call
-    that is tried, `rule` which one it breaks, `by_law` whether a law asks for it.
+    `inputs` are passed in their `layouts`, in the buffers of the previous step where these fit, as
+    most callers do. The inputs in `free` are data to move. `beside` is how the call relates
+    to the one under test, `rule` the rule that it violates, `by_law` whether a law determines
+    its outputs.
     """
 
     operator: str
@@ -50,25 +50,28 @@ class SessionStep:
 
 
 class Session:
-    """A backend, the buffers that it was given last, and what it returned."""
+    """A backend, the buffers of its last call, and records of the calls before."""
 
-    def __init__(self, backend: Backend, held: int = _HELD) -> None:
-        """Begin with no call; the outputs of the last `held` calls are compared again."""
+    def __init__(self, backend: Backend, held: int = _RECORDS) -> None:
+        """Start without a call; every call compares the outputs of the last `held` again."""
         self.backend = backend
-        # Whether the first of the last steps was not supported.
+        # Whether the backend declined the first of the steps that were executed last.
         self.declined = False
         self._buffers: dict[str, Array] = {}
-        self._held: deque[CallRecord] = deque(maxlen=held)
+        self._records: deque[CallRecord] = deque(maxlen=held)
 
     def first_fault(self, steps: Sequence[SessionStep]) -> tuple[int, SessionFault] | None:
-        """Play steps until one goes wrong, or is not supported: return its number and why."""
+        """Execute steps up to the first fault; return the number of the step, and the fault.
+
+        An unsupported valid call ends the session without a fault.
+        """
         for number, step in enumerate(steps):
             outcome = self.execute(step)
             unsupported = outcome.observed == "unsupported"
-            if not number:
+            if number == 0:
                 self.declined = unsupported
             if outcome.observed in FATAL_OUTCOMES:
-                return number, Ended(outcome.observed, outcome.reason)
+                return number, ProcessEnd(outcome.observed, outcome.reason)
             if outcome.fault is not None:
                 return number, outcome.fault
             if unsupported and step.golden is not None:
@@ -76,37 +79,32 @@ class Session:
         return None
 
     def execute(self, step: SessionStep) -> Outcome:
-        """Make the call of a step; the fault of its outcome is what is wrong, if it came back."""
-        wanted = {
-            name: copy_in_layout(each, step.layouts[name]) for name, each in step.inputs.items()
+        """Make the call of a step; the `fault` of its outcome is what went wrong."""
+        expected_inputs = {
+            name: copy_in_layout(array, step.layouts[name]) for name, array in step.inputs.items()
         }
         self._buffers = {
-            name: refilled(self._buffers.get(name), each, step.layouts[name])
-            for name, each in wanted.items()
+            name: fill_buffer(self._buffers.get(name), array, step.layouts[name])
+            for name, array in expected_inputs.items()
         }
         outcome = call_backend(self.backend, step.operator, self._buffers, step.attributes)
-        fault = (
-            outcome.fault
-            or mutated(self._buffers, wanted)
-            or (ALIASED_OUTPUT if any(each.changed for each in self._held) else None)
-            or _wrong(step, outcome)
-        )
-        if fault is ALIASED_OUTPUT:
-            self._held.clear()
-        elif fault is None and step.golden and outcome.observed == "outputs":
-            self._hold(CallRecord(outcome.outputs, step.golden, kept=outcome.kept))
+        fault = outcome.fault or find_mutation(self._buffers, expected_inputs)
+        if fault is None and any(record.outputs_changed for record in self._records):
+            fault = ALIASED_OUTPUT
+            self._records.clear()
+        fault = fault or _judge(step, outcome)
+        if fault is None and step.golden and outcome.observed == "outputs":
+            record = CallRecord(outcome.outputs, step.golden, remote=outcome.remote)
+            if record.nbytes <= _RECORD_BYTES:
+                self._records.append(record)
         return Outcome(outcome.observed, outcome.outputs, outcome.reason, fault)
 
-    def _hold(self, records: CallRecord) -> None:
-        if sum(each.nbytes for each in records.golden) <= _HELD_BYTES:
-            self._held.append(records)
 
-
-def _wrong(step: SessionStep, outcome: Outcome) -> Difference | None:
+def _judge(step: SessionStep, outcome: Outcome) -> Difference | None:
     if outcome.observed in ("unsupported", *FATAL_OUTCOMES):
         return None
     if step.golden is None:
-        text = f"a call that breaks {step.rule} was accepted"
+        text = f"a call that violates {step.rule} was accepted"
         return Difference("accepted", text) if outcome.observed == "outputs" else None
     if outcome.observed == "rejected":
         return Difference("rejected", f"a valid call was rejected: {outcome.reason}")

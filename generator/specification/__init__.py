@@ -1,4 +1,4 @@
-"""What an operator is: YAML -> model, every mistake with its place; what specs can say."""
+"""What an operator is: the model of a spec, its expressions, and every mistake with its place."""
 
 from opcert.specification.documented import DocumentedTensor
 from opcert.specification.elementwise import (
@@ -10,8 +10,8 @@ from opcert.specification.elementwise import (
     parse_elementwise,
     source_positions,
 )
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
 from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
     EvaluationScope,
     Expression,
     abbreviate,
@@ -29,6 +29,7 @@ from opcert.specification.model import (
     Ambiguity,
     Erratum,
     Example,
+    Law,
     LawCall,
     Levels,
     Output,
@@ -57,6 +58,7 @@ __all__ = [
     "Example",
     "Expression",
     "IndexedInput",
+    "Law",
     "LawCall",
     "Levels",
     "Output",

@@ -1,4 +1,4 @@
-"""Tensors as documents show them: by their keys, or as a text such as i32[2, 3] 1..6."""
+"""The tensors of examples: by their keys, or as a text such as i32[2, 3] 1..6."""
 
 import json
 import re
@@ -9,16 +9,18 @@ from pydantic import BeforeValidator, Field
 from opcert.arrays import ELEMENT_TYPES
 from opcert.roles import ExpressionText, SpecModel
 
-_WRITTEN = re.compile(r"(?P<type>\w+)\[(?P<shape>[\d, ]*)\]\s*(= *(?P<element>.+)|(?P<values>.*))")
+_TENSOR_TEXT = re.compile(
+    r"(?P<type>\w+)\[(?P<shape>[\d, ]*)\]\s*(= *(?P<element>.+)|(?P<values>.*))"
+)
 
 
 def _read_tensor(value: Any) -> Any:
-    """Return a tensor from its keys, or from a text such as i32[2, 3] 1 2 3 7..9."""
+    """Return a tensor from its keys or its text; pydantic rejects other values."""
     if isinstance(value, dict):
         return DocumentedTensor.model_validate_json(json.dumps(value))
     if not isinstance(value, str):
         return value
-    match = _WRITTEN.fullmatch(value)
+    match = _TENSOR_TEXT.fullmatch(value)
     if match is None:
         raise ValueError("a tensor such as i32[2, 3] 1..6, or its keys")
     shape = tuple(int(extent) for extent in match["shape"].replace(",", " ").split())
@@ -33,7 +35,7 @@ def _read_tensor(value: Any) -> Any:
 
 
 def _elements(word: str) -> list[bool | int | float]:
-    """Return the elements that a word writes: true, false, a number, or the integers a..b."""
+    """Return the elements of a word: true, false, a number, or the integers of a range a..b."""
     first, dots, last = word.partition("..")
     try:
         if dots:
@@ -47,13 +49,10 @@ def _elements(word: str) -> list[bool | int | float]:
 
 
 class DocumentedTensor(SpecModel):
-    """A documented tensor: its elements in C order, or only its shape.
+    """A tensor of an example: its values in C order, a formula for them, or only its shape.
 
-    As text it is `i32[2, 3] 1 2 3 7..9`, `f32[2, 3]` where the document gives only the shape, or
-    `i64[4] = 2 * i`.
-
-    Where the document gives only a shape, a data pattern fills it, or an expression over `i`, the
-    number of an element in C order.
+    As text `i32[2, 3] 1 2 3 7..9`, `i64[4] = 2 * i`, where `i` is the number of the element in C
+    order, or `f32[2, 3]`, which a data pattern fills.
     """
 
     type: str = Field(json_schema_extra={"enum": list(ELEMENT_TYPES)})

@@ -1,8 +1,8 @@
-"""What formulas of elements compute with: an integer for each element of an output.
+"""Element formulas, evaluated for all elements of an output at once.
 
-A formula is written for one element. All elements go through it together, since one at a time they
-would take longer than all else about a suite. What it says about one holds for each: conditions
-choose element by element, and a name for an index stands for every value of that index.
+A formula is written for one element. Evaluating it once for each would take longer than all other
+work on a suite, so that its names and values are arrays over the elements of the output:
+conditions choose element by element, and an index stands for all values of that index.
 """
 
 import ast
@@ -11,81 +11,61 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from opcert.arrays import INTEGERS, Tensor
+from opcert.arrays import INTEGERS, Array, Tensor
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
     Expression,
-    Functions,
     abbreviate,
     parse_expression,
     subexpression,
 )
 
-Array: TypeAlias = npt.NDArray[Any]
-
-# The places of what is no element of an input: zero, and an index that is out of bounds.
+# The positions of what is not an element of an input: a zero, and an index out of bounds.
 ZERO_SOURCE, OUTSIDE_SOURCE = -1, -2
-# Within this, no product of two integers overflows; beyond it, NumPy computes with Python's own.
-_FAR = 1 << 31
-
-
-def _exact(number: Any) -> Any:
-    """Return an integer, or the integers of all elements, as NumPy computes with them exactly.
-
-    Raises:
-        TypeError: it is no integer.
-    """
-    if isinstance(number, ElementwiseValues):
-        return number.array
-    if not isinstance(number, int):
-        raise TypeError(f"{abbreviate(number)} where an integer is expected")
-    return number if -_FAR < number < _FAR else np.array(number, object)
-
-
-def _array_of(result: Any) -> Array:
-    """Return the result of an operation, which of arrays of rank 0 is no array."""
-    exact = object if type(result) is int else None
-    return result if isinstance(result, np.ndarray) else np.array(result, exact)
-
-
-def _by_element(operation: Callable[[Any, Any], Any]) -> Any:
-    def method(self: "ElementwiseValues", other: object) -> "ElementwiseValues":
-        return ElementwiseValues(operation(self.array, _exact(other)))
-
-    return method
-
-
-def _reflected(operation: Callable[[Any, Any], Any]) -> Any:
-    return _by_element(lambda one, other: operation(other, one))
+# The product of two integers below it fits 64 bits; NumPy computes with larger ones as objects.
+_SMALL = 1 << 31
 
 
 class ElementwiseValues:
     """An integer or a truth value for each element of an output."""
 
-    def __init__(self, numbers: Any) -> None:
-        self._array = _array_of(numbers)
+    def __init__(self, values: Any) -> None:
+        self._array = _as_array(values)
 
     def __repr__(self) -> str:
         return "a number"
 
     @property
     def array(self) -> Array:
-        """The numbers, in a shape that broadcasts to that of the output."""
+        """The values, in a shape that broadcasts to that of the output."""
         return self._array
 
-    __add__ = __radd__ = _by_element(operator.add)
-    __sub__, __rsub__ = _by_element(operator.sub), _reflected(operator.sub)
-    __mul__ = __rmul__ = _by_element(operator.mul)
-    __floordiv__, __rfloordiv__ = _by_element(operator.floordiv), _reflected(operator.floordiv)
-    __mod__, __rmod__ = _by_element(operator.mod), _reflected(operator.mod)
-    __lt__, __le__ = _by_element(operator.lt), _by_element(operator.le)
-    __gt__, __ge__ = _by_element(operator.gt), _by_element(operator.ge)
-    __eq__, __ne__ = _by_element(operator.eq), _by_element(operator.ne)
+    @staticmethod
+    def _elementwise(operation: Callable[[Any, Any], Any]) -> Any:
+        def method(self: "ElementwiseValues", other: object) -> "ElementwiseValues":
+            return ElementwiseValues(operation(self.array, _exact(other)))
+
+        return method
+
+    @staticmethod
+    def _reflected(operation: Callable[[Any, Any], Any]) -> Any:
+        def method(self: "ElementwiseValues", other: object) -> "ElementwiseValues":
+            return ElementwiseValues(operation(_exact(other), self.array))
+
+        return method
+
+    __add__ = __radd__ = _elementwise(operator.add)
+    __sub__, __rsub__ = _elementwise(operator.sub), _reflected(operator.sub)
+    __mul__ = __rmul__ = _elementwise(operator.mul)
+    __floordiv__, __rfloordiv__ = _elementwise(operator.floordiv), _reflected(operator.floordiv)
+    __mod__, __rmod__ = _elementwise(operator.mod), _reflected(operator.mod)
+    __lt__, __le__ = _elementwise(operator.lt), _elementwise(operator.le)
+    __gt__, __ge__ = _elementwise(operator.gt), _elementwise(operator.ge)
+    __eq__, __ne__ = _elementwise(operator.eq), _elementwise(operator.ne)
     __hash__ = None  # type: ignore[assignment]
 
     def __neg__(self) -> "ElementwiseValues":
@@ -96,172 +76,189 @@ class ElementwiseValues:
 
     def __bool__(self) -> bool:
         raise ValueError(
-            "a condition that differs from element to element stands where none can; "
-            "expected it in 'if … else', 'and', 'or' or 'not'"
+            "a condition that differs from element to element can only be used in "
+            "'if … else', 'and', 'or' or 'not'"
         )
 
 
 class SourceElements(ElementwiseValues):
-    """An element of an input, or zero, for each element of an output; a number where it is known.
+    """For each element of an output an element of an input, or zero; a number where it is known.
 
-    `places` number the elements of all inputs on end.
+    `positions` count the elements of all inputs, one input after the other.
     """
 
-    def __init__(self, places: Array, tensor: "IndexedInput | None") -> None:
-        self.places = places
+    def __init__(self, positions: Array, tensor: "IndexedInput | None") -> None:
+        self.positions = positions
         self.tensor = tensor
 
     @property
     def array(self) -> Array:
-        """The numbers.
+        """The values of the elements.
 
         Raises:
-            ValueError: the case states none.
+            ValueError: the case does not fix them.
         """
         if self.tensor is None:
             raise ValueError("elements of several inputs have no number to compute with")
-        # Whatever stands at a place out of bounds is not chosen, or is told as a mistake.
-        within = self.places >= 0
-        stated = _array_of(self.tensor.numbers[(self.places - self.tensor.first) * within])
-        return np.where(within, stated, 0)
+        # A value at a position out of bounds is never chosen, or the position is a mistake.
+        within = self.positions >= 0
+        values = _as_array(self.tensor.numbers[(self.positions - self.tensor.first) * within])
+        return np.where(within, values, 0)
 
 
 @dataclass(frozen=True)
 class IndexedInput(Tensor):
-    """An input whose elements a formula names by index; the first one has the place `first`."""
+    """An input whose elements a formula names by index; its first element has position `first`."""
 
     name: str = ""
     first: int = 0
 
-    # Nothing ends an iteration by index.
+    # Otherwise Python would iterate by index without end.
     __iter__ = None
 
     @cached_property
     def numbers(self) -> Array:
-        """The elements in C order.
+        """The elements in C order, followed by a zero for positions out of bounds.
 
         Raises:
-            ValueError: they are no integers that the case states.
+            ValueError: they are not integers that the case fixes.
         """
         if self.values is None or self.type not in INTEGERS:
             raise ValueError(f"the elements of '{self.name}' are no known integers")
-        far = any(not -_FAR < value < _FAR for value in self.values)
-        # One more for what is out of bounds, also of a tensor without elements.
-        return np.array((*self.values, 0), object if far else np.int64)
+        is_large = any(not -_SMALL < value < _SMALL for value in self.values)
+        return np.array((*self.values, 0), object if is_large else np.int64)
 
     def __getitem__(self, index: Any) -> SourceElements:
         indices = index if isinstance(index, tuple | list) else (index,)
         if len(indices) != self.rank:
             raise ValueError(f"{len(indices)} indices into '{self.name}' of rank {self.rank}")
-        place: Any = 0
+        position: Any = 0
         within: Any = True
-        for extent, each in zip(self.shape, indices, strict=True):
-            number = _exact(each)
+        for extent, axis_index in zip(self.shape, indices, strict=True):
+            number = _exact(axis_index)
             if np.min(number) < 0 or np.max(number) >= extent:
                 within = within & (number >= 0) & (number < extent)
-            place = place * extent + number
+            position = position * extent + number
         if within is not True:
-            place = np.where(within, _array_of(place), OUTSIDE_SOURCE - self.first)
-        return SourceElements(np.asarray(place + self.first, np.int64), self)
+            position = np.where(within, _as_array(position), OUTSIDE_SOURCE - self.first)
+        return SourceElements(np.asarray(position + self.first, np.int64), self)
 
 
 def source_positions(value: object) -> Array | None:
-    """Return the places of the elements that a formula gives, or None of anything else."""
+    """Return the positions of the elements that a formula gives, or None for any other value."""
     if isinstance(value, SourceElements):
-        return value.places
+        return value.positions
     return np.array(ZERO_SOURCE) if type(value) is int and value == 0 else None
 
 
-def _choose(condition: object, one: Callable[[], Any], other: Callable[[], Any]) -> Any:
-    """Return what `one if condition else other` is, element by element."""
+def _exact(number: Any) -> Any:
+    """Return an integer, or one for each element, such that NumPy computes with it exactly.
+
+    Raises:
+        TypeError: it is not an integer.
+    """
+    if isinstance(number, ElementwiseValues):
+        return number.array
+    if not isinstance(number, int):
+        raise TypeError(f"{abbreviate(number)} where an integer is expected")
+    return number if -_SMALL < number < _SMALL else np.array(number, object)
+
+
+def _as_array(result: Any) -> Array:
+    """Return the result of an operation as an array; on arrays of rank 0 NumPy returns scalars."""
+    dtype = object if type(result) is int else None
+    return result if isinstance(result, np.ndarray) else np.array(result, dtype)
+
+
+# -- what conditions become: calls of functions whose branches are evaluated when needed
+
+
+def _choose(condition: object, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
+    """Return `first if condition else second`, element by element."""
     if not isinstance(condition, ElementwiseValues):
-        return one() if condition else other()
-    branches = one(), other()
-    elements = [each for each in branches if isinstance(each, SourceElements)]
-    places = [place for each in branches if (place := source_positions(each)) is not None]
-    if elements and len(places) == len(branches):
-        alone = all(each.tensor is elements[0].tensor for each in elements)
-        return SourceElements(
-            np.where(condition.array, *places), elements[0].tensor if alone else None
-        )
+        return first() if condition else second()
+    branches = first(), second()
+    elements = [branch for branch in branches if isinstance(branch, SourceElements)]
+    positions = [p for branch in branches if (p := source_positions(branch)) is not None]
+    if elements and len(positions) == len(branches):
+        tensor = elements[0].tensor
+        is_one_input = all(branch.tensor is tensor for branch in elements)
+        chosen = np.where(condition.array, *positions)
+        return SourceElements(chosen, tensor if is_one_input else None)
     return ElementwiseValues(np.where(condition.array, *map(_exact, branches)))
 
 
-def _both(one: Any, other: Callable[[], Any]) -> Any:
-    """Return what `one and other` is, element by element."""
-    if not isinstance(one, ElementwiseValues):
-        return one and other()
-    return ElementwiseValues(np.logical_and(one.array, _exact(other())))
+def _and(first: Any, second: Callable[[], Any]) -> Any:
+    if not isinstance(first, ElementwiseValues):
+        return first and second()
+    return ElementwiseValues(np.logical_and(first.array, _exact(second())))
 
 
-def _either(one: Any, other: Callable[[], Any]) -> Any:
-    """Return what `one or other` is, element by element."""
-    if not isinstance(one, ElementwiseValues):
-        return one or other()
-    return ElementwiseValues(np.logical_or(one.array, _exact(other())))
+def _or(first: Any, second: Callable[[], Any]) -> Any:
+    if not isinstance(first, ElementwiseValues):
+        return first or second()
+    return ElementwiseValues(np.logical_or(first.array, _exact(second())))
 
 
-def _negated(value: Any) -> Any:
-    return (
-        ElementwiseValues(np.logical_not(value.array))
-        if isinstance(value, ElementwiseValues)
-        else not value
-    )
+def _not(value: Any) -> Any:
+    if not isinstance(value, ElementwiseValues):
+        return not value
+    return ElementwiseValues(np.logical_not(value.array))
 
 
 def _wrap(axis: Any, rank: Any) -> Any:
     return _choose(axis < 0, lambda: axis + rank, lambda: axis)
 
 
-def _extreme(plain: Callable[..., Any], parse_elementwise: Callable[[Any, Any], Any]) -> Any:
+def _extreme(of_numbers: Callable[..., Any], of_arrays: Callable[[Any, Any], Any]) -> Any:
     def function(*items: Any) -> Any:
         numbers = items if len(items) > 1 else tuple(items[0])
-        if not any(isinstance(each, ElementwiseValues) for each in numbers):
-            return plain(numbers)
-        return ElementwiseValues(reduce(parse_elementwise, map(_exact, numbers)))
+        if not any(isinstance(number, ElementwiseValues) for number in numbers):
+            return of_numbers(numbers)
+        return ElementwiseValues(reduce(of_arrays, map(_exact, numbers)))
 
     return function
 
 
-# What stands for Python's own conditions has names that no expression can call.
-_CHOOSE, _BOTH, _EITHER, _NEGATED = "choose", "both", "either", "negated"
+# No expression of a spec can call the first four: their names are keywords.
 FORMULA_FUNCTIONS: Functions = {
     **EXPRESSION_FUNCTIONS,
-    **{_CHOOSE: _choose, _BOTH: _both, _EITHER: _either, _NEGATED: _negated},
+    **{"if": _choose, "and": _and, "or": _or, "not": _not},
     **{"wrap": _wrap, "min": _extreme(min, np.minimum), "max": _extreme(max, np.maximum)},
 }
 
 
-class _ByElement(ast.NodeTransformer):
-    """Turns conditions into calls that decide element by element; what is not chosen can wait."""
+class _Elementwise(ast.NodeTransformer):
+    """Turns conditions into calls that decide element by element, with unevaluated branches."""
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test, body, orelse = map(self.visit, (node.test, node.body, node.orelse))
-        return _call(_CHOOSE, test, _later(body), _later(orelse))
+        return _call("if", test, _lazy(body), _lazy(orelse))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        function = _BOTH if isinstance(node.op, ast.And) else _EITHER
-        *before, last = map(self.visit, node.values)
-        for value in reversed(before):
-            last = _call(function, value, _later(last))
-        return last  # type: ignore[no-any-return]
+        function = "and" if isinstance(node.op, ast.And) else "or"
+        *terms, result = map(self.visit, node.values)
+        for term in reversed(terms):
+            result = _call(function, term, _lazy(result))
+        return result  # type: ignore[no-any-return]
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
-            return _call(_NEGATED, operand)
+            return _call("not", operand)
         return ast.UnaryOp(node.op, operand)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        terms = [self.visit(each) for each in (node.left, *node.comparators)]
-        # A term between two signs is in both pairs, by a copy for what turns the tree further.
-        *before, last = (
-            ast.Compare(deepcopy(one), [sign], [other])
-            for one, sign, other in zip(terms, node.ops, terms[1:], strict=False)
+        """Turn `a < b < c` into `a < b and b < c`."""
+        terms = [self.visit(term) for term in (node.left, *node.comparators)]
+        # Copies, since a term between two signs is in both pairs, and trees are changed in place.
+        *pairs, last = (
+            ast.Compare(deepcopy(left), [sign], [right])
+            for left, sign, right in zip(terms, node.ops, terms[1:], strict=False)
         )
         result: ast.expr = last
-        for pair in reversed(before):
-            result = _call(_BOTH, pair, _later(result))
+        for pair in reversed(pairs):
+            result = _call("and", pair, _lazy(result))
         return result
 
 
@@ -269,7 +266,7 @@ def _call(function: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(function, ast.Load()), [*arguments], [])
 
 
-def _later(tree: ast.expr) -> ast.Lambda:
+def _lazy(tree: ast.expr) -> ast.Lambda:
     return ast.Lambda(ast.arguments([], [], None, [], [], None, []), tree)
 
 
@@ -278,7 +275,7 @@ def parse_elementwise(text: str) -> Expression:
     """Parse an expression of a formula, to be evaluated for all elements at once.
 
     Raises:
-        ExpressionError: it is no expression of the kind that specs use.
+        ExpressionError: the syntax is not that of expressions.
     """
     expression = parse_expression(text)
-    return subexpression(expression, _ByElement().visit(deepcopy(expression.tree)))
+    return subexpression(expression, _Elementwise().visit(deepcopy(expression.tree)))

@@ -1,4 +1,4 @@
-"""Spec files -> specs: found, read, validated, every mistake told with its place."""
+"""Spec files: found, read, and checked as far as that needs no call."""
 
 import json
 from collections.abc import Iterable
@@ -11,9 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from opcert.errors import Mistake, OpcertError, SpecError, did_you_mean
-from opcert.specification.examples import example_mistakes
+from opcert.specification.factor_table_checks import factor_table_mistakes
 from opcert.specification.model import Spec
-from opcert.specification.names import name_mistakes
 from opcert.specification.references import (
     Reference,
     find_spec_files,
@@ -22,15 +21,16 @@ from opcert.specification.references import (
 )
 from opcert.specification.role_rules import (
     complete_from_roles,
+    derivation_mistakes,
     role_mistakes,
-    rule_mistakes,
 )
+from opcert.specification.static_checks import static_mistakes
 from opcert.yaml_files import YamlPath, YamlSource, model_mistakes
 
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A valid spec with the file that it was read from, and the function that gives it meaning."""
+    """A valid spec, the file that it was read from, and its reference function."""
 
     path: Path
     source: YamlSource
@@ -44,7 +44,7 @@ class SpecFile:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the file's text, line ends apart."""
+        """The SHA-256 of the file's text, with line ends normalized."""
         text = self.source.content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return sha256(text).hexdigest()
 
@@ -57,35 +57,36 @@ def read_spec(path: Path) -> SpecFile:
     """Read the spec at `path`.
 
     Raises:
-        SpecError: with every mistake that shows without drawing a case.
+        SpecError: with every mistake that can be found without a call.
     """
     source = YamlSource(path)
-    brought = {"roles": load_role_classes(source)}
+    context = {"roles": load_role_classes(source)}
     try:
-        spec = Spec.model_validate_json(json.dumps(source.data), context=brought)
+        spec = Spec.model_validate_json(json.dumps(source.data), context=context)
     except ValidationError as error:
         raise SpecError(source.mistakes + model_mistakes(source, error, Spec)) from None
     found = [*role_mistakes(spec)]
     if not found:
         spec = complete_from_roles(spec)
-        found = [*rule_mistakes(spec), *name_mistakes(spec), *example_mistakes(spec)]
-    mistakes = [source.mistake(where, text) for where, text in found]
+        checks = (derivation_mistakes, static_mistakes, factor_table_mistakes)
+        found = [mistake for check in checks for mistake in check(spec)]
+    mistakes = source.mistakes + [source.mistake(where, text) for where, text in found]
     try:
         reference = load_reference(source, spec.reference)
     except SpecError as error:
         mistakes += error.mistakes
-    if source.mistakes or mistakes:
-        raise SpecError(source.mistakes + mistakes)
+    if mistakes:
+        raise SpecError(mistakes)
     return SpecFile(path, source, spec, reference)
 
 
 def read_specs(paths: Iterable[Path]) -> list[SpecFile]:
-    """Read several specs, in the order of their operators.
+    """Read several specs, sorted by operator.
 
     Raises:
-        SpecError: with the mistakes of all of them, also where two describe one operator.
+        SpecError: with the mistakes of all of them, and where two describe the same operator.
     """
-    read: dict[str, SpecFile] = {}
+    by_name: dict[str, SpecFile] = {}
     mistakes: list[Mistake] = []
     for path in paths:
         try:
@@ -93,14 +94,14 @@ def read_specs(paths: Iterable[Path]) -> list[SpecFile]:
         except SpecError as error:
             mistakes += error.mistakes
             continue
-        for key, value in (("operator", spec_file.spec.operator), ("slug", spec_file.spec.slug)):
-            other = read.setdefault(value, spec_file)
-            if other is not spec_file:
-                text = f"{key} '{value}' is also that of {other.path}; expected one spec for each"
+        for key, name in (("operator", spec_file.spec.operator), ("slug", spec_file.spec.slug)):
+            first = by_name.setdefault(name, spec_file)
+            if first is not spec_file:
+                text = f"duplicate {key} '{name}', also in {first.path}; expected one spec for it"
                 mistakes.append(spec_file.mistake((key,), text))
     if mistakes:
         raise SpecError(mistakes)
-    return [read[name] for name in sorted(read) if name == read[name].spec.operator]
+    return [by_name[name] for name in sorted(by_name) if name == by_name[name].spec.operator]
 
 
 def read_specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
@@ -108,11 +109,11 @@ def read_specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
 
     Raises:
         SpecError: one of them has mistakes.
-        OpcertError: none is there, or none matches.
+        OpcertError: there are none, or none matches.
     """
     specs = read_specs(find_spec_files(folder))
-    chosen = [each for each in specs if fnmatchcase(each.spec.operator, operator)]
-    if not chosen:
-        known = [each.spec.operator for each in specs]
+    matching = [file for file in specs if fnmatchcase(file.spec.operator, operator)]
+    if not matching:
+        known = [file.spec.operator for file in specs]
         raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
-    return chosen
+    return matching

@@ -1,10 +1,12 @@
-"""The model of a spec: what a YAML file in specs/ may say about an operator."""
+"""The model of a spec: the keys of a YAML file in specs/, and what they mean."""
 
 import json
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 from opcert.arrays import TYPE_SETS
 from opcert.roles import (
@@ -20,22 +22,25 @@ from opcert.roles import (
 )
 from opcert.specification.documented import WrittenTensor
 from opcert.specification.expressions import EXPRESSION_CONSTANTS
+from opcert.yaml_files import VERBATIM
 
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Violations = dict[KebabCaseId, dict[str, ExpressionText]]
 Levels = ExpressionText | dict[LevelName, ExpressionText]
 OtherProfile = Literal["full", "stress"]
-Seen = ExpressionText | dict[LevelName, ExpressionText]
+Observation = ExpressionText | dict[LevelName, ExpressionText]
 
 
 def _with_role(plain: type[SpecModel]) -> BeforeValidator:
-    """Return what reads an argument: one of a role's class where it names a role."""
+    """Return the validator of an argument, which has the class of its role if it names one."""
 
     def read(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
             return value
         kind = plain
-        if "role" in value:
+        if "role" not in value:
+            _require_role(value, plain)
+        else:
             known = {**role_classes(), **(info.context or {}).get("roles", {})}
             if value["role"] not in known:
                 raise ValueError(f"a role: {', '.join(known)}")
@@ -46,12 +51,25 @@ def _with_role(plain: type[SpecModel]) -> BeforeValidator:
     return BeforeValidator(read, json_schema_input_type=form)
 
 
+def _require_role(value: dict[str, Any], plain: type[SpecModel]) -> None:
+    """Raise PydanticCustomError if an argument has keys of a role, but no role."""
+    of_roles = {key for role in ROLES.values() for key in role.model_fields}
+    for key in value.keys() - plain.model_fields.keys():
+        if get_close_matches("role", [str(key)]):
+            raise PydanticCustomError(
+                VERBATIM, "unknown key '{key}'; expected 'role'", {"key": key}
+            )
+        if key in of_roles:
+            text = "missing key 'role', to which the key '{key}' belongs"
+            raise PydanticCustomError(VERBATIM, text, {"key": key})
+
+
 InputPart = Annotated[Input | Role, _with_role(Input)]
 AttributePart = Annotated[Attribute | Role, _with_role(Attribute)]
 
 
 class Document(SpecModel):
-    """The document that the spec states."""
+    """The document that the spec describes."""
 
     title: str
     version: str
@@ -62,7 +80,7 @@ class Document(SpecModel):
 
 
 class Output(SpecModel):
-    """One output, or `count` of them; `i` is its number in `shape`."""
+    """One output, or `count` of them, of which `i` is the number in expressions."""
 
     name: str
     type: str = Field(description="The type symbol that it shares with a required input.")
@@ -70,12 +88,13 @@ class Output(SpecModel):
     count: ExpressionText = "1"
     element: ExpressionText | None = Field(
         None,
-        description="The document's formula: the element of an input that the element `at`, a "
-        "tuple of indices, of output `i` is, as in `data[at]`, or 0. The golden outputs are held "
-        "against it, independently of the reference.",
+        description="The document's formula for the element with the index `at`, a tuple, of "
+        "output `i`: an element of an input, such as `data[at]`, or 0. It is evaluated "
+        "independently of the reference and compared with its outputs.",
     )
     where: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ExpressionText] = Field(
-        default_factory=dict, description="Names in `element`, each over what precedes it."
+        default_factory=dict,
+        description="Names for use in `element`; each can use those before it.",
     )
     text: str
 
@@ -88,36 +107,35 @@ class Rule(SpecModel):
     derived: str | None = Field(
         None,
         alias="from",
-        description="What a role requires, such as axis.range; text and condition follow from it.",
+        description="A requirement of a role, such as axis.range; text and condition follow.",
     )
-    clause: str = Field(description="Where in the document it stands.")
+    clause: str = Field(description="The place in the document.")
     text: str = ""
-    when: ExpressionText = Field("True", description="The calls that the rule speaks of.")
+    when: ExpressionText = Field("True", description="The calls to which the rule applies.")
     holds: ExpressionText | None = Field(
-        None, description="Over inputs and attributes; a behaviour's also over `outputs`."
+        None, description="A condition on inputs and attributes, of a behaviour also on `outputs`."
     )
-    given: tuple[KebabCaseId, ...] = Field(
-        (), description="The requirements without which it is moot."
+    prerequisites: tuple[KebabCaseId, ...] = Field(
+        (), description="The earlier requirements that a call must meet for this one to apply."
     )
     violations: Violations = Field(
         default_factory=dict,
-        description="Changes to a valid call that break it alone, beside the mutations.",
+        description="Changes to a valid call that violate only this rule, besides the mutations.",
     )
-    unbreakable: str | None = Field(None, description="Why it cannot be broken alone.")
+    unbreakable: str | None = Field(None, description="Why no call can violate only this rule.")
 
 
 class Readings(SpecModel):
-    """The two ways to read the document, each with its argument from the text."""
+    """The two readings of the document, each with its argument from the text."""
 
-    valid: str = Field(description="What the call gives, and why it may be made.")
+    valid: str = Field(description="What the call returns, and why it is valid.")
     invalid: str = Field(description="Why the call must be rejected.")
 
 
 class Ambiguity(SpecModel):
-    """A question that the document leaves open; it decides no certificate.
+    """A question that the document leaves open; it never decides a certificate.
 
-    Which of the two readings the reference takes follows from the rules that a call breaks: where
-    it breaks none, the call is valid.
+    The reference takes the reading that follows from the rules: a call that violates none is valid.
     """
 
     id: KebabCaseId
@@ -126,23 +144,23 @@ class Ambiguity(SpecModel):
     readings: Readings
     breaks: tuple[KebabCaseId, ...] = Field(
         (),
-        description="The requirements that a call may break because the reference takes the "
-        "reading by which it is invalid. One that breaks another is invalid in both readings.",
+        description="The requirements that a call violates where the reference takes the reading "
+        "by which it is invalid. A call that violates others is invalid in both readings.",
     )
     derived: str | None = Field(
         None,
         alias="from",
-        description="What a role leaves open, such as indices.range; `touches` follows from it.",
+        description="An ambiguity of a role, such as indices.range; `touches` follows from it.",
     )
-    touches: ExpressionText = Field("", description="Whether a call depends on it.")
+    touches: ExpressionText = Field("", description="The calls that depend on it.")
     violations: Violations = Field(
         default_factory=dict,
-        description="Changes to a valid call that come to depend on it, beside the mutations.",
+        description="Changes to a valid call that make it depend on this, besides the mutations.",
     )
 
 
 class Erratum(SpecModel):
-    """Where the document contradicts itself, and how it is read."""
+    """A contradiction in the document, and how it is read."""
 
     id: KebabCaseId
     clause: str
@@ -154,7 +172,7 @@ class Erratum(SpecModel):
 
 
 class Example(SpecModel):
-    """A call that the document shows, with what it gives."""
+    """A call in the document, with its outputs."""
 
     id: KebabCaseId
     clause: str
@@ -165,27 +183,27 @@ class Example(SpecModel):
 
 
 class LawCall(SpecModel):
-    """A call that a law makes beside the one that it speaks of; None leaves an argument out."""
+    """A further call that a law makes; None omits an argument."""
 
     operator: str | None = Field(None, description="Another operator's id; by default this one's.")
     inputs: dict[str, ExpressionText] = Field(
-        description="Tensors: of the call, of the outputs so far, or built."
+        description="Tensors: inputs, outputs so far, or new ones."
     )
     attributes: dict[str, ExpressionText] = Field(default_factory=dict)
 
 
 class Law(SpecModel):
-    """What outputs have to do with inputs, or with the outputs of further calls."""
+    """A relation of outputs to inputs, or to the outputs of further calls."""
 
     id: KebabCaseId
-    clause: str = Field(description="Where the document says what the law follows from.")
+    clause: str = Field(description="The place in the document that the law follows from.")
     text: str
-    when: ExpressionText = Field("True", description="The calls that the law speaks of.")
+    when: ExpressionText = Field("True", description="The calls to which the law applies.")
     calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], LawCall] = Field(
-        default_factory=dict, description="Further calls; each name then stands for the outputs."
+        default_factory=dict, description="Further calls by name; the name then has their outputs."
     )
     holds: ExpressionText = Field(
-        description="Over inputs, attributes, `outputs` and the outputs of further calls."
+        description="A condition on inputs, attributes, `outputs` and further calls."
     )
 
 
@@ -198,48 +216,48 @@ class FeatureLevel(SpecModel):
 
 
 class FactorTable(SpecModel):
-    """The input space of the valid calls, and how one is built from a choice of levels."""
+    """The input space of the valid calls, and how a call is built from a choice of levels."""
 
     factors: dict[str, Levels] = Field(
         default_factory=dict,
-        description="Each factor's levels by name, or an expression that lists them.",
+        description="The levels of each factor by name, or an expression that lists them.",
     )
     additional: dict[str, dict[LevelName, ExpressionText]] = Field(
-        default_factory=dict, description="More levels of factors that roles have."
+        default_factory=dict, description="Further levels of factors of roles."
     )
     profiles: dict[OtherProfile, dict[str, Levels]] = Field(
-        default_factory=dict, description="Other levels of some factors in another profile."
+        default_factory=dict, description="The levels of factors that differ in another profile."
     )
     full_combinations: tuple[tuple[str, ...], ...] = Field(
         default=(),
-        description="Factors of which every combination is covered, however many they are.",
+        description="Factors that are covered exhaustively together.",
     )
     derived: dict[str, ExpressionText] = Field(
-        default_factory=dict, description="Factors whose level, by name, the others decide."
+        default_factory=dict, description="Factors whose level the others determine, by name."
     )
     constraints: tuple[ExpressionText, ...] = Field(
         default=(), description="Combinations that cannot occur."
     )
     draw: dict[str, ExpressionText] = Field(
-        default_factory=dict, description="Ordered draws, each over what precedes it."
+        default_factory=dict, description="Draws in order; each can use those before it."
     )
     inputs: dict[str, ExpressionText] = Field(default_factory=dict)
     attributes: dict[str, ExpressionText] = Field(default_factory=dict)
     places: dict[str, ExpressionText] = Field(
         default_factory=dict,
         max_length=1,
-        description="A name and its values: the places of a call at which the factors show.",
+        description="A name and its values: the places of a call at which levels are observed.",
     )
-    observe: dict[str, Seen] = Field(
+    observe: dict[str, Observation] = Field(
         default_factory=dict,
-        description="How each factor shows in a drawn call: the value of its level, a list of such "
-        "values, or a condition for each level. Other names are for those behind them to use.",
+        description="How a finished call exhibits each factor: the value of its level, a list of "
+        "such values, or a condition for each level. Other names are for use in what follows.",
     )
     words: dict[str, str | dict[LevelName, str]] = Field(
         default_factory=dict,
-        description="What to call a level in a sentence: for all levels of a factor, with {} for "
-        "the level, or for single ones; nothing where it is not worth a word. By default it is the "
-        "factor's name, then the level's.",
+        description="Descriptions of levels in sentences: one for all levels of a factor, with {} "
+        "for the level, or one for each; empty for a level not worth mentioning. By default the "
+        "names of factor and level.",
     )
 
     def levels(self, profile: str) -> dict[str, Levels]:
@@ -249,19 +267,22 @@ class FactorTable(SpecModel):
 
 
 class Spec(SpecModel):
-    """Everything that the generator knows about one operator."""
+    """Everything that opcert knows about one operator."""
 
     operator: str = Field(pattern=r"^[a-z0-9_]+/[A-Za-z0-9_-]+$")
     slug: KebabCaseId = Field(description="The prefix of every rule and case id.")
-    version: int = Field(ge=1, description="Of this spec; raised with every change of meaning.")
+    version: int = Field(
+        ge=1, description="The version of this spec, raised with every change of meaning."
+    )
     document: Document
     reference: str = Field(
-        pattern=r"^[\w./-]+:\w+$", description="module:function, or file.py:function beside it."
+        pattern=r"^[\w./-]+:\w+$",
+        description="module:function, or file.py:function next to the spec.",
     )
     types: dict[str, Literal["any", "integer"] | tuple[str, ...]]
     roles: dict[str, str] = Field(
         default_factory=dict,
-        description="Roles of one's own by name: module:Class, or file.py:Class beside the spec.",
+        description="Custom roles by name: module:Class, or file.py:Class next to the spec.",
     )
     constants: dict[str, dict[str, str]] = Field(default_factory=dict)
     inputs: tuple[InputPart, ...] = Field(min_length=1)
@@ -277,12 +298,12 @@ class Spec(SpecModel):
 
     @cached_property
     def family(self) -> str:
-        """The folder of the suite that the operator's files are in."""
+        """The folder of the operator's files in a suite."""
         return self.operator.partition("/")[0]
 
     @cached_property
     def type_sets(self) -> dict[str, tuple[str, ...]]:
-        """The element types behind each type symbol."""
+        """The element types of each type symbol."""
         return {
             symbol: TYPE_SETS[types] if isinstance(types, str) else types
             for symbol, types in self.types.items()
@@ -290,7 +311,7 @@ class Spec(SpecModel):
 
     @cached_property
     def fixed_names(self) -> dict[str, Any]:
-        """What names mean in every expression of the spec, whatever the call."""
+        """The names that have the same value in every expression of the spec."""
         return {**EXPRESSION_CONSTANTS, **self.constants, **self.type_sets}
 
     @cached_property
@@ -305,25 +326,25 @@ class Spec(SpecModel):
 
     @cached_property
     def leading(self) -> Input | Role:
-        """The first required input, after whose type and rank a case is counted."""
+        """The first required input; its type and rank are those of a case."""
         return next(each for each in self.inputs if each.required)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """What an omitted input (nothing) or attribute (its default) counts as."""
+        """The value of each omitted argument: None for an input, the default of an attribute."""
         inputs: dict[str, Any] = {each.name: None for each in self.inputs}
         return inputs | {each.name: each.default for each in self.attributes}
 
     @cached_property
     def requirements(self) -> dict[str, Rule]:
-        """The requirements by id, as the spec orders them, each behind its prerequisites."""
+        """The requirements by id, in the order of the spec, but after their prerequisites."""
         named = {rule.id: rule for rule in self.rules if rule.kind == "requirement"}
         ordered: dict[str, Rule] = {}
 
         def place(rule: Rule, dependent: tuple[str, ...]) -> None:
-            # Prerequisites that go in circles are a mistake, which is found elsewhere.
+            # Circular prerequisites are a mistake that the checks report.
             if rule.id not in (*ordered, *dependent):
-                for name in rule.given:
+                for name in rule.prerequisites:
                     if name in named:
                         place(named[name], (*dependent, rule.id))
                 ordered[rule.id] = rule
@@ -343,7 +364,7 @@ class Spec(SpecModel):
         return self.model_construct(self.model_fields_set, **{**kept, **parts})
 
     def full_id(self, name: str) -> str:
-        """Return the id under which the world knows a rule, an ambiguity or a case."""
+        """Return the public id of a rule, an ambiguity or a case."""
         return f"{self.slug}/{name}"
 
     def full_ids(self, *names: str) -> tuple[str, ...]:

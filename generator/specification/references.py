@@ -1,4 +1,4 @@
-"""Spec files -> the reference function that each names, and what one makes of a call."""
+"""The Python objects that specs name: reference functions and role classes."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ Reference = Callable[..., list[Array]]
 
 
 def find_spec_files(folder: Path | None) -> list[Path]:
-    """Return the spec files below `folder`, by default those that come with opcert.
+    """Return the spec files in `folder` and below it, by default those shipped with opcert.
 
     Raises:
         OpcertError: there are none.
@@ -32,63 +32,62 @@ def find_spec_files(folder: Path | None) -> list[Path]:
     return paths
 
 
-def load_reference(source: YamlSource, named: str) -> Reference:
-    """Return the reference function that a spec names, as `module:function`.
+def load_reference(source: YamlSource, name: str) -> Reference:
+    """Return the reference function that a spec names as `module:function`.
 
     Raises:
-        SpecError: there is none.
+        SpecError: it cannot be imported, or is not a function.
     """
-    function: Reference = named_object(source, ("reference",), named, "reference")
+    function: Reference = _load_object(source, ("reference",), name, "reference")
     if not callable(function):
-        text = f"'{named}' is no function; expected a reference such as module:function"
+        text = f"'{name}' is not a function; expected a reference such as module:function"
         raise SpecError([source.mistake(("reference",), text)])
     return function
 
 
 def load_role_classes(source: YamlSource) -> dict[str, type[Role]]:
-    """Return the role classes that a spec brings, by the name of the role.
+    """Return the custom role classes of a spec, by the name of the role.
 
     Raises:
-        SpecError: one of them is not there, or is no role.
+        SpecError: one cannot be imported, or is not a role class.
     """
-    named = source.data.get("roles") if isinstance(source.data, dict) else None
+    names = source.data.get("roles") if isinstance(source.data, dict) else None
     classes: dict[str, type[Role]] = {}
-    for name, place in named.items() if isinstance(named, dict) else ():
-        path: YamlPath = ("roles", name)
-        role = named_object(source, path, str(place), "role")
-        if not (isinstance(role, type) and issubclass(role, Role)):
-            text = f"'{place}' is no subclass of {Role.__module__}.{Role.__name__}"
+    for role, name in names.items() if isinstance(names, dict) else ():
+        path: YamlPath = ("roles", role)
+        role_class = _load_object(source, path, str(name), "role")
+        if not (isinstance(role_class, type) and issubclass(role_class, Role)):
+            text = f"'{name}' is not a subclass of {Role.__module__}.{Role.__name__}"
             raise SpecError([source.mistake(path, text)])
-        classes[name] = role
+        classes[role] = role_class
     return classes
 
 
-def named_object(source: YamlSource, path: YamlPath, named: str, what: str) -> Any:
-    """Return what a spec names at `path` as `module:name`, or `file.py:name` beside it.
+def _load_object(source: YamlSource, path: YamlPath, name: str, kind: str) -> Any:
+    """Return the object that a spec names at `path` as `module:name`, or `file.py:name` next to it.
 
     Raises:
-        SpecError: it is not there.
+        SpecError: it cannot be imported.
     """
-    place, _, attribute = named.partition(":")
+    module_name, _, attribute = name.partition(":")
     try:
-        if place.endswith(".py"):
-            module = import_file((Path(source.file).parent / place).resolve())
+        if module_name.endswith(".py"):
+            module = import_file((Path(source.file).parent / module_name).resolve())
         else:
-            module = importlib.import_module(place)
+            module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # a module may raise anything
         reason = error.strerror if isinstance(error, OSError) else describe_error(error)
-        text = f"the module of the {what} '{named}' cannot be imported: {reason}"
+        text = f"the module of the {kind} '{name}' cannot be imported: {reason}"
         raise SpecError([source.mistake(path, text)]) from None
     if not hasattr(module, attribute):
-        text = f"no function '{attribute}' in {place}, which the reference names"
-        if what == "role":
-            text = f"no class '{attribute}' in {place}, which the spec names"
+        expected = "class" if kind == "role" else "function"
+        text = f"the {kind} '{name}' does not exist: {module_name} has no {expected} '{attribute}'"
         raise SpecError([source.mistake(path, text)])
     return getattr(module, attribute)
 
 
 class RejectedError(OpcertError):
-    """A call that a reference rejects: the `rule` that it names, if any, and what it raised."""
+    """A valid call that a reference rejects: the `rule` that it names, if any, and the error."""
 
     def __init__(self, error: BaseException) -> None:
         self.rule = getattr(error, "rule", None)
@@ -99,31 +98,31 @@ class RejectedError(OpcertError):
 def golden_outputs(
     reference: Reference, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
 ) -> list[Array]:
-    """Return what a reference makes of copies of a call's arguments.
+    """Return the outputs of a reference for copies of a call's arguments.
 
     Raises:
-        RejectedError: it raises something, as it has to where the call breaks a rule.
-        OpcertError: it returns no list of arrays, or writes to an input.
+        RejectedError: it raises an exception, as it must where the call violates a rule.
+        OpcertError: it returns anything but a list of arrays, or writes to an input.
     """
-    given = {name: array.copy() for name, array in inputs.items()}
+    copies = {name: array.copy() for name, array in inputs.items()}
     try:
-        outputs = reference(**given, **deepcopy(dict(attributes)))
+        outputs = reference(**copies, **deepcopy(dict(attributes)))
     except (Exception, SystemExit) as error:
         raise RejectedError(error) from None
     if not isinstance(outputs, list) or not all(isinstance(each, np.ndarray) for each in outputs):
-        found = type(outputs).__name__
-        raise OpcertError(f"the reference returns {found}; expected a list of arrays")
+        returned = type(outputs).__name__
+        raise OpcertError(f"the reference returns {returned}; expected a list of arrays")
     for name, array in inputs.items():
-        if array.tobytes() != given[name].tobytes():
+        if array.tobytes() != copies[name].tobytes():
             raise OpcertError(f"the reference writes to its input '{name}'; expected it unchanged")
     return outputs
 
 
 def load_references(folder: Path | None) -> dict[str, Reference]:
-    """Return each operator's reference function, reading no more of the specs than its name.
+    """Return the reference function of each operator, without checking the specs otherwise.
 
     Raises:
-        OpcertError: there is no spec, or no function where one says.
+        OpcertError: there is no spec, or a reference cannot be imported.
     """
     sources = [YamlSource(path) for path in find_spec_files(folder)]
     return {

@@ -1,152 +1,165 @@
-"""Roles -> rules: the requirements that follow from roles, where the spec gives their clause."""
+"""The requirements and ambiguities that follow from roles; the spec adds clause and text."""
 
 from typing import Any
 
 from opcert.errors import did_you_mean
 from opcert.roles import DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import Rule, Spec
-from opcert.specification.naming import Found, unknown_name
+from opcert.specification.static_checks import (
+    Mistakes,
+    is_misspelt_as,
+    type_symbol_mistakes,
+    unknown_name,
+)
 
-# The arguments that have to be given: what a document need not say, where a call cannot omit one.
+# That the required arguments are present: a document need not say it of a call in C, which cannot
+# omit one.
 REQUIRED = "required"
 
 
-def role_mistakes(spec: Spec) -> Found:
-    """Yield what is wrong with roles beside each other; the rest needs them to be right."""
-    wrong_relations = [*_relation_mistakes(spec)]
-    yield from wrong_relations or _mistakes_among_others(spec)
+def role_mistakes(spec: Spec) -> Mistakes:
+    """Yield what is wrong with the roles; all other checks need them to be right."""
+    mistakes = [*type_symbol_mistakes(spec), *_relation_mistakes(spec)]
+    if not mistakes:
+        signature = _signature(spec)
+        for role in spec.bound_roles:
+            role.bind_to(signature)
+        for path, role in _roles_with_paths(spec):
+            mistakes += [((*path, key), text) for key, text in role.mistakes()]
+    yield from mistakes
 
 
-def _mistakes_among_others(spec: Spec) -> Found:
-    """Yield what roles find wrong themselves, once what they name of each other is right."""
-    signature = Signature(
-        {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
-    )
-    for role in spec.bound_roles:
-        role.bind_to(signature)
-    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        for i, argument in enumerate(described):
-            if isinstance(argument, Role):
-                for key, text in argument.mistakes():
-                    yield (part, i, key), text
+def _signature(spec: Spec) -> Signature:
+    arguments = {argument.name: argument for argument in spec.arguments}
+    return Signature(arguments, spec.type_sets, spec.constants)
 
 
-def _relation_mistakes(spec: Spec) -> Found:
-    """Yield where a role names an argument that there is not, or one of another role."""
-    arguments = {each.name: each for each in spec.arguments}
-    for part, described in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        for i, role in enumerate(described):
-            if not isinstance(role, Role):
-                continue
-            for key, kinds in role.relations.items():
-                named = getattr(role, key)
-                for j, name in enumerate(named if isinstance(named, tuple) else (named,)):
-                    if name is None:
-                        continue
-                    path = (part, i, key, j) if isinstance(named, tuple) else (part, i, key)
-                    other = arguments.get(name)
-                    if other is None:
-                        yield from unknown_name(path, "argument", name, [*arguments])
-                    elif not isinstance(other, Role) or other.role not in kinds:
-                        yield path, f"'{name}' does not have the role {' or '.join(kinds)}"
+def _roles_with_paths(spec: Spec) -> list[tuple[tuple[str, int], Role]]:
+    return [
+        ((part, i), argument)
+        for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes))
+        for i, argument in enumerate(arguments)
+        if isinstance(argument, Role)
+    ]
+
+
+def _relation_mistakes(spec: Spec) -> Mistakes:
+    """Yield where a role names an unknown argument, or one of another role than it needs."""
+    arguments = {argument.name: argument for argument in spec.arguments}
+    for path, role in _roles_with_paths(spec):
+        for key, expected in role.relations.items():
+            value = getattr(role, key)
+            for j, name in enumerate(value if isinstance(value, tuple) else (value,)):
+                if name is None:
+                    continue
+                here = (*path, key, j) if isinstance(value, tuple) else (*path, key)
+                argument = arguments.get(name)
+                if argument is None:
+                    yield from unknown_name(here, "argument", name, arguments)
+                elif not isinstance(argument, Role) or argument.role not in expected:
+                    yield here, f"'{name}' does not have the role {' or '.join(expected)}"
 
 
 def complete_from_roles(spec: Spec) -> Spec:
     """Return the spec with its roles bound to each other and its rules completed from them."""
     if not spec.bound_roles:
         return spec
-    signature = Signature(
-        {each.name: each for each in spec.arguments}, spec.type_sets, spec.constants
-    )
+    signature = _signature(spec)
     roles = {role.name: role.bound_to(signature) for role in spec.bound_roles}
-    # Bound once more, so that each finds the others with their ranks and ranges.
-    arguments = {each.name: roles.get(each.name, each) for each in spec.arguments}
-    signature = Signature(arguments, spec.type_sets, spec.constants)
+    spec = spec.with_parts(
+        inputs=tuple(roles.get(argument.name, argument) for argument in spec.inputs),
+        attributes=tuple(roles.get(argument.name, argument) for argument in spec.attributes),
+    )
+    # Bound a second time, so that each role sees the others with their ranks and ranges.
+    signature = _signature(spec)
     for role in roles.values():
         role.bind_to(signature)
-    spec = spec.with_parts(
-        inputs=tuple(roles.get(each.name, each) for each in spec.inputs),
-        attributes=tuple(roles.get(each.name, each) for each in spec.attributes),
-    )
     requirements = derived_requirements(spec)
     ids = {rule.derived: rule.id for rule in spec.rules if rule.derived is not None}
     rules = [
         _completed(rule, requirements[rule.derived], ids) if rule.derived in requirements else rule
         for rule in spec.rules
     ]
-    questions = derived_ambiguities(spec)
+    derived = derived_ambiguities(spec)
     ambiguities = [
-        each.model_copy(update={"touches": questions[each.derived].touches})
-        if each.derived in questions and not each.touches
-        else each
-        for each in spec.ambiguities
+        ambiguity.model_copy(update={"touches": derived[ambiguity.derived].touches})
+        if ambiguity.derived in derived and not ambiguity.touches
+        else ambiguity
+        for ambiguity in spec.ambiguities
     ]
     return spec.with_parts(rules=tuple(rules), ambiguities=tuple(ambiguities))
 
 
+def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rule:
+    """Return a rule with what it does not write itself taken from the requirement of a role."""
+    derived: dict[str, Any] = {
+        "kind": "requirement",
+        "prerequisites": tuple(ids[key] for key in requirement.prerequisites if key in ids),
+        "text": requirement.text[:1].upper() + requirement.text[1:],
+        "when": requirement.when,
+        "holds": requirement.holds,
+    }
+    written = rule.model_fields_set - {"kind"}
+    return rule.model_copy(update={key: derived[key] for key in derived.keys() - written})
+
+
 def derived_ambiguities(spec: Spec) -> dict[str, DerivedAmbiguity]:
-    """Return what the roles of a spec leave open, by key."""
-    return {each.key: each for role in spec.bound_roles for each in role.ambiguities()}
+    """Return the ambiguities that follow from the roles of a spec, by key."""
+    roles = spec.bound_roles
+    return {ambiguity.key: ambiguity for role in roles for ambiguity in role.ambiguities()}
 
 
 def derived_requirements(spec: Spec) -> dict[str, Requirement]:
-    """Return what the roles of a spec require, by key."""
-    names = [each.name for each in spec.arguments if each.required]
-    listed = " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
-    text = f"{listed} {'have' if len(names) > 1 else 'has'} to be given."
+    """Return the requirements that follow from the roles of a spec, by key."""
+    if not spec.bound_roles:
+        return {}
+    names = [argument.name for argument in spec.arguments if argument.required]
+    enumeration = " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    text = f"{enumeration} {'have' if len(names) > 1 else 'has'} to be given."
     holds = f"all(name not in omitted for name in {names})"
-    found = [Requirement(REQUIRED, text, holds)] if spec.bound_roles else []
-    found += [each for role in spec.bound_roles for each in role.requirements()]
-    return {each.key: each for each in found}
+    requirements = [Requirement(REQUIRED, text, holds)]
+    requirements += [each for role in spec.bound_roles for each in role.requirements()]
+    return {requirement.key: requirement for requirement in requirements}
 
 
-def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rule:
-    given = tuple(ids[key] for key in requirement.prerequisites if key in ids)
-    derived: dict[str, Any] = {
-        "kind": "requirement",
-        "given": given,
-        "text": _sentence(requirement.text),
-    }
-    derived |= {"when": requirement.when, "holds": requirement.holds}
-    # What the spec writes itself goes before.
-    written = rule.model_fields_set - {"kind"}
-    return rule.model_copy(
-        update={key: value for key, value in derived.items() if key not in written}
-    )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def rule_mistakes(spec: Spec) -> Found:
-    """Yield where rules and what roles require do not fit."""
-    known = derived_requirements(spec)
-    stated = {rule.derived for rule in spec.rules}
-    for i, rule in enumerate(spec.rules):
-        if rule.derived is not None and rule.derived not in known:
-            near = did_you_mean(rule.derived, [*known])
-            yield ("rules", i, "from"), f"no role requires '{rule.derived}'{near}"
-        elif rule.derived is None and not rule.text:
-            yield ("rules", i, "id"), f"rule '{rule.id}' has no text; expected the key 'text'"
-    for key, requirement in known.items():
-        if key not in stated and key != REQUIRED:
-            text = f"no rule states '{key}': {requirement.text}"
-            yield ("rules",), f"{text}; expected a rule with 'from: {key}' and its clause"
+def derivation_mistakes(spec: Spec) -> Mistakes:
+    """Yield where the rules and ambiguities of a spec do not match those of its roles."""
+    yield from _rule_mistakes(spec)
     yield from _ambiguity_mistakes(spec)
 
 
-def _ambiguity_mistakes(spec: Spec) -> Found:
-    """Yield where ambiguities and what roles leave open do not fit."""
-    questions = derived_ambiguities(spec)
-    for i, each in enumerate(spec.ambiguities):
-        if each.derived is not None and each.derived not in questions:
-            near = did_you_mean(each.derived, [*questions])
-            yield ("ambiguities", i, "from"), f"no role leaves '{each.derived}' open{near}"
-        elif each.derived is None and not each.touches:
-            text = f"ambiguity '{each.id}' has no condition; expected the key 'touches'"
+def _rule_mistakes(spec: Spec) -> Mistakes:
+    requirements = derived_requirements(spec)
+    keys = {rule.derived for rule in spec.rules if rule.derived is not None}
+    for i, rule in enumerate(spec.rules):
+        if rule.derived is not None and rule.derived not in requirements:
+            near = did_you_mean(rule.derived, [*requirements])
+            yield ("rules", i, "from"), f"no role has the requirement '{rule.derived}'{near}"
+        elif rule.derived is None and not rule.text:
+            text = f"rule '{rule.id}' has no text; expected the key 'text', or 'from'"
+            yield ("rules", i, "id"), text
+    # A rule without a text may be a missing one that lacks its `from`.
+    is_complete = all(rule.text or rule.derived is not None for rule in spec.rules)
+    for key in requirements.keys() - keys - {REQUIRED} if is_complete else ():
+        if not is_misspelt_as(key, keys, requirements):
+            text = f"missing rule for '{key}' ({requirements[key].text.rstrip('.')})"
+            yield ("rules",), f"{text}; expected one with 'from: {key}' and its clause"
+
+
+def _ambiguity_mistakes(spec: Spec) -> Mistakes:
+    ambiguities = derived_ambiguities(spec)
+    keys = {ambiguity.derived for ambiguity in spec.ambiguities if ambiguity.derived is not None}
+    for i, ambiguity in enumerate(spec.ambiguities):
+        if ambiguity.derived is not None and ambiguity.derived not in ambiguities:
+            near = did_you_mean(ambiguity.derived, [*ambiguities])
+            text = f"no role has the ambiguity '{ambiguity.derived}'{near}"
+            yield ("ambiguities", i, "from"), text
+        elif ambiguity.derived is None and not ambiguity.touches:
+            text = f"ambiguity '{ambiguity.id}' has no condition; expected the key 'touches'"
             yield ("ambiguities", i, "id"), text
-    for key in questions.keys() - {each.derived for each in spec.ambiguities}:
-        text = f"no ambiguity states '{key}': {questions[key].text}"
-        # There may be no ambiguities at all.
-        yield ("inputs",), f"{text}; expected one with 'from: {key}' and its readings"
+    for key in ambiguities.keys() - keys:
+        if not is_misspelt_as(key, keys, ambiguities):
+            text = f"missing ambiguity for '{key}' ({ambiguities[key].text.rstrip('.')})"
+            # The spec may have no ambiguities, and so no place for one.
+            path = ("ambiguities",) if spec.ambiguities else ("inputs",)
+            yield path, f"{text}; expected one with 'from: {key}' and its readings"

@@ -160,7 +160,7 @@ class _LevelCoverage:
         self.levels = {factor: [*levels] for factor, levels in observer.levels.items()}
         self.observed_factors = observer.factors
         self.space = InputSpace(spec_file.spec, profile)
-        self._feasible, self._discriminating = self.space.choices()
+        self._feasible, self._discriminating = self.space.feasible_rows()
         self._planner = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
         # One line for each place of a call at which its levels are observed.
         lines: list[list[bool]] = []

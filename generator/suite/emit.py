@@ -216,7 +216,9 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iter
                 for name, array in vector.inputs.items()
             },
             outputs=pack.add_outputs(f"{stem}/output", vector.outputs),
-            inverted_data_outputs=pack.add_outputs(f"{stem}/inverted_data_output", vector.other),
+            inverted_data_outputs=pack.add_outputs(
+                f"{stem}/inverted_data_output", vector.inverted_data_outputs
+            ),
         )
         # Free its arrays, which may be large, before the next vector makes its own.
         del vector

@@ -158,9 +158,9 @@ class Certification:
         if self._verdicts[case].status == "fail":
             return
         kind: FailureKind
-        if record.changed:
+        if record.outputs_changed:
             kind, text = "aliased-output", "an output changed while later cases ran"
-        elif record.written:
+        elif record.inputs_changed:
             kind, text = "mutated-input", "an input was written to while later cases ran"
         else:
             return

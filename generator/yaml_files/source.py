@@ -1,4 +1,4 @@
-"""YAML text -> plain data, with the line and column of every part of it."""
+"""YAML files -> plain data, with the line and column of every part."""
 
 import re
 from collections.abc import Hashable
@@ -21,15 +21,20 @@ _INTEGER = re.compile(r"([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$")
 _FLOAT = re.compile(r"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$")
 _SPECIAL_FLOAT = re.compile(r"([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$")
 # The most bytes that are read; the largest spec has a fortieth of it.
-LARGEST = 1 << 20
-# A longer one stays text: Python converts no number of thousands of digits.
-_LONGEST_NUMBER = 99
+_MAX_BYTES = 1 << 20
+# A longer number stays text: Python does not convert thousands of digits.
+_MAX_DIGITS = 99
 _QUOTED = ("'", '"', "|", ">")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# How deep a spec may be nested; no part of one is as deep, and readers recurse.
-_DEPTH = 50
+# Readers recurse; no spec is nested nearly as deep.
+_MAX_DEPTH = 50
+# What to do about the most frequent errors of syntax.
+_HINTS = {
+    "mapping values are not allowed": "quote a text that contains ': '",
+    "expected ',' or '}'": "quote a text that contains ': ', a bracket or a quotation mark",
+}
 
-# Behind the path of a mapping's entry: its key, as pydantic calls it.
+# The last step of a path to a key itself, instead of its value; pydantic calls it so.
 KEY_STEP = "[key]"
 
 
@@ -40,46 +45,50 @@ class YamlSource:
         """Read `path`.
 
         Raises:
-            SpecError: it cannot be read, is not YAML, or has what specs do without: aliases, tags.
-                Keys that stand twice are left in `mistakes`, so that they are told beside others.
+            SpecError: it cannot be read, is not YAML, or has aliases or tags. Mistakes that do not
+                keep the rest from being read, such as duplicate keys, are added to `mistakes`.
         """
         self.file = str(path)
         self.mistakes: list[Mistake] = []
+        # Paths with a mistake of their own, of which a model need not complain again.
+        self.reported: set[YamlPath] = set()
         self._positions: dict[YamlPath, tuple[int, int]] = {(): (1, 1)}
         text = self._text(path)
         try:
-            self._stop_at_extras(text)
+            self._refuse_extras(text)
             root = yaml.compose(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
             reason = ", ".join(filter(None, (error.context, error.problem)))
-            raise self._error(line, column, f"not YAML: {reason}") from None
+            hints = [f"; {hint}" for problem, hint in _HINTS.items() if problem in reason]
+            raise self._error(line, column, f"not YAML: {reason}{''.join(hints)}") from None
         except yaml.YAMLError as error:
             raise self._error(1, 1, f"not YAML: {error}") from None
         self.data = self._plain(root, ()) if root is not None else None
 
-    def known_part(self, path: YamlPath) -> YamlPath:
-        """Return the steps of `path` that the file has."""
+    def known_steps(self, path: YamlPath) -> YamlPath:
+        """Return `path` without the steps that the file does not have."""
         known: YamlPath = ()
         for step in path:
             known = (*known, step) if (*known, step) in self._positions else known
         return known
 
     def mistake(self, path: YamlPath, text: str) -> Mistake:
-        """Return a mistake, told on one line, at the deepest part of `path` that the file has.
+        """Return a mistake with a text of one line, at the deepest part of `path` in the file.
 
-        An entry of a mapping is found at its scalar, else at its key; `(*path, KEY)` is the key.
+        The position of a mapping's entry is that of its scalar, or else of its key;
+        `(*path, KEY_STEP)` is always the key.
         """
-        return Mistake(self.file, *self._positions[self.known_part(path)], " ".join(text.split()))
+        return Mistake(self.file, *self._positions[self.known_steps(path)], " ".join(text.split()))
 
     def _error(self, line: int, column: int, text: str) -> SpecError:
         return SpecError([Mistake(self.file, line, column, " ".join(text.split()))])
 
     def _text(self, path: Path) -> str:
         try:
-            # Read once: what a shell substitutes for a file can be read no second time.
-            self.content = read_limited(path, LARGEST, pipes=True)
+            # Read only once: a pipe of a process substitution cannot be read again.
+            self.content = read_limited(path, _MAX_BYTES, pipes=True)
             self.sha256 = sha256(self.content).hexdigest()
             return self.content.decode()
         except OSError as error:
@@ -90,68 +99,85 @@ class YamlSource:
             byte = f"0x{error.object[error.start]:02x}"
             raise self._error(line, column, f"not UTF-8: found the byte {byte}") from None
 
-    def _stop_at_extras(self, text: str) -> None:
-        depth, extras = 0, []
+    def _refuse_extras(self, text: str) -> None:
+        """Raise SpecError where the file has aliases, tags, or too many levels of nesting."""
+        depth, mistakes = 0, []
         for event in yaml.parse(text, Loader=_LOADER):
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
-            extra = _extra(event, depth)
-            if extra:
-                extras.append(Mistake(self.file, *_position(event), extra))
-            if depth > _DEPTH:
+            tag = getattr(event, "tag", None)
+            if depth > _MAX_DEPTH:
+                problem = f"nested more than {_MAX_DEPTH} levels deep"
+            elif isinstance(event, yaml.AliasEvent):
+                problem = "an alias; write the value out instead"
+            elif tag:
+                problem = f"the tag {tag}; expected a value without a tag"
+            else:
+                continue
+            mistakes.append(Mistake(self.file, *_position(event), problem))
+            if depth > _MAX_DEPTH:
                 break
-        if extras:
-            raise SpecError(extras)
+        if mistakes:
+            raise SpecError(mistakes)
 
     def _plain(self, node: yaml.Node, path: YamlPath) -> Plain:
         if isinstance(node, yaml.ScalarNode):
             if node.value:
                 self._positions[path] = _position(node)
             return _scalar(node)
-        # An entry of a mapping has a position, its key's, before its value is read.
+        # An entry of a mapping already has a position: that of its key.
         self._positions.setdefault(path, _position(node))
-        if isinstance(node, yaml.SequenceNode):
-            for i, child in enumerate(node.value):
-                self._positions[(*path, i)] = _position(child)
-            return [self._plain(child, (*path, i)) for i, child in enumerate(node.value)]
-        return self._mapping(node, path)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        for i, child in enumerate(node.value):
+            self._positions[(*path, i)] = _position(child)
+        return [self._plain(child, (*path, i)) for i, child in enumerate(node.value)]
 
-    def _mapping(self, node: yaml.Node, path: YamlPath) -> dict[str, Plain]:
+    def _mapping(self, node: yaml.MappingNode, path: YamlPath) -> dict[str, Plain]:
         plain: dict[str, Plain] = {}
+        previous_key, previous_is_missing = "", False
         for key_node, value in node.value:
-            place = _position(key_node)
+            position = _position(key_node)
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
             if not key:
-                text = "a key that is not plain text; expected a name"
-                self.mistakes.append(Mistake(self.file, *place, text))
-            elif key in plain:
+                self._note(position, "a key that is not plain text; expected a name")
+                continue
+            if key in plain:
                 first = self._positions[(*path, key, KEY_STEP)][0]
                 text = f"duplicate key '{key}', first on line {first}; keep one of them"
-                self.mistakes.append(Mistake(self.file, *place, text))
-            else:
-                self._positions[(*path, key)] = self._positions[(*path, key, KEY_STEP)] = place
-                plain[key] = self._plain(value, (*path, key))
+                self._note(position, text)
+                continue
+            self._positions[(*path, key)] = self._positions[(*path, key, KEY_STEP)] = position
+            plain[key] = self._plain(value, (*path, key))
+            # An unquoted `{text: a, b, c}` is a text `a` and two keys: one mistake.
+            is_missing = node.flow_style and _is_missing(value)
+            if is_missing:
+                self.reported.add((*path, key))
+                if not previous_is_missing:
+                    advice = f"if it belongs to '{previous_key}', quote that text: a comma ends it"
+                    advice = advice if previous_key else "expected one"
+                    self._note(position, f"key '{key}' has no value; {advice}")
+            previous_key, previous_is_missing = key, is_missing
         return plain
 
+    def _note(self, position: tuple[int, int], text: str) -> None:
+        self.mistakes.append(Mistake(self.file, *position, text))
 
-def _extra(event: yaml.Event, depth: int) -> str:
-    """Say what `event` has that specs do without, if anything."""
-    if depth > _DEPTH:
-        return f"nested more than {_DEPTH} deep"
-    if isinstance(event, yaml.AliasEvent):
-        return "an alias; write the value out instead"
-    tag = getattr(event, "tag", None)
-    return f"the tag {tag}; expected a value without one" if tag else ""
+
+def _is_missing(value: yaml.Node) -> bool:
+    return isinstance(value, yaml.ScalarNode) and not value.value and value.style not in _QUOTED
 
 
 def _position(part: yaml.Node | yaml.Event) -> tuple[int, int]:
+    """Return line and column, counted from 1."""
     mark = part.start_mark
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
 
 
 def _scalar(node: yaml.ScalarNode) -> Plain:
+    """Return the value of a scalar by the core schema of YAML 1.2."""
     text: str = node.value
-    if node.style in _QUOTED or len(text) > _LONGEST_NUMBER:
+    if node.style in _QUOTED or len(text) > _MAX_DIGITS:
         return text
     if _NULL.match(text):
         return None

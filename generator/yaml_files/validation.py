@@ -1,6 +1,7 @@
-"""What a model finds wrong in a YAML file -> mistakes, each told once, with its place."""
+"""YAML files validated by pydantic models: each error once, in plain words, with its place."""
 
 import json
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
@@ -11,14 +12,17 @@ from opcert.yaml_files.source import KEY_STEP, YamlPath, YamlSource
 
 Content = TypeVar("Content")
 
+# The type of a PydanticCustomError whose text is the whole message.
+VERBATIM = "verbatim"
+
 
 def validated_content(
     source: YamlSource, form: TypeAdapter[Content], model: type[BaseModel]
 ) -> Content:
-    """Return what `source` holds, in its `form`; `model` is the outermost one in that.
+    """Return the content of `source`, validated as `form`, in which `model` is the outermost model.
 
     Raises:
-        SpecError: with every mistake in the file.
+        SpecError: the file has mistakes; lists all of them.
     """
     try:
         content = form.validate_json(json.dumps(source.data))
@@ -33,35 +37,37 @@ def validated_content(
 def model_mistakes(
     source: YamlSource, error: ValidationError, model: type[BaseModel]
 ) -> list[Mistake]:
-    """Say each error of `model` once: branches of a union that all failed count as one."""
+    """Return one mistake for each cause among the errors of `model`.
+
+    The branches of a union that all failed are one cause; so are a missing key and an unknown one
+    that resembles it, and a part of the wrong type and the mistakes within it.
+    """
     by_place: dict[YamlPath, list[Any]] = {}
-    for each in error.errors(include_url=False):
-        by_place.setdefault(_place(source, each), []).append(each)
-    within = {place[:length] for place in by_place for length in range(len(place))}
-    unknown = [place[:-1] for place in by_place if place[-1:] == (KEY_STEP,)]
-    # Where a part has a mistake of its own, the whole is not of the wrong type.
-    return [
-        source.mistake(place, _model_text(errors, model))
-        for place, errors in by_place.items()
-        if place not in within and not _is_misspelt(place, errors[0]["type"], unknown)
-    ]
-
-
-def _is_misspelt(place: YamlPath, kind: str, unknown: list[YamlPath]) -> bool:
-    """Whether a key is missing only because an unknown one stands in its place."""
-    beside = [str(each[-1]) for each in unknown if each[:-1] == place[:-1]]
-    return kind == "missing" and bool(get_close_matches(str(place[-1]), beside))
+    for details in error.errors(include_url=False):
+        by_place.setdefault(_place(source, details), []).append(details)
+    outer_places = {place[:length] for place in by_place for length in range(len(place))}
+    unknown_keys = [place[:-1] for place in by_place if place[-1:] == (KEY_STEP,)]
+    mistakes = []
+    for place, errors in by_place.items():
+        siblings = [str(path[-1]) for path in unknown_keys if path[:-1] == place[:-1]]
+        is_missing = errors[0]["type"] == "missing"
+        is_misspelt = is_missing and bool(get_close_matches(str(place[-1]), siblings))
+        is_reported = tuple(step for step in place if step != KEY_STEP) in source.reported
+        if place not in outer_places and not is_misspelt and not is_reported:
+            mistakes.append(source.mistake(place, _error_text(errors, model)))
+    return mistakes
 
 
 def _place(source: YamlSource, error: Any) -> YamlPath:
+    """Return the path to an error, without the steps by which pydantic names branches of unions."""
     loc = error["loc"]
     if error["type"] == "missing":
-        return (*source.known_part(loc[:-1]), loc[-1])
-    return source.known_part((*loc, KEY_STEP) if error["type"] == "extra_forbidden" else loc)
+        return (*source.known_steps(loc[:-1]), loc[-1])
+    return source.known_steps((*loc, KEY_STEP) if error["type"] == "extra_forbidden" else loc)
 
 
 def describe_first_error(error: ValidationError) -> str:
-    """Say the first mistake that a model finds in JSON, and where."""
+    """Return the text of the first error of a model, with its place in the JSON."""
     first = error.errors(include_url=False)[0]
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "missing":
@@ -70,10 +76,10 @@ def describe_first_error(error: ValidationError) -> str:
         return f"{place}: unknown key"
     if first["type"] == "value_error" and not place:
         return str(first["ctx"]["error"])
-    return f"{place}: found {json.dumps(first['input'])[:60]}; expected {expected(first)}"
+    return f"{place}: found {json.dumps(first['input'])[:60]}; expected {_expectation(first)}"
 
 
-_EXPECTED = {
+_EXPECTATIONS = {
     **dict.fromkeys(
         ("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "a mapping"
     ),
@@ -91,7 +97,7 @@ _EXPECTED = {
 }
 
 
-def _model_text(errors: list[Any], model: type[BaseModel]) -> str:
+def _error_text(errors: list[Any], model: type[BaseModel]) -> str:
     first = errors[0]
     loc, kind = first["loc"], first["type"]
     if kind == "missing":
@@ -99,28 +105,31 @@ def _model_text(errors: list[Any], model: type[BaseModel]) -> str:
         return f"missing key '{loc[-1]}'" if is_key else f"missing item {loc[-1] + 1}"
     if kind == "extra_forbidden":
         return f"unknown key '{loc[-1]}'{did_you_mean(loc[-1], _keys_at(loc[:-1], model))}"
-    wanted = " or ".join(dict.fromkeys(map(expected, errors)))
-    return f"found {json.dumps(first['input'])[:60]}; expected {wanted}"
+    if kind == VERBATIM:
+        return str(first["msg"])
+    expectations = " or ".join(dict.fromkeys(map(_expectation, errors)))
+    return f"found {json.dumps(first['input'])[:60]}; expected {expectations}"
 
 
-def expected(error: Any) -> str:
-    """Say what a model wants in the place of an error."""
-    known = _EXPECTED.get(error["type"])
-    if known is None:
+def _expectation(error: Any) -> str:
+    """Return what a model expects at the place of an error."""
+    template = _EXPECTATIONS.get(error["type"])
+    if template is None:
         return str(error["msg"]).removeprefix("Input should be ")
-    return known.format(**error.get("ctx", {}))
+    return template.format(**error.get("ctx", {}))
 
 
 def _keys_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
+    """Return the keys that the part of `model` at `loc` can have."""
     for step in loc:
         field = model.model_fields.get(str(step))
         if field is not None:
-            model = next(_parts_in(field.annotation), model)
+            model = next(_models_in(field.annotation), model)
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _parts_in(annotation: Any) -> Any:
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in get_args(annotation):
-        yield from _parts_in(argument)
+        yield from _models_in(argument)

@@ -1,4 +1,4 @@
-"""Calls before they have arrays: how tensors are built and changed, and calls with them."""
+"""Calls before they have arrays, and the functions that build and change their tensors."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from opcert.arrays import (
     with_shape,
     with_type,
 )
-from opcert.arrays.calls import scalar, with_values
+from opcert.arrays.tensor_functions import scalar, with_values
 from opcert.errors import Inapplicable
 
 DATA = filled("f32", (2, 3))
@@ -26,8 +26,8 @@ CALL = Call({"data": DATA, "axes": AXES}, {"mode": "numpy", "sizes": [1, 2]})
     ("shape", "rank", "size"), [((), 0, 1), ((0,), 1, 0), ((2, 3, 4), 3, 24), ((2, 0), 2, 0)]
 )
 def test_a_tensor_knows_its_rank_and_size(shape: tuple[int, ...], rank: int, size: int) -> None:
-    found = filled("u8", shape)
-    assert (found.rank, found.size) == (rank, size)
+    tensor = filled("u8", shape)
+    assert (tensor.rank, tensor.size) == (rank, size)
 
 
 def test_a_filled_tensor_has_no_values_of_its_own() -> None:
@@ -44,7 +44,9 @@ def test_builders_give_tensors_of_values() -> None:
 @pytest.mark.parametrize(
     ("element_type", "value"), [("i8", 128), ("i8", -129), ("u8", -1), ("u64", 2**64)]
 )
-def test_a_value_past_its_integer_type_is_inapplicable(element_type: str, value: int) -> None:
+def test_a_value_out_of_range_of_its_integer_type_is_inapplicable(
+    element_type: str, value: int
+) -> None:
     with pytest.raises(Inapplicable, match=rf"\[{value}\] does not fit {element_type}"):
         scalar(element_type, value)
 
@@ -54,14 +56,14 @@ def test_values_that_do_not_fill_the_shape_are_inapplicable() -> None:
         tensor("i32", (2, 2), (1, 2, 3))
 
 
-def test_other_values_take_the_shape_that_they_fill_or_become_a_list() -> None:
+def test_other_values_keep_a_shape_that_they_fill_and_become_a_vector_otherwise() -> None:
     column = tensor("i16", (2, 1), (1, 2))
     assert with_values(column, (3, 4)) == Tensor("i16", (2, 1), (3, 4))
     assert with_values(column, (3, 4, 5)) == Tensor("i16", (3,), (3, 4, 5))
     assert with_values(scalar("i16", 1), (9,)) == Tensor("i16", (), (9,))
 
 
-def test_other_values_have_to_fit_the_type_too() -> None:
+def test_other_values_must_fit_the_type() -> None:
     with pytest.raises(Inapplicable, match="does not fit u8"):
         with_values(vector("u8", (1,)), (-1,))
 
@@ -95,17 +97,17 @@ def test_another_type_is_inapplicable_where_a_value_does_not_fit(
     ("value", "element_type"),
     [(1, "boolean"), (65504, "f16"), (-65504, "f16"), (448, "f8e4m3"), (57344, "f8e5m2")],
 )
-def test_another_type_is_taken_up_to_its_greatest_value(value: int, element_type: str) -> None:
+def test_another_type_accepts_its_greatest_value(value: int, element_type: str) -> None:
     assert with_type(vector("i64", (value,)), element_type).values == (value,)
 
 
 @pytest.mark.parametrize("element_type", ["i32", "boolean", "f16"])
-def test_a_fraction_takes_no_other_type(element_type: str) -> None:
+def test_a_fraction_has_no_other_type(element_type: str) -> None:
     with pytest.raises(Inapplicable, match=r"\[0\.5\] does not fit"):
         with_type(Tensor("f32", (1,), (0.5,)), element_type)
 
 
-def test_another_shape_keeps_what_fills_the_tensor() -> None:
+def test_another_shape_keeps_pattern_and_values() -> None:
     patterned = Tensor("f32", (2, 3), pattern="case|data")
     assert with_shape(patterned, (9, 9)) == Tensor("f32", (9, 9), pattern="case|data")
     assert with_shape(vector("i8", (1, 2)), (2, 1)) == Tensor("i8", (2, 1), (1, 2))
@@ -116,7 +118,7 @@ def test_another_shape_is_inapplicable_where_the_values_do_not_fill_it() -> None
         with_shape(vector("i8", (1, 2)), (3,))
 
 
-def test_a_call_hands_attributes_over_as_plain_lists_and_mappings() -> None:
+def test_attributes_of_a_call_are_plain_lists_and_mappings() -> None:
     call = Call({}, {"sizes": (1, (2, 3)), "outputs": ({"Sizes": (4,)},), "mode": "numpy"})
     assert call.attributes == {
         "sizes": [1, [2, 3]],
@@ -125,7 +127,7 @@ def test_a_call_hands_attributes_over_as_plain_lists_and_mappings() -> None:
     }
 
 
-def test_a_changed_call_differs_in_one_place_and_shares_the_rest() -> None:
+def test_a_changed_call_differs_in_one_argument_and_shares_the_others() -> None:
     changed = CALL.changed("axes", vector("i8", (1,)), ORDER)
     assert changed.inputs["axes"].values == (1,)
     assert changed.inputs["data"] is DATA
@@ -133,13 +135,13 @@ def test_a_changed_call_differs_in_one_place_and_shares_the_rest() -> None:
     assert list(changed.inputs) == ["data", "axes"]
 
 
-def test_a_changed_attribute_stays_in_its_place() -> None:
+def test_a_changed_attribute_keeps_its_position() -> None:
     changed = CALL.changed("mode", "explicit", ORDER)
     assert list(changed.attributes.items()) == [("mode", "explicit"), ("sizes", [1, 2])]
     assert changed.inputs == CALL.inputs
 
 
-def test_a_change_leaves_the_call_it_is_made_to_as_it_was() -> None:
+def test_a_change_does_not_modify_the_original_call() -> None:
     CALL.changed("axes", None, ORDER)
     CALL.changed("mode", "explicit", ORDER)
     assert list(CALL.inputs) == ["data", "axes"]
@@ -147,7 +149,7 @@ def test_a_change_leaves_the_call_it_is_made_to_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("name", ["axes", "mode"])
-def test_none_leaves_an_argument_out(name: str) -> None:
+def test_none_omits_an_argument(name: str) -> None:
     changed = CALL.changed(name, None, ORDER)
     assert {**changed.inputs, **changed.attributes}.keys() == {
         "data",
@@ -157,14 +159,14 @@ def test_none_leaves_an_argument_out(name: str) -> None:
     } - {name}
 
 
-def test_leaving_out_what_is_not_there_changes_nothing() -> None:
+def test_omitting_an_absent_argument_changes_nothing() -> None:
     assert CALL.changed("steps", None, ORDER) == CALL
 
 
-def test_an_omitted_argument_can_be_put_in() -> None:
-    left_out = CALL.changed("axes", None, ORDER).changed("mode", None, ORDER)
-    assert list(left_out.changed("axes", AXES, ORDER).inputs) == ["data", "axes"]
-    assert list(left_out.changed("mode", "numpy", ORDER).attributes) == list(CALL.attributes)
+def test_an_omitted_argument_can_be_added() -> None:
+    omitted = CALL.changed("axes", None, ORDER).changed("mode", None, ORDER)
+    assert list(omitted.changed("axes", AXES, ORDER).inputs) == ["data", "axes"]
+    assert list(omitted.changed("mode", "numpy", ORDER).attributes) == list(CALL.attributes)
 
 
 def test_expressions_call_builders_and_changes_by_their_own_names() -> None:

@@ -1,4 +1,4 @@
-"""Memory layouts: the same elements, in the order in memory that each layout promises."""
+"""Memory layouts: the same elements, with the strides that each layout promises."""
 
 from math import prod
 
@@ -62,23 +62,23 @@ def test_every_layout_has_the_same_elements(
     element_type: str, shape: tuple[int, ...], layout: Layout
 ) -> None:
     array = an_array(element_type, shape)
-    found = copy_in_layout(array, layout)
-    assert (found.dtype, found.shape) == (array.dtype, array.shape)
-    assert found.tobytes() == array.tobytes()
-    assert type(found) is np.ndarray
+    copy = copy_in_layout(array, layout)
+    assert (copy.dtype, copy.shape) == (array.dtype, array.shape)
+    assert copy.tobytes() == array.tobytes()
+    assert type(copy) is np.ndarray
 
 
 @MANY
 @given(TYPES, SHAPES, st.sampled_from(LAYOUTS))
-def test_the_copy_is_writeable_and_its_own(
+def test_the_copy_is_writeable_and_shares_no_memory(
     element_type: str, shape: tuple[int, ...], layout: Layout
 ) -> None:
     array = an_array(element_type, shape)
     before = array.tobytes()
-    found = copy_in_layout(array, layout)
-    assert found.flags.writeable
-    assert not np.shares_memory(found, array)
-    found[...] = np.zeros((), array.dtype)
+    copy = copy_in_layout(array, layout)
+    assert copy.flags.writeable
+    assert not np.shares_memory(copy, array)
+    copy[...] = np.zeros((), array.dtype)
     assert array.tobytes() == before
 
 
@@ -87,9 +87,9 @@ def test_the_copy_is_writeable_and_its_own(
 def test_in_c_order_the_last_dimension_is_contiguous(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = copy_in_layout(an_array(element_type, shape), "c")
-    assert found.flags.c_contiguous
-    assert steps(found) == c_steps(longer(shape))
+    copy = copy_in_layout(an_array(element_type, shape), "c")
+    assert copy.flags.c_contiguous
+    assert steps(copy) == c_steps(longer(shape))
 
 
 @MANY
@@ -97,41 +97,39 @@ def test_in_c_order_the_last_dimension_is_contiguous(
 def test_in_fortran_order_the_first_dimension_is_contiguous(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = copy_in_layout(an_array(element_type, shape), "fortran")
-    assert found.flags.f_contiguous
-    assert steps(found) == list(reversed(c_steps(list(reversed(longer(shape))))))
+    copy = copy_in_layout(an_array(element_type, shape), "fortran")
+    assert copy.flags.f_contiguous
+    assert steps(copy) == list(reversed(c_steps(list(reversed(longer(shape))))))
 
 
 @MANY
 @given(TYPES, FULL)
-def test_reversed_runs_backwards_along_every_dimension(
+def test_a_reversed_array_has_negative_strides_along_every_dimension(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = copy_in_layout(an_array(element_type, shape), "reversed")
-    assert steps(found) == [-step for step in c_steps(longer(shape))]
+    copy = copy_in_layout(an_array(element_type, shape), "reversed")
+    assert steps(copy) == [-step for step in c_steps(longer(shape))]
 
 
 @MANY
 @given(TYPES, FULL)
-def test_gapped_steps_over_as_many_elements_as_it_has(
+def test_a_gapped_array_steps_over_as_many_elements_as_it_has(
     element_type: str, shape: tuple[int, ...]
 ) -> None:
-    found = copy_in_layout(an_array(element_type, shape), "gapped")
+    copy = copy_in_layout(an_array(element_type, shape), "gapped")
     extents = longer(shape)
     last = len(extents) - 1
     doubled = [extent * (1 + (i == last)) for i, extent in enumerate(extents)]
-    assert steps(found) == [step * (1 + (i == last)) for i, step in enumerate(c_steps(doubled))]
-    assert not extents or memory(found).size == 2 * found.size
+    assert steps(copy) == [step * (1 + (i == last)) for i, step in enumerate(c_steps(doubled))]
+    assert not extents or memory(copy).size == 2 * copy.size
 
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
 @pytest.mark.parametrize("shape", [(2,), (3, 4), (4, 3, 1), (1, 2, 1, 1)])
-def test_gaps_hold_other_bits_that_the_type_can_have(
-    element_type: str, shape: tuple[int, ...]
-) -> None:
-    found = copy_in_layout(an_array(element_type, shape), "gapped")
-    gaps, elements = memory(found)[::2], memory(found)[1::2]
-    assert elements.tolist() == bits_of(found).ravel().tolist()
+def test_gaps_hold_other_valid_bits_of_the_type(element_type: str, shape: tuple[int, ...]) -> None:
+    copy = copy_in_layout(an_array(element_type, shape), "gapped")
+    gaps, elements = memory(copy)[::2], memory(copy)[1::2]
+    assert elements.tolist() == bits_of(copy).ravel().tolist()
     assert np.all(gaps != elements)
     assert int(gaps.max()) < 1 << bit_width(element_type)
 
@@ -139,27 +137,27 @@ def test_gaps_hold_other_bits_that_the_type_can_have(
 @each_layout
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1,), (1, 1, 1)])
-def test_rank_0_empty_and_ones_keep_their_shape(
+def test_rank_0_empty_dimensions_and_ones_keep_their_shape(
     element_type: str, shape: tuple[int, ...], layout: Layout
 ) -> None:
-    found = copy_in_layout(an_array(element_type, shape), layout)
-    assert (found.dtype, found.shape) == (ELEMENT_TYPES[element_type], shape)
-    assert found.flags.writeable
-    assert steps(found) == c_steps(longer(shape)) or 0 in shape
+    copy = copy_in_layout(an_array(element_type, shape), layout)
+    assert (copy.dtype, copy.shape) == (ELEMENT_TYPES[element_type], shape)
+    assert copy.flags.writeable
+    assert steps(copy) == c_steps(longer(shape)) or 0 in shape
 
 
 @each_layout
-@pytest.mark.parametrize("given_as", LAYOUTS)
-def test_how_the_given_array_lies_does_not_matter(given_as: Layout, layout: Layout) -> None:
+@pytest.mark.parametrize("source_layout", LAYOUTS)
+def test_the_layout_of_the_source_does_not_matter(source_layout: Layout, layout: Layout) -> None:
     array = an_array("u16", (3, 1, 4, 2))
-    found = copy_in_layout(copy_in_layout(array, given_as), layout)
-    assert found.strides == copy_in_layout(array, layout).strides
-    assert found.tobytes() == array.tobytes()
+    copy = copy_in_layout(copy_in_layout(array, source_layout), layout)
+    assert copy.strides == copy_in_layout(array, layout).strides
+    assert copy.tobytes() == array.tobytes()
 
 
 @MANY
 @given(SHAPES, st.sampled_from(LAYOUTS[1:]))
-def test_a_tensor_says_c_just_where_its_layout_comes_to_the_same(
+def test_a_tensor_reports_layout_c_where_its_strides_are_those_of_c(
     shape: tuple[int, ...], layout: Layout
 ) -> None:
     array = an_array("i16", shape)
@@ -167,6 +165,6 @@ def test_a_tensor_says_c_just_where_its_layout_comes_to_the_same(
     assert laid(filled("i16", shape), layout).layout == ("c" if same else layout)
 
 
-def test_an_unknown_layout_is_told() -> None:
+def test_an_unknown_layout_is_rejected() -> None:
     with pytest.raises(ValueError, match="unknown layout 'gaped'; did you mean 'gapped'"):
         laid(filled("i16", (2,)), "gaped")  # type: ignore[arg-type]

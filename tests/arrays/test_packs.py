@@ -1,4 +1,4 @@
-"""Packs: what any npy reader finds in them, and bytes that depend on nothing but the arrays."""
+"""Packs: any npy reader reads them, and their bytes depend only on the arrays."""
 
 import io
 import time
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays import ELEMENT_TYPES, Array, read_elements, stored_dtype
-from opcert.arrays.packs import pack
+from opcert.arrays.packs import write_pack
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 NAMES = st.text(st.characters(categories=["L", "N"], include_characters="-_./"), min_size=1)
@@ -19,7 +19,7 @@ SHAPES = st.lists(st.integers(0, 4), max_size=5).map(tuple)
 
 
 def stored(element_type: str, shape: tuple[int, ...], first: int = 0) -> Array:
-    """An array as a pack stores its type, with bits that tell positions apart."""
+    """An array as a pack stores its type, with bits that distinguish positions."""
     dtype = stored_dtype(element_type)
     size = int(np.prod(shape, dtype=int))
     if dtype.kind == "b":
@@ -50,36 +50,36 @@ def described(array: Array) -> tuple[np.dtype[Any], tuple[int, ...], bytes]:
 @MANY
 @given(CONTENTS)
 def test_numpy_reads_every_array_back_bit_for_bit(contents: dict[str, Array]) -> None:
-    found = loaded(pack(contents).data)
-    assert list(found) == list(contents)
+    array_read = loaded(write_pack(contents).data)
+    assert list(array_read) == list(contents)
     for name, array in contents.items():
-        assert described(found[name]) == described(array)
+        assert described(array_read[name]) == described(array)
 
 
 @MANY
 @given(CONTENTS)
 def test_offsets_point_at_the_elements(contents: dict[str, Array]) -> None:
-    packed = pack(contents)
+    packed = write_pack(contents)
     assert packed.offsets.keys() == contents.keys()
     for name, array in contents.items():
-        found = read_elements(packed.data, packed.offsets[name], array.shape, array.dtype)
-        assert described(found) == described(array)
+        array_read = read_elements(packed.data, packed.offsets[name], array.shape, array.dtype)
+        assert described(array_read) == described(array)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (2, 3), (1,) * 8])
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
-def test_every_element_type_goes_through_a_pack(element_type: str, shape: tuple[int, ...]) -> None:
+def test_every_element_type_survives_a_pack(element_type: str, shape: tuple[int, ...]) -> None:
     array = stored(element_type, shape)
-    packed = pack({"a": array})
+    packed = write_pack({"a": array})
     read = loaded(packed.data)["a"].view(ELEMENT_TYPES[element_type])
     at_offset = read_elements(packed.data, packed.offsets["a"], shape, stored_dtype(element_type))
-    for found in (read, at_offset.view(ELEMENT_TYPES[element_type])):
-        assert found.dtype == ELEMENT_TYPES[element_type]
-        assert (found.shape, found.tobytes()) == (shape, array.tobytes())
+    for array_read in (read, at_offset.view(ELEMENT_TYPES[element_type])):
+        assert array_read.dtype == ELEMENT_TYPES[element_type]
+        assert (array_read.shape, array_read.tobytes()) == (shape, array.tobytes())
 
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
-def test_no_element_type_is_stored_in_a_way_that_npy_lacks(element_type: str) -> None:
+def test_every_element_type_is_stored_as_a_dtype_of_npy(element_type: str) -> None:
     header = np.lib.format.dtype_to_descr(stored_dtype(element_type))
     assert isinstance(header, str)
     assert header[0] in "<|"
@@ -89,43 +89,43 @@ def test_no_element_type_is_stored_in_a_way_that_npy_lacks(element_type: str) ->
 def test_a_view_is_stored_in_the_order_of_its_elements() -> None:
     array = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
     for view in (array.T, array[:, ::-1], np.asfortranarray(array)):
-        assert np.array_equal(loaded(pack({"a": view}).data)["a"], view)
+        assert np.array_equal(loaded(write_pack({"a": view}).data)["a"], view)
 
 
-def test_an_empty_pack_is_an_archive_too() -> None:
-    assert loaded(pack({}).data) == {}
+def test_an_empty_pack_is_a_valid_archive() -> None:
+    assert loaded(write_pack({}).data) == {}
 
 
 def test_the_bytes_do_not_depend_on_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     contents = {"a/b": np.arange(5), "c": np.ones((), bool)}
-    before = pack(contents).data
+    before = write_pack(contents).data
     monkeypatch.setattr(time, "time", lambda: 2e9)
     monkeypatch.setattr(time, "localtime", lambda *_: time.gmtime(2e9))
-    assert pack(contents).data == before
+    assert write_pack(contents).data == before
 
 
 @MANY
 @given(CONTENTS, CONTENTS)
-def test_the_bytes_do_not_depend_on_what_was_packed_before(
+def test_the_bytes_do_not_depend_on_earlier_packs(
     contents: dict[str, Array], others: dict[str, Array]
 ) -> None:
-    before = pack(contents).data
-    pack(others)
-    assert pack({name: array.copy() for name, array in contents.items()}).data == before
+    before = write_pack(contents).data
+    write_pack(others)
+    assert write_pack({name: array.copy() for name, array in contents.items()}).data == before
 
 
 @MANY
 @given(CONTENTS, arrays())
-def test_an_array_put_in_behind_the_others_moves_none_of_them(
+def test_an_appended_array_does_not_move_the_others(
     contents: dict[str, Array], another: Array
 ) -> None:
-    packed = pack(contents)
-    grown = pack({**contents, "¶": another})
+    packed = write_pack(contents)
+    grown = write_pack({**contents, "¶": another})
     assert packed.offsets.items() <= grown.offsets.items()
 
 
-def test_members_are_uncompressed_and_without_times_of_their_own() -> None:
-    data = pack({"a": np.zeros(1000), "b/c": np.arange(3)}).data
+def test_members_are_uncompressed_and_have_a_fixed_time() -> None:
+    data = write_pack({"a": np.zeros(1000), "b/c": np.arange(3)}).data
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         assert archive.testzip() is None
@@ -137,9 +137,9 @@ def test_members_are_uncompressed_and_without_times_of_their_own() -> None:
 
 
 def test_elements_are_read_only() -> None:
-    packed = pack({"a": np.arange(4)})
-    found = read_elements(packed.data, packed.offsets["a"], (4,), np.dtype(np.int64))
-    assert not found.flags.writeable
+    packed = write_pack({"a": np.arange(4)})
+    array_read = read_elements(packed.data, packed.offsets["a"], (4,), np.dtype(np.int64))
+    assert not array_read.flags.writeable
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,6 @@ def test_elements_are_read_only() -> None:
         (0, (1,) * 99),
     ],
 )
-def test_elements_beyond_the_pack_are_a_value_error(offset: int, shape: tuple[int, ...]) -> None:
+def test_elements_beyond_the_pack_raise_a_value_error(offset: int, shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        read_elements(pack({"a": np.arange(4)}).data, offset, shape, np.dtype(np.int8))
+        read_elements(write_pack({"a": np.arange(4)}).data, offset, shape, np.dtype(np.int8))

@@ -1,4 +1,4 @@
-"""Data that tells positions apart, and special values that are sure to reach an output."""
+"""Data that distinguishes positions, and special values that reach an output."""
 
 from functools import cache
 from itertools import permutations
@@ -45,7 +45,7 @@ def tensors(draw: st.DrawFn, types: st.SearchStrategy[str] = TYPES, most: int = 
 
 
 def injective(tensor: Tensor) -> bool:
-    """Whether each place has an element of its own; a recipe draws narrow ones by chance."""
+    """Whether all elements must differ; a recipe may repeat elements of narrow types."""
     by_chance = recipe_seed(tensor) is not None and WIDTHS[tensor.type] < 32
     return tensor.size <= 1 << WIDTHS[tensor.type] and not by_chance
 
@@ -56,7 +56,7 @@ def distinct(array: Array) -> int:
 
 @MANY
 @given(tensors())
-def test_the_elements_are_of_the_type_and_shape_asked_for(tensor: Tensor) -> None:
+def test_the_elements_have_the_requested_type_and_shape(tensor: Tensor) -> None:
     array = pattern_array(tensor)
     assert (array.dtype, array.shape) == (ELEMENT_TYPES[tensor.type], tensor.shape)
     assert array.flags.c_contiguous
@@ -118,14 +118,14 @@ def test_the_same_pattern_gives_the_same_bytes(tensor: Tensor) -> None:
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
 def test_another_pattern_gives_other_bytes(element_type: str) -> None:
-    found = {
+    fillings = {
         pattern_array(Tensor(element_type, (24,), pattern=str(i))).tobytes() for i in range(20)
     }
-    assert len(found) == 20
+    assert len(fillings) == 20
 
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
-def test_empty_tensors_and_scalars_are_filled_too(element_type: str) -> None:
+def test_empty_tensors_and_scalars_can_be_filled(element_type: str) -> None:
     assert pattern_array(Tensor(element_type, (2, 0, 3), pattern="any")).shape == (2, 0, 3)
     assert pattern_array(Tensor(element_type, (), pattern="any")).shape == ()
 
@@ -171,7 +171,7 @@ def test_special_nans_are_signalling_and_quiet_with_a_payload_of_either_sign(
 ) -> None:
     values = special_values(element_type)
     bits = zip(special_bits(element_type), np.isnan(values), strict=True)
-    nans = [each for each, is_nan in bits if is_nan]
+    nans = [value for value, is_nan in bits if is_nan]
     fraction_bits = finfo(element_type).nmant
     quiet, fraction = 1 << (fraction_bits - 1), (1 << fraction_bits) - 1
     payloads = [nan & fraction for nan in nans]
@@ -220,7 +220,7 @@ def test_special_values_keep_elements_distinct(sample: tuple[Tensor, list[int]])
 
 @MANY
 @given(reaching())
-def test_as_many_special_values_reach_an_output_as_half_of_its_elements(
+def test_special_values_replace_half_of_the_elements_that_reach_an_output(
     sample: tuple[Tensor, list[int]],
 ) -> None:
     tensor, reached = sample
@@ -232,7 +232,7 @@ def test_as_many_special_values_reach_an_output_as_half_of_its_elements(
 
 @MANY
 @given(reaching(WIDE))
-def test_special_values_stand_only_where_they_reach_an_output(
+def test_special_values_are_only_at_elements_that_reach_an_output(
     sample: tuple[Tensor, list[int]],
 ) -> None:
     tensor, reached = sample
@@ -262,7 +262,7 @@ def test_repeating_data_gets_no_special_values() -> None:
 
 @MANY
 @given(reaching())
-def test_special_values_leave_the_given_array_as_it_was(
+def test_special_values_do_not_modify_the_source(
     sample: tuple[Tensor, list[int]],
 ) -> None:
     tensor, reached = sample
@@ -275,21 +275,21 @@ def test_special_values_leave_the_given_array_as_it_was(
 @cache
 def golden_specials() -> dict[str, set[int]]:
     """The special values among the elements of the shipped suite's golden outputs, by type."""
-    found: dict[str, set[int]] = {name: set() for name in ELEMENT_TYPES}
+    specials: dict[str, set[int]] = {name: set() for name in ELEMENT_TYPES}
     for operator, case in core_suite():
         for output in operator.outputs(case):
             name, bits = type_name(output.dtype), bits_of(output)
             special = np.array(special_bits(name) if name in WITH_SPECIALS else [], bits.dtype)
-            found[name].update(special[np.isin(special, bits)].tolist())
-    return found
+            specials[name].update(special[np.isin(special, bits)].tolist())
+    return specials
 
 
 @pytest.mark.parametrize("element_type", WITH_SPECIALS)
-def test_every_special_value_is_in_a_golden_of_the_shipped_suite(element_type: str) -> None:
+def test_every_special_value_is_in_a_golden_output_of_the_shipped_suite(element_type: str) -> None:
     assert set(special_bits(element_type)) <= golden_specials()[element_type]
 
 
-def test_an_array_of_stated_values_has_them_in_order() -> None:
+def test_fixed_values_are_materialized_in_order() -> None:
     array = materialize(Tensor("bf16", (2, 2), (1, 2, 3, 4)))
     assert array.dtype == ELEMENT_TYPES["bf16"]
     assert array.astype(int).tolist() == [[1, 2], [3, 4]]

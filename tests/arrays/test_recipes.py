@@ -1,4 +1,4 @@
-"""Recipes: what makes data too large to store, followed here as their text says it."""
+"""Recipes: they generate data too large to store, and are followed here independently."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -66,14 +66,16 @@ def test_an_element_is_the_upper_bits_of_the_next_number_in_c_order(
 ) -> None:
     array = seeded_array(element_type, shape, seed)
     assert (array.dtype, array.shape) == (ELEMENT_TYPES[element_type], shape)
-    wanted = [each >> (64 - WIDTHS[element_type]) for each in islice(split_mix(seed), array.size)]
-    assert bits_of(array).ravel().tolist() == wanted
+    expected = [
+        number >> (64 - WIDTHS[element_type]) for number in islice(split_mix(seed), array.size)
+    ]
+    assert bits_of(array).ravel().tolist() == expected
 
 
 def test_the_bytes_are_the_same_on_every_machine() -> None:
     assert bits_of(seeded_array("f32", (2, 2), 7)).tolist() == [
-        [each >> 32 for each in islice(split_mix(7), 2)],
-        [each >> 32 for each in islice(split_mix(7), 2, 4)],
+        [number >> 32 for number in islice(split_mix(7), 2)],
+        [number >> 32 for number in islice(split_mix(7), 2, 4)],
     ]
     assert seeded_array("u8", (6,), 0).tolist() == [226, 110, 6, 248, 27, 83]
     assert sha256(seeded_array("i16", (300, 7), 2**32 - 1).tobytes()).hexdigest() == (
@@ -82,18 +84,18 @@ def test_the_bytes_are_the_same_on_every_machine() -> None:
 
 
 @each_type
-def test_other_seeds_make_other_data(element_type: str) -> None:
+def test_other_seeds_give_other_data(element_type: str) -> None:
     assert len({seeded_array(element_type, (64,), seed).tobytes() for seed in range(20)}) == 20
 
 
 @each_type
-def test_made_data_has_every_value_that_there_is_room_for(element_type: str) -> None:
+def test_seeded_data_has_nearly_every_value_of_its_type(element_type: str) -> None:
     bits = bits_of(seeded_array(element_type, (1 << 13,), 3))
     assert len(np.unique(bits)) > 0.9 * min(1 << WIDTHS[element_type], 1 << 13)
 
 
 @each_type
-def test_data_is_made_by_a_recipe_just_where_it_is_too_large_to_store(element_type: str) -> None:
+def test_exactly_the_data_that_is_too_large_to_store_has_a_recipe(element_type: str) -> None:
     most = MAX_STORED_BYTES // ELEMENT_TYPES[element_type].itemsize
     stored = Tensor(element_type, (most,), pattern="any")
     larger = Tensor(element_type, (most + 1,), pattern="any")
@@ -105,35 +107,35 @@ def test_data_is_made_by_a_recipe_just_where_it_is_too_large_to_store(element_ty
     )
 
 
-def test_values_that_a_call_states_are_stored_however_many() -> None:
+def test_values_that_a_call_fixes_have_no_recipe_however_many() -> None:
     assert recipe_seed(Tensor("i64", (3000,), tuple(range(3000)))) is None
 
 
-def test_another_pattern_is_another_recipe() -> None:
+def test_another_pattern_has_another_seed() -> None:
     seeds = {recipe_seed(Tensor("i8", (5000,), pattern=str(i))) for i in range(100)}
     assert len(seeds) == 100
     assert all(seed is not None and 0 <= seed < 1 << 32 for seed in seeds)
 
 
-def test_made_data_is_left_as_the_recipe_makes_it() -> None:
+def test_seeded_data_gets_no_special_values() -> None:
     tensor = Tensor("f32", (5000,), pattern="any")
     array = pattern_array(tensor)
     assert with_special_values(array, tensor, [array]) is array
 
 
-def test_the_core_suite_has_the_digest_of_all_that_it_makes() -> None:
+def test_the_digests_of_seeded_data_in_the_core_suite_are_right() -> None:
     proved: set[str] = set()
     for operator, case in core_suite():
-        made = {n: each for n, each in case.inputs.items() if isinstance(each, GeneratedArray)}
-        fresh = {name: each for name, each in made.items() if each.sha256 not in proved}
+        made = {n: array for n, array in case.inputs.items() if isinstance(array, GeneratedArray)}
+        fresh = {name: array for name, array in made.items() if array.sha256 not in proved}
         inputs = operator.inputs(case) if fresh else {}
-        for name, each in fresh.items():
-            assert sha256(inputs[name].tobytes()).hexdigest() == each.sha256
-            proved.add(each.sha256)
+        for name, array in fresh.items():
+            assert sha256(inputs[name].tobytes()).hexdigest() == array.sha256
+            proved.add(array.sha256)
     assert len(proved) > 100
 
 
-def test_a_pack_has_no_data_that_a_recipe_could_make() -> None:
+def test_a_pack_has_no_data_that_a_recipe_could_generate() -> None:
     for operator, case in core_suite():
         for name in case.data_inputs:
             given = case.inputs[name]
@@ -145,12 +147,12 @@ def test_a_pack_has_no_data_that_a_recipe_could_make() -> None:
                 assert len(np.unique(bits_of(operator.inputs(case)[name]))) == 1
 
 
-def test_made_data_that_has_another_digest_is_told(tmp_path: Path) -> None:
+def test_seeded_data_with_another_digest_is_rejected(tmp_path: Path) -> None:
     write_suite(tmp_path, files())
 
     def another_seed(index: Any) -> None:
-        made = (each for case in index["cases"] for each in case["inputs"].values())
-        next(each for each in made if "seed" in each)["seed"] += 1
+        made = (array for case in index["cases"] for array in case["inputs"].values())
+        next(array for array in made if "seed" in array)["seed"] += 1
 
     edit_index(tmp_path, another_seed)
     with pytest.raises(SuiteError):

@@ -7,17 +7,17 @@ from opcert.arrays import ELEMENT_TYPES, LAW_FUNCTIONS, Tensor, elements_of, ten
 from opcert.arrays.tensor_functions import concatenated, part, reshaped, same
 
 
-def test_a_held_tensor_is_described_by_its_array() -> None:
+def test_a_tensor_of_an_array_has_its_type_and_shape() -> None:
     tensor = tensor_of_array(np.zeros((2, 3), np.float16))
     assert (tensor.type, tensor.shape, tensor.rank, tensor.values) == ("f16", (2, 3), 2, None)
     assert elements_of(tensor).shape == (2, 3)
 
 
-def test_a_tensor_that_is_built_has_its_values() -> None:
+def test_a_built_tensor_has_its_values() -> None:
     assert elements_of(vector("i8", (1, -1))).tolist() == [1, -1]
 
 
-def test_only_equal_types_shapes_and_bits_are_the_same() -> None:
+def test_tensors_are_the_same_only_with_equal_types_shapes_and_bits() -> None:
     zero = tensor_of_array(np.array([0.0], np.float32))
     assert same(zero, tensor_of_array(np.array([0.0], np.float32)))
     assert not same(zero, tensor_of_array(np.array([-0.0], np.float32)))
@@ -47,5 +47,5 @@ def test_elements_of_any_type_are_reshaped_in_order(name: str) -> None:
     assert same(reshaped(reshaped(tensor, (3, 2)), (2, 3)), tensor)
 
 
-def test_the_functions_are_known_by_their_names() -> None:
+def test_laws_call_the_functions_by_their_names() -> None:
     assert set(LAW_FUNCTIONS) == {"same", "concatenated", "part", "reshaped"}

@@ -1,4 +1,4 @@
-"""Calls of every operator that runtimes have to agree on with the reference, and broken ones."""
+"""Valid calls of every operator, which runtimes compute like the reference, and invalid ones."""
 
 from typing import Any, TypeAlias
 
@@ -11,12 +11,12 @@ from opcert.run import compare_outputs
 Call: TypeAlias = tuple[str, dict[str, Array], dict[str, Any]]
 
 
-def listed(*values: int) -> Array:
+def int64s(*values: int) -> Array:
     return np.array(values, np.int64)
 
 
-def bits(name: str, *shape: int) -> Array:
-    """Elements of which no two neighbours are alike, of any type."""
+def distinct_elements(name: str, *shape: int) -> Array:
+    """Return an array of a type in which neighbouring elements differ."""
     dtype = ELEMENT_TYPES[name]
     count = int(np.prod(shape))
     if name in ("boolean", "i4", "u4"):
@@ -26,54 +26,54 @@ def bits(name: str, *shape: int) -> Array:
 
 
 def split(data: Array, *lengths: int, axis: int = -1) -> Call:
-    inputs = {"data": data, "axis": np.array(axis), "split_lengths": listed(*lengths)}
+    inputs = {"data": data, "axis": np.array(axis), "split_lengths": int64s(*lengths)}
     return "openvino/VariadicSplit-1", inputs, {}
 
 
 def sliced(data: Array, start: int, stop: int, step: int, **more: Array) -> Call:
-    ends = {"start": listed(start), "stop": listed(stop), "step": listed(step)}
+    ends = {"start": int64s(start), "stop": int64s(stop), "step": int64s(step)}
     return "openvino/Slice-8", {"data": data, **ends, **more}, {}
 
 
 def broadcast(data: Array, *target: int, **attributes: str) -> Call:
-    return "openvino/Broadcast-1", {"data": data, "target_shape": listed(*target)}, attributes
+    return "openvino/Broadcast-1", {"data": data, "target_shape": int64s(*target)}, attributes
 
 
 def gather(data: Array, *indices: int, axis: int = 0, **attributes: int) -> Call:
-    inputs = {"data": data, "indices": listed(*indices), "axis": np.array(axis)}
+    inputs = {"data": data, "indices": int64s(*indices), "axis": np.array(axis)}
     return "openvino/Gather-8", inputs, attributes
 
 
-def of_every_operator(name: str) -> list[Call]:
-    """Return a call of each of OpenVINO's operators that moves data of a type."""
-    row = bits(name, 2, 7)[:, ::-1]
+def calls_of_every_operator(name: str) -> list[Call]:
+    """Return a call of each OpenVINO operator that moves data of a type."""
+    row = distinct_elements(name, 2, 7)[:, ::-1]
     return [
         split(row, 2, -1, 4),
-        sliced(row, -1, -6, -2, axes=listed(1)),
-        broadcast(bits(name, 3, 1), 2, 3, 4),
+        sliced(row, -1, -6, -2, axes=int64s(1)),
+        broadcast(distinct_elements(name, 3, 1), 2, 3, 4),
         gather(row, 1, -1, 0, axis=0),
     ]
 
 
 SQUARE = np.arange(6, dtype=np.float32).reshape(2, 3)
-BROKEN: list[Call] = [
+INVALID_CALLS: list[Call] = [
     split(SQUARE, 1, 1),
     split(SQUARE, 1, 2, axis=2),
     sliced(SQUARE, 0, 2, 0),
-    sliced(SQUARE, 0, 2, 1, axes=listed(5)),
+    sliced(SQUARE, 0, 2, 1, axes=int64s(5)),
     broadcast(SQUARE, 5, 5),
     broadcast(SQUARE, 2, 3, mode="none at all"),
     gather(SQUARE.astype(np.int32), 0, axis=7),
     gather(SQUARE, 0, batch_dims=3),
-    # Of the inputs, which go by position, one in the middle is left out.
-    ("openvino/Slice-8", {**sliced(SQUARE, 0, 1, 1)[1], "axes": listed(0)}, {}),
+    # An input in the middle is missing; inputs go by position.
+    ("openvino/Slice-8", {**sliced(SQUARE, 0, 1, 1)[1], "axes": int64s(0)}, {}),
 ]
-del BROKEN[-1][1]["start"]
+del INVALID_CALLS[-1][1]["start"]
 COMPLEX = split(np.zeros(3, np.complex64), 3)
 
 
-def outcome(backend: Backend, call: Call) -> tuple[str, list[Array]]:
-    """What came of a call: nothing, or the name of what was raised, and the outputs."""
+def make_call(backend: Backend, call: Call) -> tuple[str, list[Array]]:
+    """Return the name of the exception of a call, "" for none, and its outputs."""
     operator, inputs, attributes = call
     try:
         return "", list(backend.run(operator, dict(inputs), dict(attributes)))
@@ -81,10 +81,11 @@ def outcome(backend: Backend, call: Call) -> tuple[str, list[Array]]:
         return type(error).__name__, []
 
 
-def differs(backend: Backend, other: Backend, call: Call) -> str:
-    """Say how the outcomes of a call on two backends differ; nothing where they agree."""
-    (raised, outputs), (as_well, expected) = outcome(backend, call), outcome(other, call)
-    if raised != as_well:
-        return f"{raised or 'outputs'}, not {as_well or 'outputs'}"
+def describe_difference(backend: Backend, other: Backend, call: Call) -> str:
+    """Return how the results of a call on two backends differ, "" where they agree."""
+    raised, outputs = make_call(backend, call)
+    expected_error, expected = make_call(other, call)
+    if raised != expected_error:
+        return f"{raised or 'outputs'}, not {expected_error or 'outputs'}"
     difference = compare_outputs(expected, outputs)
     return difference.text if difference else ""

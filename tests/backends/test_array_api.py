@@ -7,7 +7,7 @@ from opcert.arrays import LAYOUTS, Layout
 from opcert.backends import load
 from opcert.backends.array_api import TYPES
 from opcert.errors import BackendError
-from tests.backends.bits import moved, same
+from tests.backends.bits import are_identical, move_bits
 
 NEEDED = "needs the extra array-api"
 pytest.importorskip("array_api_compat", reason=NEEDED, exc_type=ImportError)
@@ -24,21 +24,21 @@ def test_the_documented_examples_pass_bit_for_bit(namespace: str) -> None:
 
 @pytest.mark.parametrize("namespace", NAMESPACES)
 @pytest.mark.parametrize("name", TYPES)
-def test_bits_are_kept(namespace: str, name: str) -> None:
-    assert same(moved(load("array-api", namespace=namespace), name))
+def test_bits_are_preserved(namespace: str, name: str) -> None:
+    assert are_identical(move_bits(load("array-api", namespace=namespace), name))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_memory_of_any_layout_is_read(layout: Layout) -> None:
-    assert same(moved(load("array-api", namespace="array_api_strict"), "i32", layout))
+def test_data_of_any_layout_is_read(layout: Layout) -> None:
+    assert are_identical(move_bits(load("array-api", namespace="array_api_strict"), "i32", layout))
 
 
-def test_what_is_not_declared_is_declined() -> None:
+def test_undeclared_operators_and_types_are_unsupported() -> None:
     backend = load("array-api")
     with pytest.raises(NotImplementedError, match="vendor/Unknown-1"):
         backend.run("vendor/Unknown-1", {}, {})
     with pytest.raises(NotImplementedError, match="bf16"):
-        moved(backend, "bf16")
+        move_bits(backend, "bf16")
 
 
 def test_the_version_names_the_namespace() -> None:
@@ -47,6 +47,6 @@ def test_the_version_names_the_namespace() -> None:
     assert strict.version.startswith("array_api_strict ")
 
 
-def test_a_namespace_that_is_not_there_is_told() -> None:
+def test_a_missing_namespace_is_an_error() -> None:
     with pytest.raises(BackendError, match="needs the package no-such-namespace"):
         load("array-api", namespace="no_such_namespace")

@@ -1,10 +1,9 @@
-"""What is claimed of runtimes: each program gives it, and the guide to backends has it."""
+"""The deviations claimed of runtimes: their programs show them, and the guide lists them."""
 
 import json
 import re
 import subprocess
 import sys
-from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -12,33 +11,33 @@ import pytest
 from tests.backends.findings import ANYTHING_ELSE, FINDINGS, HELPERS, Finding, table
 
 GUIDE = Path(__file__).parents[2] / "generator" / "backends" / "README.md"
-FOUND = pytest.mark.parametrize("finding", FINDINGS.values(), ids=FINDINGS)
-NEEDED = {"onnxruntime": ("onnx", "onnxruntime")}
+each_finding = pytest.mark.parametrize("finding", FINDINGS.values(), ids=FINDINGS)
+REQUIRED_MODULES = {"onnxruntime": ("onnx", "onnxruntime")}
 
 
-def needs(finding: Finding) -> None:
-    for module in NEEDED.get(finding.package, (finding.package,)):
+def require_runtime(finding: Finding) -> None:
+    for module in REQUIRED_MODULES.get(finding.package, (finding.package,)):
         reason = f"needs the extra {finding.package}"
         pytest.importorskip(module, reason=reason, exc_type=ImportError)
 
 
-@FOUND
-def test_the_runtime_gives_what_is_claimed(finding: Finding) -> None:
-    needs(finding)
+@each_finding
+def test_the_program_gives_the_claimed_result(finding: Finding) -> None:
+    require_runtime(finding)
     result = finding.result()
-    assert result != finding.right, "mended: the finding goes"
+    assert result != finding.right, "the runtime is right now: remove the finding"
     assert finding.wrong in (result, ANYTHING_ELSE)
 
 
-@FOUND
-def test_what_is_claimed_is_not_what_is_right(finding: Finding) -> None:
+@each_finding
+def test_the_claimed_result_is_not_the_right_one(finding: Finding) -> None:
     assert finding.right != finding.wrong
-    # What a process of its own prints comes as JSON.
+    # The result of a program in a process of its own comes as JSON.
     assert json.loads(json.dumps([finding.right, finding.wrong])) == [finding.right, finding.wrong]
 
 
-@FOUND
-def test_a_program_uses_the_runtime_alone(finding: Finding) -> None:
+@each_finding
+def test_a_program_uses_only_the_runtime(finding: Finding) -> None:
     modules = re.findall(r"^ +(?:from|import) (\w+)", finding.text, re.MULTILINE)
     assert finding.package in modules
     assert set(modules) <= {finding.package, "numpy", "onnx"}
@@ -50,17 +49,17 @@ def test_a_printed_program_runs_by_itself(package: str, tmp_path: Path) -> None:
     finding = next(
         each for each in FINDINGS.values() if each.package == package and not each.ends_its_process
     )
-    needs(finding)
+    require_runtime(finding)
     (tmp_path / "program.py").write_text(finding.text)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.stdout.strip() == str(finding.wrong), done.stderr
+    assert process.stdout.strip() == str(finding.wrong), process.stderr
 
 
 def test_the_guide_has_the_table_of_the_findings() -> None:
     lines = GUIDE.read_text(encoding="utf-8").splitlines()
-    rows = table()
-    start = lines.index(rows[0])
-    shown = list(takewhile(lambda line: line.startswith("|"), lines[start:]))
-    assert shown == rows
+    first, *rest = table()
+    start = lines.index(first)
+    length = next(n for n, line in enumerate(lines[start:]) if not line.startswith("|"))
+    assert lines[start : start + length] == [first, *rest]

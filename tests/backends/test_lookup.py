@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert import backends
-from opcert.backends import check_backend, load
+from opcert.backends import ENTRY_POINT_GROUP, check_backend, load, lookup
 from opcert.errors import BackendError
 from tests.wrong_backends import Right
 
@@ -18,7 +17,7 @@ def test_a_built_in_name_loads() -> None:
     assert load("reference").name == "reference"
 
 
-def test_a_class_in_a_file_is_made() -> None:
+def test_a_class_in_a_file_is_constructed() -> None:
     assert load(f"{FILE}:Right").name == "right"
 
 
@@ -27,8 +26,7 @@ def test_a_factory_is_called() -> None:
 
 
 def test_a_module_attribute_loads() -> None:
-    found = load("opcert.backends.reference:Reference")
-    assert found.name == "reference"
+    assert load("opcert.backends.reference:Reference").name == "reference"
 
 
 def test_options_reach_the_constructor(tmp_path: Path) -> None:
@@ -47,7 +45,7 @@ def test_options_reach_the_constructor(tmp_path: Path) -> None:
         load(f"{tmp_path / 'optioned.py'}:instance", device="GPU")
 
 
-def test_an_unknown_attribute_is_told_with_those_that_run_something(tmp_path: Path) -> None:
+def test_the_message_on_an_unknown_attribute_suggests_backends(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("import json\nLIMIT = 3\nclass Mine:\n    def run(self): pass\n")
     with pytest.raises(BackendError, match=r"has no 'Backend'; expected one of Mine$"):
@@ -55,19 +53,21 @@ def test_an_unknown_attribute_is_told_with_those_that_run_something(tmp_path: Pa
 
 
 def test_an_entry_point_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("vendor", "tests.wrong_backends:Right", backends.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(backends, "entry_points", lambda **_: [point])
+    point = EntryPoint("vendor", "tests.wrong_backends:Right", ENTRY_POINT_GROUP)
+    monkeypatch.setattr(lookup, "registered_backends", lambda: {"vendor": point})
     assert load("vendor").name == "right"
 
 
-def test_an_entry_point_that_does_not_import_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("vendor", "no_such_module:Backend", backends.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(backends, "entry_points", lambda **_: [point])
+def test_an_entry_point_that_cannot_be_imported_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    point = EntryPoint("vendor", "no_such_module:Backend", ENTRY_POINT_GROUP)
+    monkeypatch.setattr(lookup, "registered_backends", lambda: {"vendor": point})
     with pytest.raises(BackendError, match="cannot be imported"):
         load("vendor")
 
 
-def test_an_object_that_lacks_a_part_is_told_which() -> None:
+def test_the_message_names_the_part_that_a_backend_lacks() -> None:
     class NoVersion:
         name = "incomplete"
 
@@ -77,20 +77,27 @@ def test_an_object_that_lacks_a_part_is_told_which() -> None:
         check_backend(NoVersion(), "incomplete")
 
 
-def test_run_has_to_be_callable() -> None:
+def test_run_must_be_callable() -> None:
     broken = Right()
     broken.run = None  # type: ignore[assignment,method-assign]
     with pytest.raises(BackendError, match=r"lacks run\(\)"):
         check_backend(broken, "broken")
 
 
-def test_the_reference_declines_operators_without_a_spec() -> None:
+def test_the_message_names_a_part_that_is_not_printable() -> None:
+    unprintable = Right()
+    unprintable.version = "1\n2"
+    with pytest.raises(BackendError, match=r"version: found '1\\n2'; expected printable text"):
+        check_backend(unprintable, "unprintable")
+
+
+def test_the_reference_does_not_support_operators_without_a_spec() -> None:
     with pytest.raises(NotImplementedError):
         load("reference").run("vendor/Unknown-1", {}, {})
 
 
 @pytest.mark.parametrize("name", ["openvino", "onnxruntime"])
-def test_a_built_in_backend_says_which_extra_it_needs(
+def test_the_message_names_the_extra_of_a_built_in_backend(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, f"opcert.backends.{name}", raising=False)

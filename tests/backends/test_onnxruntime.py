@@ -8,16 +8,16 @@ import pytest
 from opcert.backends import Backend, load
 from opcert.errors import BackendError
 from tests.backends.calls import (
-    BROKEN,
     COMPLEX,
+    INVALID_CALLS,
     SQUARE,
     Call,
     broadcast,
-    differs,
+    calls_of_every_operator,
+    describe_difference,
     gather,
-    listed,
-    of_every_operator,
-    outcome,
+    int64s,
+    make_call,
     sliced,
     split,
 )
@@ -51,8 +51,12 @@ def runtime() -> Backend:
 
 
 def test_documented_calls_are_computed(runtime: Backend) -> None:
-    calls = [*of_every_operator("f32"), described([2, 1], [2, 2]), gather(SQUARE, 1, batch_dims=0)]
-    assert [differs(runtime, REFERENCE, call) for call in calls] == [""] * len(calls)
+    calls = [
+        *calls_of_every_operator("f32"),
+        described([2, 1], [2, 2]),
+        gather(SQUARE, 1, batch_dims=0),
+    ]
+    assert [describe_difference(runtime, REFERENCE, call) for call in calls] == [""] * len(calls)
 
 
 def test_elements_of_every_declared_type_arrive_and_return(runtime: Backend) -> None:
@@ -61,50 +65,50 @@ def test_elements_of_every_declared_type_arrive_and_return(runtime: Backend) -> 
         call
         for operator, declared in support.items()
         for name in declared["types"]
-        for call in of_every_operator(name)
+        for call in calls_of_every_operator(name)
         if call[0] == operator
     ]
     assert len(calls) > 40
-    assert [differs(runtime, REFERENCE, call) for call in calls] == [""] * len(calls)
+    assert [describe_difference(runtime, REFERENCE, call) for call in calls] == [""] * len(calls)
 
 
-@pytest.mark.parametrize("call", BROKEN, ids=range(len(BROKEN)))
-def test_broken_calls_are_rejected(runtime: Backend, call: Call) -> None:
-    assert outcome(runtime, call)[0] not in ("", "NotImplementedError")
+@pytest.mark.parametrize("call", INVALID_CALLS, ids=range(len(INVALID_CALLS)))
+def test_invalid_calls_are_rejected(runtime: Backend, call: Call) -> None:
+    assert make_call(runtime, call)[0] not in ("", "NotImplementedError")
 
 
 @pytest.mark.parametrize("call", WRONG_DESCRIPTORS, ids=range(len(WRONG_DESCRIPTORS)))
-def test_the_runtime_holds_split_against_the_descriptors(runtime: Backend, call: Call) -> None:
-    assert outcome(runtime, call)[0] not in ("", "NotImplementedError")
+def test_the_runtime_checks_split_against_the_descriptors(runtime: Backend, call: Call) -> None:
+    assert make_call(runtime, call)[0] not in ("", "NotImplementedError")
 
 
-def test_a_rest_that_is_less_than_nothing_is_for_the_runtime_to_reject(runtime: Backend) -> None:
-    assert outcome(runtime, split(SQUARE, 4, -1))[0] == "Fail"
-    assert outcome(runtime, split(SQUARE, -1, -1))[0] == "Fail"
+def test_a_negative_rest_is_left_to_the_runtime(runtime: Backend) -> None:
+    assert make_call(runtime, split(SQUARE, 4, -1))[0] == "Fail"
+    assert make_call(runtime, split(SQUARE, -1, -1))[0] == "Fail"
 
 
-def test_batch_dims_that_name_no_batches_are_left_out(runtime: Backend) -> None:
+def test_batch_dims_without_batches_are_omitted(runtime: Backend) -> None:
     for batch_dims in (0, -1):
         call = gather(SQUARE, 1, 0, batch_dims=batch_dims)
-        assert differs(runtime, REFERENCE, call) == ""
+        assert describe_difference(runtime, REFERENCE, call) == ""
     scalar = gather(SQUARE, 0, batch_dims=-1)
     scalar[1]["indices"] = np.array(0)
-    assert outcome(runtime, scalar)[0] == "InvalidGraph"
+    assert make_call(runtime, scalar)[0] == "InvalidGraph"
 
 
-def test_axes_may_be_left_out(runtime: Backend) -> None:
+def test_axes_may_be_omitted(runtime: Backend) -> None:
     call = sliced(SQUARE, 1, 2, 1)
-    assert differs(runtime, REFERENCE, call) == ""
+    assert describe_difference(runtime, REFERENCE, call) == ""
 
 
-def test_what_there_is_no_node_for_is_declined(runtime: Backend) -> None:
+def test_calls_without_a_node_are_unsupported(runtime: Backend) -> None:
     explicit = broadcast(SQUARE, 2, 3, mode="explicit")
-    explicit[1]["axes_mapping"] = listed(0, 1)
+    explicit[1]["axes_mapping"] = int64s(0, 1)
     for call in (explicit, COMPLEX, ("vendor/Unknown-1", {}, {})):
-        assert outcome(runtime, call)[0] == "NotImplementedError"
+        assert make_call(runtime, call)[0] == "NotImplementedError"
 
 
-def test_the_declaration_names_what_is_not_there(runtime: Backend) -> None:
+def test_the_declaration_names_what_the_nodes_lack(runtime: Backend) -> None:
     support = runtime.support  # type: ignore[attr-defined]
     assert "composed" in support["openvino/VariadicSplit-1"]["how"]
     assert support["openvino/Broadcast-1"]["index_types"] == ["i64"]
@@ -116,29 +120,34 @@ def test_the_declaration_names_what_is_not_there(runtime: Backend) -> None:
     assert not {"i4", "u4"} & set(support["openvino/Slice-8"]["types"])
 
 
-def test_kept_sessions_give_what_new_ones_do(runtime: Backend) -> None:
+def test_cached_sessions_give_the_results_of_new_ones(runtime: Backend) -> None:
     new = load("onnxruntime", cache="off")
-    calls = [*of_every_operator("i8"), *BROKEN, *of_every_operator("f32"), *WRONG_DESCRIPTORS]
-    assert [differs(runtime, new, call) for call in calls * 2] == [""] * len(calls) * 2
+    calls = [
+        *calls_of_every_operator("i8"),
+        *INVALID_CALLS,
+        *calls_of_every_operator("f32"),
+        *WRONG_DESCRIPTORS,
+    ]
+    assert [describe_difference(runtime, new, call) for call in calls * 2] == [""] * len(calls) * 2
 
 
-def test_a_valid_call_and_a_rejected_one_share_what_was_compiled() -> None:
+def test_a_valid_and_a_rejected_call_share_compiled_code() -> None:
     backend: Any = load("onnxruntime")
     for call in (split(SQUARE, 1, 1), split(SQUARE, 1, 2), split(SQUARE, 1, 1)):
-        outcome(backend, call)
+        make_call(backend, call)
     assert backend._session.cache_info().misses == 1
 
 
-def test_what_was_compiled_long_before_is_compiled_anew() -> None:
+def test_code_compiled_long_ago_is_compiled_again() -> None:
     backend: Any = load("onnxruntime")
-    kept = backend._session.cache_info().maxsize
-    others = [split(np.zeros((2,) * rank), 1, 1) for rank in range(1, kept + 1)]
+    size = backend._session.cache_info().maxsize
+    others = [split(np.zeros((2,) * rank), 1, 1) for rank in range(1, size + 1)]
     for call in (split(SQUARE, 3), *others, split(SQUARE, 3)):
-        assert outcome(backend, call)[0] == ""
-    assert backend._session.cache_info().misses == kept + 2
+        assert make_call(backend, call)[0] == ""
+    assert backend._session.cache_info().misses == size + 2
 
 
-def test_outputs_are_the_callers_own(runtime: Backend) -> None:
+def test_outputs_share_no_memory_with_the_runtime(runtime: Backend) -> None:
     operator, inputs, attributes = broadcast(SQUARE.copy(), 2, 3)
     (first,) = runtime.run(operator, inputs, attributes)
     inputs["data"][...] = 9
@@ -147,23 +156,23 @@ def test_outputs_are_the_callers_own(runtime: Backend) -> None:
     first[...] = 7
 
 
-def test_indices_are_made_int64_where_it_is_asked_for(runtime: Backend) -> None:
+def test_indices_become_int64_on_request(runtime: Backend) -> None:
     operator, inputs, attributes = sliced(SQUARE, 0, 1, 1)
     narrow = {name: each if name == "data" else each.astype("u1") for name, each in inputs.items()}
     wide = load("onnxruntime", indices="int64")
-    assert differs(wide, REFERENCE, (operator, narrow, attributes)) == ""
-    assert outcome(runtime, (operator, narrow, attributes))[0] == "InvalidGraph"
+    assert describe_difference(wide, REFERENCE, (operator, narrow, attributes)) == ""
+    assert make_call(runtime, (operator, narrow, attributes))[0] == "InvalidGraph"
     declared = wide.support[operator]  # type: ignore[attr-defined]
     assert "int64" in declared["how"]
     assert "u8" in declared["index_types"]
     narrow["stop"] = np.array([2**64 - 1], "u8")
-    assert differs(wide, REFERENCE, (operator, narrow, attributes)) == ""
+    assert describe_difference(wide, REFERENCE, (operator, narrow, attributes)) == ""
     narrow["stop"] = inputs["stop"].astype("f4")
-    assert outcome(wide, (operator, narrow, attributes))[0] == "InvalidGraph"
+    assert make_call(wide, (operator, narrow, attributes))[0] == "InvalidGraph"
 
 
 @pytest.mark.parametrize("option", [{"provider": "None"}, {"indices": "i8"}, {"cache": "no"}])
-def test_an_unknown_option_is_told(option: dict[str, str]) -> None:
+def test_an_unknown_option_is_an_error(option: dict[str, str]) -> None:
     ((key, value),) = option.items()
     with pytest.raises(BackendError, match=f"{key}={value}"):
         load("onnxruntime", **option)

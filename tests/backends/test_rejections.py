@@ -1,4 +1,4 @@
-"""Who rejects a call: the runtime, or the adapter before the runtime sees it."""
+"""Which side rejects a call: the runtime, or the adapter before the runtime sees it."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from opcert.backends import AdapterRejection, Backend, adapter_rejections, load
-from tests.backends.calls import SQUARE, Call, broadcast, gather, listed, sliced, split
+from tests.backends.calls import SQUARE, Call, broadcast, gather, int64s, sliced, split
 
-# What each adapter runs on, and the options that make it.
+# The modules that each adapter needs, and the options of its constructor.
 ADAPTERS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "openvino": (("openvino",), {}),
     "onnxruntime": (("onnx", "onnxruntime"), {}),
@@ -23,7 +23,7 @@ CUBE = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
 
 
 def changed(call: Call, **changes: Any) -> Call:
-    """Return a call with other inputs or attributes; None leaves one out."""
+    """Return a call with other inputs or attributes; None omits one."""
     operator, inputs, attributes = call
     parts: dict[str, Any] = {**inputs, **attributes, **changes}
     return (
@@ -69,10 +69,10 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
     "torch": {
         "sum of lengths": split(SQUARE, 1, 1),
         "axis of split": split(SQUARE, 1, 2, axis=2),
-        "axis beside a rest": split(SQUARE, 1, -1, axis=2),
+        "axis with a rest": split(SQUARE, 1, -1, axis=2),
         "shape of axis": changed(split(SQUARE, 1, 2), axis=np.array([[1]])),
         "type of lengths": changed(split(SQUARE, 1, 2), split_lengths=np.array([1.0, 2.0])),
-        "lengths in a matrix": changed(split(SQUARE, 1, 2), split_lengths=listed(1, 2)[None]),
+        "lengths in a matrix": changed(split(SQUARE, 1, 2), split_lengths=int64s(1, 2)[None]),
         "step 0": sliced(SQUARE, 0, 2, 0),
         "type of step": changed(SLICED, step=np.array([-1.0])),
         "target too small": broadcast(SQUARE, 5),
@@ -91,7 +91,7 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "step 0": sliced(SQUARE, 0, 2, 0),
         "target too small": broadcast(SQUARE, 5),
         "axes_mapping out of range": changed(
-            broadcast(SQUARE, 2, 3), axes_mapping=listed(0, 7), mode="explicit"
+            broadcast(SQUARE, 2, 3), axes_mapping=int64s(0, 7), mode="explicit"
         ),
         "axis of gather": gather(SQUARE, 0, axis=7),
         "type of indices": changed(gather(SQUARE, 0), indices=np.array([0.0])),
@@ -105,16 +105,16 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "type of indices": changed(gather(SQUARE, 0), indices=np.array([0.0])),
     },
 }
-READ_ON_THE_HOST = {
+REJECTED_ON_THE_HOST = {
     "missing input": changed(SLICED, stop=None),
-    "unknown input": changed(SLICED, ends=listed(1)),
+    "unknown input": changed(SLICED, ends=int64s(1)),
     "lengths as a scalar": changed(split(SQUARE, 3), split_lengths=np.array(3)),
     "type of no lengths": changed(split(SQUARE, 3), split_lengths=np.zeros(0)),
-    "unequal lengths": changed(SLICED, stop=listed(1, 1)),
-    "axes out of range": changed(SLICED, axes=listed(2)),
-    "axes twice": changed(sliced(SQUARE, 0, 1, 1), axes=listed(0, 0)),
+    "unequal lengths": changed(SLICED, stop=int64s(1, 1)),
+    "axes out of range": changed(SLICED, axes=int64s(2)),
+    "duplicate axes": changed(sliced(SQUARE, 0, 1, 1), axes=int64s(0, 0)),
     "mode": broadcast(SQUARE, 2, 3, mode="none at all"),
-    "batches": changed(gather(CUBE, 0, axis=1), indices=listed(0), batch_dims=1),
+    "batches": changed(gather(CUBE, 0, axis=1), indices=int64s(0), batch_dims=1),
     "batch_dims": gather(CUBE, 0, batch_dims=9),
     "described sizes": dml([1, 1], [1, 2]),
     "described type": dml([2, 1], [2, 2], of="INT32"),
@@ -134,20 +134,20 @@ BY_ADAPTER: dict[str, dict[str, Call]] = {
         "missing member": changed(dml([2, 3]), Axis=None),
     },
     "torch": {
-        **READ_ON_THE_HOST,
+        **REJECTED_ON_THE_HOST,
         "target of -1": broadcast(SQUARE, -1, 3),
         "axes_mapping out of range": changed(
-            broadcast(SQUARE, 2, 3), axes_mapping=listed(0, 7), mode="explicit"
+            broadcast(SQUARE, 2, 3), axes_mapping=int64s(0, 7), mode="explicit"
         ),
     },
     "jax": {
-        **READ_ON_THE_HOST,
+        **REJECTED_ON_THE_HOST,
         "axes_mapping not sorted": changed(
-            broadcast(SQUARE, 2, 2, 3), axes_mapping=listed(2, 0), mode="explicit"
+            broadcast(SQUARE, 2, 2, 3), axes_mapping=int64s(2, 0), mode="explicit"
         ),
     },
     "array-api": {
-        **READ_ON_THE_HOST,
+        **REJECTED_ON_THE_HOST,
         "sum of lengths": split(SQUARE, 1, 1),
         "axis of split": split(SQUARE, 1, 2, axis=2),
         "indices of a type that the standard lacks": changed(
@@ -173,7 +173,7 @@ def adapter_of(name: str) -> Backend:
 
 
 def rejected_by(backend: Backend, call: Call) -> str:
-    """Return who rejects a call, as whoever runs a backend finds out."""
+    """Return which side rejects a call, by the exception's attribute."""
     operator, inputs, attributes = call
     try:
         backend.run(operator, dict(inputs), dict(attributes))
@@ -194,7 +194,7 @@ def test_the_adapter_rejects(adapter: str, call: Call) -> None:
     assert rejected_by(adapter_of(adapter), call) == "adapter"
 
 
-def test_what_the_host_raises_is_the_adapters_and_what_is_declined_stays_so() -> None:
+def test_exceptions_on_the_host_are_the_adapters_rejections() -> None:
     with pytest.raises(AdapterRejection, match="IndexError: no"), adapter_rejections():
         raise IndexError("no")
     with pytest.raises(NotImplementedError), adapter_rejections():

@@ -10,8 +10,8 @@ from opcert.arrays import LAYOUTS, Layout
 from opcert.backends import load
 from opcert.backends.torch import TYPES
 from opcert.errors import BackendError
-from tests.backends.bits import moved, same
-from tests.backends.calls import Call, of_every_operator
+from tests.backends.bits import are_identical, move_bits
+from tests.backends.calls import Call, calls_of_every_operator
 
 torch = pytest.importorskip("torch", reason="needs the extra torch", exc_type=ImportError)
 
@@ -23,24 +23,24 @@ def test_the_documented_examples_pass_bit_for_bit() -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_bits_are_kept(name: str) -> None:
-    assert same(moved(load("torch"), name))
+def test_bits_are_preserved(name: str) -> None:
+    assert are_identical(move_bits(load("torch"), name))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_memory_of_any_layout_is_read(layout: Layout) -> None:
-    assert same(moved(load("torch"), "bf16", layout))
+def test_data_of_any_layout_is_read(layout: Layout) -> None:
+    assert are_identical(move_bits(load("torch"), "bf16", layout))
 
 
-def test_what_is_not_declared_is_declined() -> None:
+def test_undeclared_operators_and_types_are_unsupported() -> None:
     backend = load("torch")
     with pytest.raises(NotImplementedError, match="vendor/Unknown-1"):
         backend.run("vendor/Unknown-1", {}, {})
     with pytest.raises(NotImplementedError, match="i4"):
-        moved(backend, "i4")
+        move_bits(backend, "i4")
 
 
-@pytest.mark.parametrize("call", of_every_operator("bf16"), ids=itemgetter(0))
+@pytest.mark.parametrize("call", calls_of_every_operator("bf16"), ids=itemgetter(0))
 def test_an_output_comes_to_the_host_by_one_copy(call: Call) -> None:
     backend = load("torch")
     with torch.autograd.profiler.profile() as profile:
@@ -49,13 +49,13 @@ def test_an_output_comes_to_the_host_by_one_copy(call: Call) -> None:
     assert len(copies) == len(outputs)
 
 
-def test_the_runtime_checks_what_it_is_given() -> None:
+def test_the_runtime_judges_the_lengths() -> None:
     call = {"data": np.arange(4), "axis": np.array(0), "split_lengths": np.array([1, 2])}
     with pytest.raises(RuntimeError, match="sum exactly to 4"):
         load("torch").run("openvino/VariadicSplit-1", call, {})
 
 
-def test_a_device_that_is_not_there_is_told() -> None:
+def test_a_missing_device_is_an_error() -> None:
     assert load("torch", device="cpu").version == load("torch").version
-    with pytest.raises(BackendError, match="backend 'torch' cannot be made"):
+    with pytest.raises(BackendError, match="backend 'torch' cannot be constructed"):
         load("torch", device="no-such-device")

@@ -31,7 +31,7 @@ def isolation() -> Row:
 
     def work() -> None:
         for _ in range(calls):
-            alone.outcome(name, inputs, {})
+            alone.call(name, inputs, {})
 
     def floor() -> None:
         for _ in range(calls):
@@ -45,9 +45,9 @@ def isolation() -> Row:
 class _Counted(SupervisedBackend):
     calls = 0
 
-    def outcome(self, *call: Any, **how: Any) -> Outcome:
+    def call(self, *call: Any, **how: Any) -> Outcome:
         self.calls += 1
-        return super().outcome(*call, **how)
+        return super().call(*call, **how)
 
 
 def onnx_runner() -> Row:

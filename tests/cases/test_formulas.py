@@ -1,4 +1,4 @@
-"""Formulas of elements: which elements are compared, and how an other one is told."""
+"""Element formulas: which elements are compared, and how a difference is reported."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ import pytest
 
 from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, filled, materialize, vector
 from opcert.cases import Case
-from opcert.cases.formulas import MOST_COMPARED, Formulas
+from opcert.cases.formulas import MAX_COMPARED, ElementFormulas
 from opcert.errors import SpecError
 from opcert.specification import SpecFile, read_spec
 from tests.small_spec import spec
@@ -23,14 +23,16 @@ def take(folder: Path, element: str) -> SpecFile:
     return read_spec(spec(folder, (TEXT, f"{TEXT}    element: {element}\n")))
 
 
-def prove(spec_file: SpecFile, data: Tensor, wrong: Callable[[Array], Any] = lambda _: None) -> str:
-    """Return what is told of the first rows of `data` once `wrong` has changed them."""
+def difference(
+    spec_file: SpecFile, data: Tensor, wrong: Callable[[Array], Any] = lambda _: None
+) -> str:
+    """Return the reported difference of the first rows of `data` that `wrong` has changed."""
     call = Call({"data": data}, {"count": data.shape[0]})
     inputs = {"data": materialize(data)}
     output = inputs["data"].copy()
     wrong(output)
     try:
-        Formulas(spec_file).prove(Case("take-1/x", call, ("cases",), ()), (inputs, [output]))
+        ElementFormulas(spec_file).check(Case("take-1/x", call, ("cases",), ()), (inputs, [output]))
     except SpecError as error:
         return str(error).partition("take-1/x, ")[2]
     return ""
@@ -40,61 +42,63 @@ def prove(spec_file: SpecFile, data: Tensor, wrong: Callable[[Array], Any] = lam
 def test_every_bit_of_every_element_type_is_compared(tmp_path: Path, element_type: str) -> None:
     spec_file = take(tmp_path, "data[at]")
     data = filled(element_type, (4, 3))
-    assert not prove(spec_file, data)
+    assert not difference(spec_file, data)
 
     def turned(output: Array) -> None:
         bits = output.view(np.uint8).reshape(12, -1)
         bits[7, 0] ^= 1
 
-    assert prove(spec_file, data, turned).startswith("output 0: at [2, 1] the formula gives data")
+    assert difference(spec_file, data, turned).startswith(
+        "output 0: at [2, 1] the formula gives data"
+    )
 
 
-def test_signs_of_zero_and_nans_are_told_apart_by_their_bits(tmp_path: Path) -> None:
+def test_signed_zeros_differ_by_their_bits(tmp_path: Path) -> None:
     data = Tensor("f16", (1,), (0.0,))
 
     def negative(output: Array) -> None:
         output[...] = -0.0
 
     text = "output 0: at [0] the formula gives data[0] = 0.0 (0x0000), the reference -0.0 (0x8000)"
-    assert prove(take(tmp_path, "data[at]"), data, negative) == text
+    assert difference(take(tmp_path, "data[at]"), data, negative) == text
 
 
 def test_zeros_are_compared(tmp_path: Path) -> None:
     spec_file = take(tmp_path, '"data[at] if at[0] > 0 else 0"')
     text = "output 0: at [0] the formula gives 0, the reference 5 (0x05)"
-    assert prove(spec_file, vector("i8", (5, 6))) == text
-    assert not prove(spec_file, vector("i8", (0, 6)))
+    assert difference(spec_file, vector("i8", (5, 6))) == text
+    assert not difference(spec_file, vector("i8", (0, 6)))
 
 
 @pytest.mark.parametrize("shape", [(70000,), (3, 5000), (5000, 1, 4), (17, 16, 1, 18)])
 @pytest.mark.parametrize("place", [0, -1])
-def test_ends_and_drawn_elements_of_large_outputs_are_compared(
+def test_corners_and_random_elements_of_large_outputs_are_compared(
     tmp_path: Path, shape: Sequence[int], place: int
 ) -> None:
     spec_file = take(tmp_path, "data[at]")
     data = filled("i32", tuple(shape))
-    assert prod(shape) > MOST_COMPARED
-    assert not prove(spec_file, data)
+    assert prod(shape) > MAX_COMPARED
+    assert not difference(spec_file, data)
 
-    def one(output: Array) -> None:
+    def change_one(output: Array) -> None:
         output.reshape(-1)[place] ^= 1
 
-    def most(output: Array) -> None:
+    def change_inner(output: Array) -> None:
         output.reshape(-1)[1:-1] ^= 1
 
     index = str([0 if place == 0 else extent - 1 for extent in shape])
-    assert f"at {index} the formula gives data{index}" in prove(spec_file, data, one)
-    assert prove(spec_file, data, most)
+    assert f"at {index} the formula gives data{index}" in difference(spec_file, data, change_one)
+    assert difference(spec_file, data, change_inner)
 
 
 def test_all_elements_of_a_moderate_output_are_compared(tmp_path: Path) -> None:
     spec_file = take(tmp_path, "data[at]")
     for place in (1, 2047, 4094):
 
-        def one(output: Array, place: int = place) -> None:
+        def change_one(output: Array, place: int = place) -> None:
             output.reshape(-1)[place] ^= 1
 
-        assert prove(spec_file, filled("i32", (64, 64)), one)
+        assert difference(spec_file, filled("i32", (64, 64)), change_one)
 
 
 def test_elements_of_another_type_are_a_mistake(tmp_path: Path) -> None:
@@ -102,29 +106,29 @@ def test_elements_of_another_type_are_a_mistake(tmp_path: Path) -> None:
     data, inputs = filled("i16", (2,)), {"data": np.array([1, 2], np.int16)}
     case = Case("take-1/x", Call({"data": data}, {"count": 2}), ("cases",), ())
     with pytest.raises(SpecError, match="gives elements of 'data', of i16; expected i8"):
-        Formulas(spec_file).prove(case, (inputs, [np.array([1, 2], np.int8)]))
+        ElementFormulas(spec_file).check(case, (inputs, [np.array([1, 2], np.int8)]))
 
 
-def test_each_of_the_made_outputs_is_compared(tmp_path: Path) -> None:
+def test_the_outputs_of_each_run_are_compared(tmp_path: Path) -> None:
     data = filled("i8", (2,))
     case = Case("take-1/x", Call({"data": data}, {"count": 2}), ("cases",), ())
     right, other = np.array([1, 2], np.int8), np.array([3, 4], np.int8)
-    formulas = Formulas(take(tmp_path, "data[at]"))
-    formulas.prove(case, ({"data": right}, [right]), ({"data": other}, [other]))
+    formulas = ElementFormulas(take(tmp_path, "data[at]"))
+    formulas.check(case, ({"data": right}, [right]), ({"data": other}, [other]))
     with pytest.raises(SpecError, match=r"data\[0\] = 3 \(0x03\), the reference 1 \(0x01\)"):
-        formulas.prove(case, ({"data": right}, [right]), ({"data": other}, [right]))
+        formulas.check(case, ({"data": right}, [right]), ({"data": other}, [right]))
 
 
 def test_outputs_of_several_descriptions_have_their_own_formulas(tmp_path: Path) -> None:
     spec_file = take(tmp_path, "data[at]")
-    (one,) = spec_file.spec.outputs
-    reverse = one.model_copy(
+    (forward,) = spec_file.spec.outputs
+    reverse = forward.model_copy(
         update={"element": "data[data.shape[0] - 1 - at[0] - i]", "count": "2"}
     )
-    two = spec_file.spec.model_copy(update={"outputs": (one, reverse)})
-    formulas = Formulas(replace(spec_file, spec=two))
+    two = spec_file.spec.model_copy(update={"outputs": (forward, reverse)})
+    formulas = ElementFormulas(replace(spec_file, spec=two))
     data = np.array([1, 2, 3], np.int8)
     case = Case("take-1/x", Call({"data": filled("i8", (3,))}, {"count": 3}), ("cases",), ())
-    formulas.prove(case, ({"data": data}, [data, data[::-1].copy(), data[1::-1].copy()]))
+    formulas.check(case, ({"data": data}, [data, data[::-1].copy(), data[1::-1].copy()]))
     with pytest.raises(SpecError, match="output 2: at "):
-        formulas.prove(case, ({"data": data}, [data, data[::-1].copy(), data[:2].copy()]))
+        formulas.check(case, ({"data": data}, [data, data[::-1].copy(), data[:2].copy()]))

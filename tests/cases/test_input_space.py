@@ -1,4 +1,4 @@
-"""The table of factors: rows of levels, and the call that a row draws."""
+"""The input space: rows that cover it, and the call that is built for a row."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from opcert.specification import Spec
 FACTORS = {
     "type": "T",
     "n": {"five": "5", "one": "1", "none": "0"},
-    "at": {"first": "0", "last": "n - 1", "behind": "n"},
+    "at": {"first": "0", "last": "n - 1", "past": "n"},
     "layout": {"plain": "0", "odd": "at % 2"},
 }
 CONSTRAINTS = ["level.at == 'last' and n < 2", "at > n"]
@@ -68,26 +68,26 @@ def called(seed: str = "up/a", row: int = 0, **table: Any) -> Call:
     return drawn.call(drawn.rows(2)[row], seed)
 
 
-def pairs_of(chosen: Mapping[str, str]) -> set[tuple[tuple[str, str], ...]]:
-    return set(combinations(chosen.items(), 2))
+def pairs_of(row_levels: Mapping[str, str]) -> set[tuple[tuple[str, str], ...]]:
+    return set(combinations(row_levels.items(), 2))
 
 
 N = {"five": 5, "one": 1, "none": 0}
 
 
 def position(n: str, at: str) -> int:
-    """The value of a level of `at`, said once more."""
-    return {"first": 0, "last": N[n] - 1, "behind": N[n]}[at]
+    """The value of a level of `at`, computed independently."""
+    return {"first": 0, "last": N[n] - 1, "past": N[n]}[at]
 
 
 def possible(n: str, at: str) -> bool:
-    """What CONSTRAINTS leaves, said once more."""
+    """Whether CONSTRAINTS allow a row, computed independently."""
     return not (at == "last" and N[n] < 2) and position(n, at) <= N[n]
 
 
-def every_choice() -> list[dict[str, str]]:
+def feasible_rows() -> list[dict[str, str]]:
     every = product(("f32", "i8", "boolean"), N, FACTORS["at"], ("plain", "odd"))
-    choices = [dict(zip(FACTORS, chosen, strict=True)) for chosen in every]
+    choices = [dict(zip(FACTORS, row_levels, strict=True)) for row_levels in every]
     return [each for each in choices if possible(each["n"], each["at"])]
 
 
@@ -97,45 +97,47 @@ def test_levels_that_an_expression_lists_are_named_after_their_values() -> None:
     assert [level.name for level in table.factors["type"]] == ["f32", "i8", "boolean"]
 
 
-def test_every_row_says_the_level_of_each_factor() -> None:
-    assert all(list(chosen) == list(FACTORS) for chosen in levels())
+def test_every_row_has_a_level_of_each_factor() -> None:
+    assert all(list(row_levels) == list(FACTORS) for row_levels in levels())
 
 
-def test_no_row_is_a_choice_that_cannot_be() -> None:
-    assert all(possible(chosen["n"], chosen["at"]) for chosen in levels())
+def test_no_row_violates_a_constraint() -> None:
+    assert all(possible(row_levels["n"], row_levels["at"]) for row_levels in levels())
 
 
-def test_a_factor_that_follows_has_the_level_that_the_others_decide() -> None:
-    found = levels(derived={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
-    assert {chosen["layout"] for chosen in found} == {"odd", "plain"}
-    for chosen in found:
-        odd = position(chosen["n"], chosen["at"]) == 4 or chosen["type"] == "i8"
-        assert chosen["layout"] == ("odd" if odd else "plain")
+def test_a_derived_factor_has_the_level_that_the_others_determine() -> None:
+    rows = levels(derived={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
+    assert {row_levels["layout"] for row_levels in rows} == {"odd", "plain"}
+    for row_levels in rows:
+        odd = position(row_levels["n"], row_levels["at"]) == 4 or row_levels["type"] == "i8"
+        assert row_levels["layout"] == ("odd" if odd else "plain")
 
 
-def test_every_possible_pair_of_levels_is_in_a_row() -> None:
-    wanted = set().union(*map(pairs_of, every_choice()))
-    assert set().union(*map(pairs_of, levels())) == wanted
+def test_every_feasible_pair_of_levels_is_in_a_row() -> None:
+    feasible = set().union(*map(pairs_of, feasible_rows()))
+    assert set().union(*map(pairs_of, levels())) == feasible
 
 
-def test_every_pair_of_rows_that_discriminate_is_in_one_of_them() -> None:
+def test_every_pair_of_a_discriminating_row_is_in_a_discriminating_row() -> None:
     table = InputSpace(made_up())
     rows = table.rows(2, lambda row: table.level_names(row)["n"] != "none")
-    discriminating = [chosen for chosen in every_choice() if chosen["n"] != "none"]
-    found = [chosen for chosen in map(table.level_names, rows) if chosen["n"] != "none"]
-    assert set().union(*map(pairs_of, found)) == set().union(*map(pairs_of, discriminating))
+    discriminating = [row_levels for row_levels in feasible_rows() if row_levels["n"] != "none"]
+    covering = [
+        row_levels for row_levels in map(table.level_names, rows) if row_levels["n"] != "none"
+    ]
+    assert set().union(*map(pairs_of, covering)) == set().union(*map(pairs_of, discriminating))
     everywhere = [*map(pairs_of, map(table.level_names, rows))]
-    assert set().union(*everywhere) == set().union(*map(pairs_of, every_choice()))
+    assert set().union(*everywhere) == set().union(*map(pairs_of, feasible_rows()))
 
 
-def test_a_stronger_cover_has_every_possible_triple() -> None:
+def test_strength_three_covers_every_feasible_triple() -> None:
     table = InputSpace(made_up())
-    found = [table.level_names(row) for row in table.rows(3)]
+    covering = [table.level_names(row) for row in table.rows(3)]
 
     def triples(rows: list[dict[str, str]]) -> set[Any]:
         return {triple for row in rows for triple in combinations(row.items(), 3)}
 
-    assert triples(found) == triples(every_choice())
+    assert triples(covering) == triples(feasible_rows())
 
 
 def test_the_same_spec_gives_the_same_rows() -> None:
@@ -144,10 +146,10 @@ def test_the_same_spec_gives_the_same_rows() -> None:
 
 def test_a_level_sees_the_values_of_earlier_factors() -> None:
     for row in range(6):
-        chosen, call = levels()[row], called(row=row)
-        assert call.inputs["data"].shape[0] == N[chosen["n"]]
-        assert call.inputs["at"].values == (position(chosen["n"], chosen["at"]),)
-        assert call.inputs["data"].type == chosen["type"]
+        row_levels, call = levels()[row], called(row=row)
+        assert call.inputs["data"].shape[0] == N[row_levels["n"]]
+        assert call.inputs["at"].values == (position(row_levels["n"], row_levels["at"]),)
+        assert call.inputs["data"].type == row_levels["type"]
 
 
 def test_expressions_see_the_names_of_levels_and_the_constants() -> None:
@@ -155,24 +157,24 @@ def test_expressions_see_the_names_of_levels_and_the_constants() -> None:
     assert call.attributes == {"axis": [levels()[0]["layout"], "FLOAT"]}
 
 
-def test_what_is_drawn_as_none_is_left_out() -> None:
+def test_an_argument_that_is_none_is_omitted() -> None:
     inputs = {**INPUTS, "at": "None"}
     call = called(inputs=inputs, attributes={"axis": "None", "mode": "None"})
     assert list(call.inputs) == ["data"]
     assert call.attributes == {}
 
 
-def test_the_same_seed_draws_the_same_call() -> None:
+def test_the_same_seed_builds_the_same_call() -> None:
     assert called("up/a") == called("up/a")
 
 
-def test_each_seed_draws_a_call_of_its_own() -> None:
+def test_different_seeds_build_different_calls() -> None:
     shapes = {called(f"up/{i}").inputs["data"].shape for i in range(20)}
     assert len(shapes) > 5
 
 
-@pytest.mark.parametrize("place", ["before", "behind"])
-def test_another_draw_moves_no_other(place: str) -> None:
+@pytest.mark.parametrize("place", ["before", "past"])
+def test_another_draw_leaves_the_others_as_they_were(place: str) -> None:
     another = {"unrelated": "dims(3)"}
     draw = {**another, **DRAW} if place == "before" else {**DRAW, **another}
     assert called(draw=draw) == called()
@@ -203,15 +205,15 @@ def test_a_tensor_with_values_has_no_pattern() -> None:
 
 def test_new_patterns_leave_everything_else_as_it_was() -> None:
     call = Call({"x": Tensor("i8", (2,), pattern="old"), "i": Tensor("i8", (1,), (3,))}, {"a": 1})
-    found = call.patterned("new")
-    assert found.inputs["x"] == Tensor("i8", (2,), pattern="new|x")
-    assert found.inputs["i"] is call.inputs["i"]
-    assert found.attributes == {"a": 1}
+    patterned = call.patterned("new")
+    assert patterned.inputs["x"] == Tensor("i8", (2,), pattern="new|x")
+    assert patterned.inputs["i"] is call.inputs["i"]
+    assert patterned.attributes == {"a": 1}
 
 
 @pytest.mark.parametrize(
     ("draw", "error"), [("(n).missing", ExpressionError), ("parts(9, 2, 1)", Inapplicable)]
 )
-def test_a_draw_that_fails_says_so(draw: str, error: type[Exception]) -> None:
+def test_a_draw_that_fails_raises_an_error(draw: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         called(draw={**DRAW, "others": draw})

@@ -1,4 +1,4 @@
-"""Laws: when they speak, what they call, and what of the reference they hold against."""
+"""Laws: when they apply, which calls they make, and what they compare."""
 
 from pathlib import Path
 
@@ -34,40 +34,40 @@ def with_law(folder: Path, *changes: tuple[str, str]) -> Path:
     return spec(folder, ("examples:\n", text))
 
 
-def told(path: Path) -> list[str]:
+def mistakes(path: Path) -> list[str]:
     with pytest.raises(SpecError) as caught:
         check_specs([path])
     lines = path.read_text().splitlines()
     return [f"{lines[each.line - 1].strip()} | {each.text}" for each in caught.value.mistakes]
 
 
-def test_a_law_that_holds_is_no_mistake(tmp_path: Path) -> None:
+def test_a_law_that_holds_is_accepted(tmp_path: Path) -> None:
     assert check_specs([with_law(tmp_path)])
 
 
-def test_the_laws_of_a_call_make_their_further_calls(tmp_path: Path) -> None:
+def test_a_law_makes_its_further_calls(tmp_path: Path) -> None:
     laws = Laws(read_spec(with_law(tmp_path)), {})
     call = Call({"data": filled("i8", (3,))}, {"count": 2})
-    assert laws.speaks(0, call)
-    assert not laws.speaks(0, Call(call.inputs, {"count": 0}))
+    assert laws.applies(0, call)
+    assert not laws.applies(0, Call(call.inputs, {"count": 0}))
     inputs, outputs = {"data": np.arange(3, dtype=np.int8)}, [np.arange(2, dtype=np.int8)]
-    (made,) = laws.further(0, call, inputs, outputs)
+    (made,) = laws.check(0, call, inputs, outputs)
     assert made.operator == "example/Take-1"
     assert (made.inputs["data"].tolist(), made.attributes) == ([0, 1], {"count": 2})
     assert [each.tolist() for each in made.outputs] == [[0, 1]]
-    assert made.free == ("data",)
+    assert made.data_inputs == ("data",)
 
 
-def test_a_law_that_wrong_outputs_contradict_is_told(tmp_path: Path) -> None:
+def test_outputs_that_contradict_a_law_are_an_error(tmp_path: Path) -> None:
     laws = Laws(read_spec(with_law(tmp_path, ("again[0], outputs", "data, outputs"))), {})
     call = Call({"data": filled("i8", (3,))}, {"count": 3})
     inputs = {"data": np.arange(3, dtype=np.int8)}
-    laws.further(0, call, inputs, [inputs["data"]])
+    laws.check(0, call, inputs, [inputs["data"]])
     with pytest.raises(SpecError, match="does not hold for the reference, for data=i8"):
-        laws.further(0, call, inputs, [np.zeros(3, np.int8)])
+        laws.check(0, call, inputs, [np.zeros(3, np.int8)])
 
 
-def test_what_a_law_calls_of_another_operator_is_found(tmp_path: Path) -> None:
+def test_a_law_can_call_another_operator(tmp_path: Path) -> None:
     slices = {name: f"{name}: \"vector('i64', [{value}])\"" for name, value in
               {"start": 0, "stop": "count", "step": 1}.items()}  # fmt: skip
     call = (
@@ -79,15 +79,15 @@ def test_what_a_law_calls_of_another_operator_is_found(tmp_path: Path) -> None:
     )
     assert check_specs([path])
     unknown = with_law(tmp_path, ("inputs: {data", "operator: a/B\n        inputs: {data"))
-    assert told(unknown)[0].startswith(
-        "operator: a/B | there is no spec of 'a/B'; expected one of "
+    assert mistakes(unknown)[0].startswith(
+        "operator: a/B | unknown operator 'a/B'; expected one of "
     )
 
 
 @pytest.mark.parametrize(
     ("change", "place", "text"),
     [
-        (("count > 0", "count > 9"), "- id: whole", "the law 'whole' speaks of no case"),
+        (("count > 0", "count > 9"), "- id: whole", "the law 'whole' applies to no case"),
         (("count > 0", "count"), "when: count", "'count' is "),
         (("same(again[0], outputs[0])", "len(again)"), "holds: len(again)", "'len(again)' is 1"),
         (
@@ -113,15 +113,14 @@ def test_what_a_law_calls_of_another_operator_is_found(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_each_mistake_in_a_law_is_told_where_it_stands(
+def test_each_mistake_in_a_law_is_reported_at_its_place(
     tmp_path: Path, change: tuple[str, str], place: str, text: str
 ) -> None:
-    found = told(with_law(tmp_path, change))
-    assert len(found) == 1
-    assert found[0].startswith(f"{place} | {text}")
+    (mistake,) = mistakes(with_law(tmp_path, change))
+    assert mistake.startswith(f"{place} | {text}")
 
 
-def test_goldens_that_contradict_a_law_are_told(tmp_path: Path) -> None:
+def test_golden_outputs_that_contradict_a_law_are_an_error(tmp_path: Path) -> None:
     file = read_spec(with_law(tmp_path, ("again[0], outputs", "data, outputs")))
     vectors = make_vectors(file, generate_cases(file, "core", 0))
     with pytest.raises(SpecError, match="does not hold"):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from opcert.cases import InputSpace
-from opcert.cases.factors import Factors
-from opcert.cases.level_constraints import following, forbidding
+from opcert.cases.factors import FactorLevels
+from opcert.cases.level_constraints import constraint_from_expression, derivation_from_expression
 from opcert.combinatorics import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
 from opcert.specification import (
@@ -25,7 +25,7 @@ CHOICES = 200
 ALL = np.ones(CHOICES, bool)
 
 
-def some_rows(factors: Factors, seed: str) -> list[dict[str, int]]:
+def some_rows(factors: FactorLevels, seed: str) -> list[dict[str, int]]:
     random = Random(seed)
     return [
         {name: random.randrange(len(levels)) for name, levels in factors.levels.items()}
@@ -33,27 +33,27 @@ def some_rows(factors: Factors, seed: str) -> list[dict[str, int]]:
     ]
 
 
-def columns_of(factors: Factors, rows: list[dict[str, int]]) -> LevelColumns:
+def columns_of(factors: FactorLevels, rows: list[dict[str, int]]) -> LevelColumns:
     return {i: np.array([row[name] for row in rows]) for i, name in enumerate(factors.levels)}
 
 
-def names_of(factors: Factors, row: dict[str, int]) -> dict[str, Any]:
+def names_of(factors: FactorLevels, row: dict[str, int]) -> dict[str, Any]:
     levels = {name: factors.levels[name][i].name for name, i in row.items()}
     values = {name: factors.value(name, row) for name in row}
     return {**factors.fixed, **values, "level": SimpleNamespace(**levels)}
 
 
-def forbidden(factors: Factors, text: str, rows: list[dict[str, int]]) -> list[bool]:
+def forbidden(factors: FactorLevels, text: str, rows: list[dict[str, int]]) -> list[bool]:
     return [evaluate_condition(parse_expression(text), names_of(factors, row)) for row in rows]
 
 
 @each_spec
 def test_a_mask_forbids_what_its_condition_does(name: str) -> None:
-    factors = Factors(spec(name).spec, "core")
+    factors = FactorLevels(spec(name).spec, "core")
     table = spec(name).spec.cases
     for text in table.constraints:
         rows = some_rows(factors, text)
-        constraint = forbidding(factors, text)
+        constraint = constraint_from_expression(factors, text)
         assert constraint.masks, text
         allowed = constraint.evaluate(columns_of(factors, rows), ALL)
         assert (~allowed).tolist() == forbidden(factors, text, rows), text
@@ -61,8 +61,8 @@ def test_a_mask_forbids_what_its_condition_does(name: str) -> None:
         assert constraint.allows(columns_of(factors, rows), ALL).tolist() == allowed.tolist()
 
 
-def test_a_factor_follows_as_its_expression_says() -> None:
-    factors = Factors(made_up(), "core")
+def test_a_derived_factor_has_the_level_that_its_expression_names() -> None:
+    factors = FactorLevels(made_up(), "core")
     text = "'odd' if at == 4 or level.type == 'i8' else 'plain'"
     rows = some_rows(factors, text)
     named = [
@@ -70,23 +70,24 @@ def test_a_factor_follows_as_its_expression_says() -> None:
         == factors.levels["layout"][row["layout"]].name
         for row in rows
     ]
-    constraint = following(factors, "layout", text)
+    constraint = derivation_from_expression(factors, "layout", text)
     assert constraint.evaluate(columns_of(factors, rows), ALL).tolist() == named
     assert len(set(named)) == 2
 
 
 def test_a_condition_splits_at_or_into_masks_over_fewer_factors() -> None:
-    factors = Factors(made_up(), "core")
+    factors = FactorLevels(made_up(), "core")
     text = "level.type == 'i8' and (n == 1 or level.layout == 'odd') or not (n > 1 or at < 2)"
     about = [
-        {[*factors.levels][i] for i in part.factors} for part in forbidding(factors, text).masks
+        {[*factors.levels][i] for i in part.factors}
+        for part in constraint_from_expression(factors, text).masks
     ]
     assert about == [{"type", "n"}, {"type", "layout"}, {"n", "at"}]
 
 
-def test_a_literal_is_evaluated_where_those_before_it_hold() -> None:
-    factors = Factors(made_up(), "core")
-    constraint = forbidding(factors, "n > 0 and 5 // n == 1")
+def test_a_literal_is_evaluated_only_where_those_before_it_hold() -> None:
+    factors = FactorLevels(made_up(), "core")
+    constraint = constraint_from_expression(factors, "n > 0 and 5 // n == 1")
     rows = some_rows(factors, "")
     assert constraint.masks
     assert (~constraint.evaluate(columns_of(factors, rows), ALL)).tolist() == forbidden(
@@ -94,12 +95,12 @@ def test_a_literal_is_evaluated_where_those_before_it_hold() -> None:
     )
 
 
-def test_what_fails_on_some_levels_is_asked_of_those_alone_that_are_reached() -> None:
-    factors = Factors(made_up(), "core")
+def test_a_condition_that_can_fail_is_evaluated_only_on_reached_rows() -> None:
+    factors = FactorLevels(made_up(), "core")
     rows = some_rows(factors, "")
     columns = columns_of(factors, rows)
     reached: BoolArray = np.array([names_of(factors, row)["n"] != 0 for row in rows])
-    constraint = forbidding(factors, "5 // n == 1")
+    constraint = constraint_from_expression(factors, "5 // n == 1")
     assert constraint.masks == ()
     allowed = constraint.evaluate(columns, reached)
     assert allowed[reached].any()
@@ -108,26 +109,26 @@ def test_what_fails_on_some_levels_is_asked_of_those_alone_that_are_reached() ->
         constraint.evaluate(columns, ALL)
 
 
-def test_a_condition_fails_on_no_row_that_another_forbids() -> None:
-    possible = InputSpace(made_up(constraints=["n == 0", "5 // n == 1"])).choices()[0]
+def test_a_condition_is_not_evaluated_on_rows_that_another_forbids() -> None:
+    possible = InputSpace(made_up(constraints=["n == 0", "5 // n == 1"])).feasible_rows()[0]
     sizes = [len(table.assignments) for table in possible.tables]
     assert min(sizes) > 0
     with pytest.raises(ExpressionError, match="'5 // n == 1' cannot be evaluated"):
-        InputSpace(made_up(constraints=["5 // n == 1"])).choices()
+        InputSpace(made_up(constraints=["5 // n == 1"])).feasible_rows()
 
 
 @pytest.mark.parametrize("text", ["n", "n and level.type == 'i8'", "level.type == 'i8' and n"])
-def test_a_condition_that_is_neither_true_nor_false_is_told_as_a_whole(text: str) -> None:
+def test_a_condition_that_is_no_bool_is_an_error_with_its_whole_text(text: str) -> None:
     with pytest.raises(ExpressionError, match=f"'{text}' is [05]; expected true or false"):
-        InputSpace(made_up(constraints=[text])).choices()
+        InputSpace(made_up(constraints=[text])).feasible_rows()
 
 
-def test_a_condition_of_very_many_terms_is_asked_as_it_is() -> None:
-    factors = Factors(made_up(), "core")
+def test_a_condition_of_very_many_terms_is_not_split() -> None:
+    factors = FactorLevels(made_up(), "core")
     pair = "(n == 1 or at == 1)"
     text = " and ".join([pair] * 20)
     rows = some_rows(factors, "")
-    constraint = forbidding(factors, text)
+    constraint = constraint_from_expression(factors, text)
     assert constraint.masks == ()
     allowed = constraint.evaluate(columns_of(factors, rows), ALL)
     assert (~allowed).tolist() == forbidden(factors, pair, rows)

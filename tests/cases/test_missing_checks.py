@@ -26,7 +26,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_another_rule_hides_a_missing_check_only_where_that_must_be(operator: str) -> None:
+def test_another_rule_hides_a_missing_check_only_where_it_has_to(operator: str) -> None:
     suite, reference = core_suite().operators[operator], load_references(None)[operator]
     hidden: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
     for case in suite.index.cases:
@@ -43,7 +43,7 @@ def test_another_rule_hides_a_missing_check_only_where_that_must_be(operator: st
         else:
             hidden[case.violated_rule, arguments].append(False)
     slug = suite.index.cases[0].id.partition("/")[0]
-    always = {place for place, found in hidden.items() if all(found)}
+    always = {place for place, results in hidden.items() if all(results)}
     assert always == {place for place in HIDDEN if place[0].startswith(f"{slug}/")}
-    every = [each for found in hidden.values() for each in found]
+    every = [result for results in hidden.values() for result in results]
     assert sum(every) < len(every) / 4

@@ -3,7 +3,7 @@
 import pytest
 
 from opcert.arrays import FOUR_BIT_TYPES, Call, Tensor, filled, vector
-from opcert.arrays.calls import scalar
+from opcert.arrays.tensor_functions import scalar
 from opcert.cases import MutationContext, mutations_of
 from tests.shipped import each_spec, spec
 
@@ -20,12 +20,12 @@ CALL = Call(
 RANKS = MutationContext(-3, 2)
 
 
-def changed(name: str, aim: MutationContext = RANKS, call: Call = CALL) -> Call | None:
-    return MUTATIONS[name].applied(GATHER, call, aim)
+def mutated_call(name: str, context: MutationContext = RANKS, call: Call = CALL) -> Call | None:
+    return MUTATIONS[name].apply(GATHER, call, context)
 
 
-def values(name: str, aim: MutationContext = RANKS) -> tuple[bool | int | float, ...] | None:
-    call = changed(name, aim)
+def values(name: str, context: MutationContext = RANKS) -> tuple[bool | int | float, ...] | None:
+    call = mutated_call(name, context)
     return None if call is None else call.inputs[MUTATIONS[name].argument].values
 
 
@@ -59,16 +59,16 @@ def test_no_two_mutations_have_the_same_name(name: str) -> None:
         ("axis-two", (1, 1)),
     ],
 )
-def test_values_are_changed_as_the_name_says(name: str, expected: tuple[int, ...]) -> None:
+def test_values_are_mutated_as_the_name_says(name: str, expected: tuple[int, ...]) -> None:
     assert values(name) == expected
 
 
 @pytest.mark.parametrize("name", ["indices-plus-one", "axis-first-plus-one", "axis-below"])
-def test_a_change_that_is_none_of_the_argument_is_none(name: str) -> None:
-    assert changed(name) is None
+def test_a_mutation_that_does_not_apply_gives_none(name: str) -> None:
+    assert mutated_call(name) is None
 
 
-def test_a_middle_element_is_drawn() -> None:
+def test_the_draw_selects_a_middle_element() -> None:
     drawn = {
         values("indices-middle-set-to-minus-one", MutationContext(-3, 2, draw)) for draw in range(8)
     }
@@ -86,54 +86,54 @@ def test_a_middle_element_is_drawn() -> None:
         ("axis-one-dimension", (1,)),
     ],
 )
-def test_a_tensor_gets_another_shape(name: str, shape: tuple[int, ...]) -> None:
-    call = changed(name)
+def test_a_tensor_is_reshaped(name: str, shape: tuple[int, ...]) -> None:
+    call = mutated_call(name)
     assert call is not None
     assert call.inputs[MUTATIONS[name].argument].shape == shape
 
 
 def test_data_does_not_grow_beyond_memory_not_even_without_elements() -> None:
-    assert changed("data-first-extent-plus-2-32") is None
+    assert mutated_call("data-first-extent-plus-2-32") is None
     empty = Call({**CALL.inputs, "data": filled("f32", (2, 0))}, CALL.attributes)
-    assert changed("data-first-extent-plus-2-32", call=empty) is None
+    assert mutated_call("data-first-extent-plus-2-32", call=empty) is None
 
 
-def test_an_argument_is_left_out_where_it_is_there() -> None:
-    call = changed("batch_dims-omitted")
+def test_a_given_argument_is_omitted() -> None:
+    call = mutated_call("batch_dims-omitted")
     assert call is not None
     assert call.attributes == {}
-    assert changed("batch_dims-omitted", call=call) is None
+    assert mutated_call("batch_dims-omitted", call=call) is None
     # Without it, its default is changed.
-    above = changed("batch_dims-plus-one", call=call)
+    above = mutated_call("batch_dims-plus-one", call=call)
     assert above is not None
     assert above.attributes == {"batch_dims": 1}
 
 
-def test_an_optional_input_is_added_where_it_is_not_there() -> None:
+def test_an_omitted_optional_input_is_added() -> None:
     parts = spec("Slice-8").spec
     (added,) = (each for each in mutations_of(parts) if each.name == "axes-added-i64")
     lists = {name: vector("i64", (1,)) for name in ("start", "stop", "step")}
-    call = added.applied(parts, Call({"data": filled("f32", (2, 3)), **lists}), MutationContext())
+    call = added.apply(parts, Call({"data": filled("f32", (2, 3)), **lists}), MutationContext())
     assert call is not None
     assert call.inputs["axes"] == vector("i64", (0, 1))
-    assert added.applied(parts, call, MutationContext()) is None
+    assert added.apply(parts, call, MutationContext()) is None
 
 
-def test_no_type_is_given_of_which_documents_do_not_say_whether_it_is_an_integer_type() -> None:
+def test_types_of_4_bits_are_not_used() -> None:
     assert all(f"indices-as-{name}" not in MUTATIONS for name in FOUR_BIT_TYPES)
     assert "indices-as-f8e4m3" in MUTATIONS
 
 
-def test_records_are_changed_in_one_in_all_and_across() -> None:
+def test_records_are_mutated_singly_together_and_across() -> None:
     parts = spec("DML_OPERATOR_SPLIT").spec
     mutations = {mutation.name: mutation for mutation in mutations_of(parts)}
     records = [{"Sizes": [size], "DataType": "FLOAT32"} for size in (1, 2, 3)]
     call = Call({"InputTensor": Tensor("f32", (6,))}, {"OutputTensors": records})
 
     def fields(name: str, field: str) -> list[object]:
-        found = mutations[f"OutputTensors-{name}"].applied(parts, call, MutationContext())
-        assert found is not None
-        return [record[field] for record in found.attributes["OutputTensors"]]
+        mutated = mutations[f"OutputTensors-{name}"].apply(parts, call, MutationContext())
+        assert mutated is not None
+        return [record[field] for record in mutated.attributes["OutputTensors"]]
 
     assert fields("first-fields-plus-one", "Sizes") == [[2], [2], [3]]
     assert fields("ends-fields-balanced-to-minus-one", "Sizes") == [[5], [2], [-1]]

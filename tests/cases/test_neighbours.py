@@ -1,4 +1,4 @@
-"""Neighbours: calls that differ from another in one respect, whatever that may be."""
+"""Neighbours: valid calls that differ from another in one respect."""
 
 import pytest
 
@@ -12,8 +12,8 @@ from opcert.arrays import (
     vector,
     with_layout,
 )
-from opcert.arrays.calls import scalar
-from opcert.cases.neighbours import ways_to_differ, with_other_data
+from opcert.arrays.tensor_functions import scalar
+from opcert.cases.neighbours import variations, with_other_data
 from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite
 from tests.shipped import spec
@@ -26,17 +26,17 @@ def call(*indices: int, data: Tensor = DATA, index_type: str = "i64", axis: int 
     return Call({"data": data, "indices": vector(index_type, indices)}, {"axis": axis})
 
 
-def values(found: Call, name: str = "indices") -> tuple[bool | int | float, ...] | None:
-    return found.inputs[name].values
+def values(call: Call, name: str = "indices") -> tuple[bool | int | float, ...] | None:
+    return call.inputs[name].values
 
 
-def varied(way: str, one: Call, *others: Call) -> list[Call]:
-    """The calls that differ from one in a thing that calls of Gather differ in."""
-    return [*ways_to_differ(spec("Gather-8").spec, lambda _: [DATA])[way](one, others)]
+def varied(respect: str, original: Call, *others: Call) -> list[Call]:
+    """Return the neighbours of a call of Gather in one respect."""
+    return [*variations(spec("Gather-8").spec, lambda _: [DATA])[respect](original, others)]
 
 
-def test_every_argument_may_differ_in_each_way_that_it_can() -> None:
-    assert set(ways_to_differ(spec("Gather-8").spec, lambda _: [])) == {
+def test_there_is_a_variation_for_each_respect() -> None:
+    assert set(variations(spec("Gather-8").spec, lambda _: [])) == {
         "other-data",
         "other-shape-of-data",
         "other-layout-of-data",
@@ -47,20 +47,20 @@ def test_every_argument_may_differ_in_each_way_that_it_can() -> None:
     }
 
 
-def test_values_are_turned_round_moved_on_and_negated() -> None:
-    found = varied("other-values-of-indices", call(1, 2, 3))
-    assert [values(each) for each in found] == [(3, 2, 1), (2, 3, 1), (-1, -2, -3)]
+def test_values_are_reversed_rotated_and_negated() -> None:
+    neighbours = varied("other-values-of-indices", call(1, 2, 3))
+    assert [values(neighbour) for neighbour in neighbours] == [(3, 2, 1), (2, 3, 1), (-1, -2, -3)]
 
 
-def test_values_that_come_to_the_same_stay() -> None:
+def test_equal_values_give_no_neighbour() -> None:
     assert not varied("other-values-of-indices", call(0, 0, 0))
     assert not varied("other-values-of-indices", call())
     assert not varied("other-values-of-indices", call(4, 4, index_type="u8"))
 
 
-def test_values_may_be_those_of_another_call() -> None:
-    found = varied("other-values-of-indices", call(0), call(0), call(7), call(9), call(7))
-    assert [values(each) for each in found] == [(7,), (9,)]
+def test_values_are_borrowed_from_other_calls() -> None:
+    neighbours = varied("other-values-of-indices", call(0), call(0), call(7), call(9), call(7))
+    assert [values(neighbour) for neighbour in neighbours] == [(7,), (9,)]
 
 
 @pytest.mark.parametrize(
@@ -73,53 +73,59 @@ def test_values_may_be_those_of_another_call() -> None:
     ],
     ids=["type", "length", "rank", "left out"],
 )
-def test_values_of_an_input_of_another_form_are_not_taken(other: Call) -> None:
+def test_values_of_another_type_or_shape_are_not_borrowed(other: Call) -> None:
     assert not varied("other-values-of-indices", call(0), other)
 
 
-def test_a_shape_is_its_own_backwards_or_another_s_of_the_rank() -> None:
+def test_a_shape_is_reversed_or_borrowed_from_a_call_of_the_same_rank() -> None:
     others = [call(0, data=filled("f32", shape)) for shape in ((8, 9), (3, 3), (7,), (999, 999))]
-    found = varied("other-shape-of-data", call(0), *others)
-    assert [each.inputs["data"].shape for each in found] == [(9, 8), (3, 3)]
+    neighbours = varied("other-shape-of-data", call(0), *others)
+    assert [neighbour.inputs["data"].shape for neighbour in neighbours] == [(9, 8), (3, 3)]
 
 
-def test_a_layout_is_any_other_that_comes_to_another() -> None:
-    found = varied("other-layout-of-data", call(0))
-    assert {each.inputs["data"].layout for each in found} == {*LAYOUTS} - {"c", "permuted"}
+def test_a_layout_is_any_other_that_makes_a_difference() -> None:
+    neighbours = varied("other-layout-of-data", call(0))
+    assert {neighbour.inputs["data"].layout for neighbour in neighbours} == {*LAYOUTS} - {
+        "c",
+        "permuted",
+    }
 
 
-def test_a_type_has_the_same_bytes_or_the_same_values() -> None:
-    found = varied("other-type-of-T_IND", call(-1, 2, index_type="i8"))
-    read = [(each.inputs["indices"].type, values(each)) for each in found]
+def test_an_index_type_keeps_the_bytes_or_the_values() -> None:
+    neighbours = varied("other-type-of-T_IND", call(-1, 2, index_type="i8"))
+    read = [(neighbour.inputs["indices"].type, values(neighbour)) for neighbour in neighbours]
     assert read == [("u8", (255, 2)), *((name, (-1, 2)) for name in ("i16", "i32", "i64"))]
 
 
-def test_an_attribute_is_another_call_s_or_left_out() -> None:
-    one = Call(call(0).inputs, {"batch_dims": 1})
-    others = [Call(one.inputs, {"batch_dims": number}) for number in (1, 0, 2, 0)]
-    found = varied("other-batch_dims", one, *others, Call(one.inputs))
-    assert [each.attributes for each in found] == [{"batch_dims": 0}, {"batch_dims": 2}]
-    assert [each.attributes for each in varied("without-batch_dims", one)] == [{}]
-    assert not varied("without-batch_dims", Call(one.inputs))
+def test_an_attribute_is_borrowed_or_omitted() -> None:
+    original = Call(call(0).inputs, {"batch_dims": 1})
+    others = [Call(original.inputs, {"batch_dims": number}) for number in (1, 0, 2, 0)]
+    neighbours = varied("other-batch_dims", original, *others, Call(original.inputs))
+    assert [neighbour.attributes for neighbour in neighbours] == [
+        {"batch_dims": 0},
+        {"batch_dims": 2},
+    ]
+    assert [each.attributes for each in varied("without-batch_dims", original)] == [{}]
+    assert not varied("without-batch_dims", Call(original.inputs))
 
 
-@pytest.mark.parametrize("way", ways_to_differ(spec("Gather-8").spec, lambda _: [DATA]))
-def test_all_the_rest_stays(way: str) -> None:
+@pytest.mark.parametrize("respect", variations(spec("Gather-8").spec, lambda _: [DATA]))
+def test_everything_else_stays_the_same(respect: str) -> None:
     indices = with_layout(tensor("i32", (2, 2), (0, 1, 2, 3)), "fortran")
-    one = Call({"data": DATA, "indices": indices, "axis": scalar("i8", 1)}, {"batch_dims": 1})
+    original = Call({"data": DATA, "indices": indices, "axis": scalar("i8", 1)}, {"batch_dims": 1})
     inputs = {"data": filled("f16", (3, 4)), "indices": indices, "axis": scalar("i8", 0)}
-    found = varied(way, one, Call(inputs, {"batch_dims": 0}))
-    assert found or "shape" in way
-    for each in found:
-        same = [name for name in one.inputs if each.inputs[name] is one.inputs[name]]
-        assert len(same) + (each.attributes == one.attributes) == 3
+    neighbours = varied(respect, original, Call(inputs, {"batch_dims": 0}))
+    assert neighbours or "shape" in respect
+    for neighbour in neighbours:
+        same = [key for key in original.inputs if neighbour.inputs[key] is original.inputs[key]]
+        assert len(same) + (neighbour.attributes == original.attributes) == 3
 
 
-def test_the_second_half_of_the_data_is_turned() -> None:
-    (found,) = with_other_data(call(1), [DATA])
-    assert found.inputs["data"].second_half_inverted
-    assert found.signature == call(1).signature
-    assert found.inputs["indices"] == call(1).inputs["indices"]
+def test_the_second_half_of_the_data_is_inverted() -> None:
+    (neighbour,) = with_other_data(call(1), [DATA])
+    assert neighbour.inputs["data"].second_half_inverted
+    assert neighbour.signature == call(1).signature
+    assert neighbour.inputs["indices"] == call(1).inputs["indices"]
 
 
 @pytest.mark.parametrize(
@@ -134,13 +140,11 @@ def test_the_second_half_of_the_data_is_turned() -> None:
     ],
     ids=["few bytes", "enough", "by width", "the most stored", "made", "values"],
 )
-def test_data_is_turned_where_a_look_at_its_beginning_does_not_tell(
-    data: Tensor, is_turned: bool
-) -> None:
+def test_data_is_inverted_where_its_size_makes_it_worthwhile(data: Tensor, is_turned: bool) -> None:
     assert bool([*with_other_data(call(1, data=data), [data])]) == is_turned
 
 
-def test_data_is_turned_only_where_it_is_sure_to_be_moved() -> None:
+def test_data_is_inverted_only_where_it_surely_reaches_an_output() -> None:
     half, more = filled("f32", (36,)), filled("f32", (37,))
     assert not [*with_other_data(call(1), [half])]
     assert [*with_other_data(call(1), [more])]
@@ -149,7 +153,7 @@ def test_data_is_turned_only_where_it_is_sure_to_be_moved() -> None:
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
-def test_neighbours_of_the_core_suite_follow_the_call_that_they_are_like(
+def test_neighbours_in_the_core_suite_follow_their_baseline(
     operator: OperatorSuite,
 ) -> None:
     order = [*operator.cases]
@@ -165,13 +169,13 @@ def test_neighbours_of_the_core_suite_follow_the_call_that_they_are_like(
 
 
 @pytest.mark.parametrize("operator", SUITE.operators.values(), ids=[*SUITE.operators])
-def test_neighbours_of_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
+def test_neighbours_in_the_core_suite_differ_in_one_argument(operator: OperatorSuite) -> None:
     for case in filter(lambda each: is_neighbour(each.id), operator.index.cases):
-        one, other = (
+        own, other = (
             arguments(operator, operator.cases[case.baseline or ""]),
             arguments(operator, case),
         )
-        changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+        changed = [name for name in {**own, **other} if own.get(name) != other.get(name)]
         # Inputs of one type symbol change their type together.
         assert len(changed) == 1 or "/other-type-of-" in case.id, (case.id, changed)
         assert changed, case.id
@@ -192,8 +196,8 @@ def is_neighbour(case: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["Slice-8", "Gather-8"])
-def test_the_core_suite_has_neighbours_of_each_way_that_calls_may_differ_in(name: str) -> None:
+def test_the_core_suite_has_neighbours_of_each_variation(name: str) -> None:
     described = spec(name).spec
     cases = SUITE.operators[described.operator].cases
-    found = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_neighbour(each)}
-    assert found == set(ways_to_differ(described, lambda _: []))
+    names = {each.partition("/")[2].rpartition("-")[0] for each in cases if is_neighbour(each)}
+    assert names == set(variations(described, lambda _: []))

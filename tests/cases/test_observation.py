@@ -1,4 +1,4 @@
-"""Sight: which levels show in a call, told from the call alone."""
+"""Observation: which levels a call exhibits, determined from the call alone."""
 
 import json
 from collections.abc import Mapping
@@ -26,18 +26,18 @@ FACTORS = {
     "rest": {"alone": "0", "more": "1"},
     "others": "['varied', 'ones', 'long']",
 }
-SEEN_AT = {"k": "range(indices.size)"}
-SEEN = {
+PLACES = {"k": "range(indices.size)"}
+OBSERVE = {
     "type": "data.type",
     "n": "data.shape[0]",
     "index": "indices.values[k]",
-    "beside": "[*indices.values[:k], *indices.values[k + 1:]]",
-    "rest": {"alone": "len(beside) == 0", "more": "len(beside) > 0"},
-    "others": "kinds(data.shape[1:], data.shape[0])",
+    "rest_of_indices": "[*indices.values[:k], *indices.values[k + 1:]]",
+    "rest": {"alone": "len(rest_of_indices) == 0", "more": "len(rest_of_indices) > 0"},
+    "others": "extent_kinds(data.shape[1:], data.shape[0])",
 }
 
 
-def observer(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any) -> Observer:
+def observer(observe: Mapping[str, Any] = OBSERVE, profile: str = "core", **table: Any) -> Observer:
     """The observer of a made-up operator that takes elements of data."""
     argument = {"required": True, "text": "x"}
     spec = {
@@ -56,8 +56,8 @@ def observer(seen: Mapping[str, Any] = SEEN, profile: str = "core", **table: Any
         "cases": {
             "factors": FACTORS,
             "inputs": {"data": "filled(type, [n])", "indices": "vector('i8', [index])"},
-            "places": SEEN_AT,
-            "observe": seen,
+            "places": PLACES,
+            "observe": observe,
             **table,
         },
     }
@@ -68,15 +68,15 @@ def call(shape: tuple[int, ...], *indices: int, element_type: str = "f32") -> Ca
     return Call({"data": filled(element_type, shape), "indices": vector("i32", indices)})
 
 
-def only(found: Observer, drawn: Call) -> Observation:
-    (observation,) = found.observe(drawn)
+def only(observer: Observer, call: Call) -> Observation:
+    (observation,) = observer.observe(call)
     return observation
 
 
 LEVELS = {"type": "f32", "n": "five", "index": "last", "rest": "more", "others": "varied"}
 
 
-def test_a_call_that_shows_all_its_levels_misses_none() -> None:
+def test_a_call_that_exhibits_all_levels_lacks_none() -> None:
     assert observer().unobserved(call((5, 2, 3), 1, 4), LEVELS) == []
 
 
@@ -95,61 +95,66 @@ def test_a_call_that_shows_all_its_levels_misses_none() -> None:
     ],
     ids=str,
 )
-def test_what_does_not_show_is_missed(drawn: Call, missing: list[str]) -> None:
+def test_levels_that_are_not_exhibited_are_returned(drawn: Call, missing: list[str]) -> None:
     assert observer().unobserved(drawn, LEVELS) == missing
 
 
-def test_each_place_is_looked_at_and_the_best_counts() -> None:
-    found = observer()
+def test_each_point_is_observed_and_the_best_counts() -> None:
+    indices = observer()
     drawn = call((5, 2, 3), 1, 4, -1)
-    shown = [observation.levels("index") for observation in found.observe(drawn)]
-    assert shown == [set(), {"last"}, {"negative"}]
+    levels = [observation.levels("index") for observation in indices.observe(drawn)]
+    assert levels == [set(), {"last"}, {"negative"}]
     for level in ("last", "negative"):
-        assert found.unobserved(drawn, {**LEVELS, "index": level}) == []
-    assert found.unobserved(drawn, {**LEVELS, "index": "first"}) == ["index"]
+        assert indices.unobserved(drawn, {**LEVELS, "index": level}) == []
+    assert indices.unobserved(drawn, {**LEVELS, "index": "first"}) == ["index"]
 
 
-def test_without_a_place_nothing_shows() -> None:
+def test_without_a_point_nothing_is_exhibited() -> None:
     assert observer().unobserved(call((5,)), LEVELS) == list(LEVELS)
 
 
-def test_without_seen_at_there_is_one_place() -> None:
-    found = observer({"n": "data.shape[0]"}, places={})
-    assert len(list(found.observe(call((5, 2), 1, 2)))) == 1
-    assert found.unobserved(call((5, 2)), LEVELS) == []
+def test_without_places_there_is_one_point() -> None:
+    subject = observer({"n": "data.shape[0]"}, places={})
+    assert len(list(subject.observe(call((5, 2), 1, 2)))) == 1
+    assert subject.unobserved(call((5, 2)), LEVELS) == []
 
 
-def test_several_levels_of_one_value_show_together() -> None:
+def test_several_levels_of_one_value_are_exhibited_together() -> None:
     observation = only(observer(), call((1, 2, 3), 0))
     assert observation.levels("index") == {"first", "last"}
     assert observation.levels("n") == {"one"}
 
 
-def test_a_list_shows_every_level_whose_value_is_in_it() -> None:
+def test_a_list_exhibits_every_level_whose_value_is_in_it() -> None:
     observation = only(observer(), call((5, 2, 67), 0))
     assert observation.levels("others") == {"varied", "long"}
     assert only(observer(), call((5, 1, 1), 0)).levels("others") == {"ones"}
 
 
-def test_an_element_that_the_call_does_not_have_shows_nothing() -> None:
-    found = observer({"mine": "indices.values[9]", "n": "mine"}, places={})
-    assert found.unobserved(call((5, 2, 3), 1, 4), LEVELS) == ["n"]
+def test_an_element_that_the_call_lacks_exhibits_nothing() -> None:
+    lacking = observer({"mine": "indices.values[9]", "n": "mine"}, places={})
+    assert lacking.unobserved(call((5, 2, 3), 1, 4), LEVELS) == ["n"]
 
 
-def test_a_factor_that_cannot_be_told_is_not_asked_for() -> None:
-    found = observer({"type": "data.type"}, places={})
-    assert found.factors == ["type"]
-    assert found.unobserved(call((9,), 3), LEVELS) == []
+def test_a_factor_that_cannot_be_observed_is_ignored() -> None:
+    subject = observer({"type": "data.type"}, places={})
+    assert subject.factors == ["type"]
+    assert subject.unobserved(call((9,), 3), LEVELS) == []
 
 
-def test_a_factor_told_by_conditions_has_the_value_of_its_level() -> None:
-    seen = {
+def test_a_factor_observed_by_conditions_has_the_value_of_its_level() -> None:
+    by_conditions = {
         "n": {"five": "data.rank == 1", "one": "data.rank == 2", "many": "data.rank > 2"},
         "index": "indices.values[0]",
     }
-    assert only(observer(seen, places={}), call((3,), 4)).levels("index") == {"last"}
-    assert only(observer(seen, places={}), call((3, 3), 0)).levels("index") == {"first", "last"}
-    assert only(observer(seen, places={}), call((3, 3, 3), 259)).levels("index") == {"beyond"}
+    assert only(observer(by_conditions, places={}), call((3,), 4)).levels("index") == {"last"}
+    assert only(observer(by_conditions, places={}), call((3, 3), 0)).levels("index") == {
+        "first",
+        "last",
+    }
+    assert only(observer(by_conditions, places={}), call((3, 3, 3), 259)).levels("index") == {
+        "beyond"
+    }
 
 
 def test_the_levels_are_those_of_the_profile() -> None:
@@ -175,7 +180,7 @@ def test_the_levels_are_those_of_the_profile() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_told_is_a_mistake_with_its_place(
+def test_an_observation_that_fails_is_a_mistake_with_its_place(
     change: dict[str, Any], place: tuple[str, ...]
 ) -> None:
     with pytest.raises(ExpressionError) as caught:
@@ -183,39 +188,42 @@ def test_what_cannot_be_told_is_a_mistake_with_its_place(
     assert caught.value.place == place
 
 
-def test_the_layout_of_a_tensor_shows() -> None:
-    found = observer(
+def test_the_layout_of_a_tensor_is_observed() -> None:
+    subject = observer(
         {"layout": "data.layout"},
         places={},
         factors={"layout": "['c', 'fortran', 'reversed', 'gapped']"},
     )
 
-    def shown(shape: tuple[int, ...], layout: Any) -> frozenset[str]:
+    def exhibited(shape: tuple[int, ...], layout: Any) -> frozenset[str]:
         drawn = Call(
             {"data": with_layout(filled("i8", shape), layout), "indices": vector("i8", ())}
         )
-        return only(found, drawn).levels("layout")
+        return only(subject, drawn).levels("layout")
 
     for layout in ("c", "fortran", "reversed", "gapped"):
-        assert shown((2, 3), layout) == {layout}
-    assert shown((1, 3), "fortran") == shown((2, 0), "gapped") == shown((1, 1), "reversed") == {"c"}
+        assert exhibited((2, 3), layout) == {layout}
+    # Where no layout makes a difference, it is C order.
+    assert exhibited((1, 3), "fortran") == {"c"}
+    assert exhibited((2, 0), "gapped") == {"c"}
+    assert exhibited((1, 1), "reversed") == {"c"}
 
 
 def stored_call(operator: OperatorSuite, case: IndexedCase) -> Call:
-    """Return the call that the suite stores, whatever it was drawn from."""
+    """Return the call that the suite stores, whatever it was built for."""
     inputs = {}
     for name, array in operator.inputs(case).items():
-        given, is_free = case.inputs[name], name in case.data_inputs
-        values = None if is_free else tuple(array.ravel().tolist())
-        alike = alike_of(array) if is_free else "no"
+        stored, is_data = case.inputs[name], name in case.data_inputs
+        values = None if is_data else tuple(array.ravel().tolist())
+        uniform = uniformity(array) if is_data else "no"
         inputs[name] = Tensor(
-            given.type, given.shape, values, requested_layout=given.layout, uniform=alike
+            stored.type, stored.shape, values, requested_layout=stored.layout, uniform=uniform
         )
     return Call(inputs, case.attributes)
 
 
-def alike_of(array: Array) -> Literal["no", "some", "zero"]:
-    """Tell whether several elements are all the same, and whether they are zero."""
+def uniformity(array: Array) -> Literal["no", "some", "zero"]:
+    """Whether several elements are all the same, and whether they are zero."""
     elements = [*bits_of(array).ravel().tolist()]
     if len(elements) < 2 or len({*elements}) > 1:
         return "no"
@@ -231,16 +239,16 @@ def stored_calls(name: str) -> list[tuple[Mapping[str, str], Call]]:
 
 
 @each_spec
-def test_every_level_of_the_core_suite_shows_in_the_case_that_has_it(name: str) -> None:
-    found = Observer(SPECS[name].spec)
+def test_each_case_of_the_core_suite_exhibits_its_levels(name: str) -> None:
+    subject = Observer(SPECS[name].spec)
     for levels, stored in stored_calls(name):
-        assert found.unobserved(stored, levels) == []
+        assert subject.unobserved(stored, levels) == []
 
 
 @each_spec
-def test_every_factor_of_a_shipped_spec_can_be_told(name: str) -> None:
-    found = Observer(SPECS[name].spec)
-    assert found.factors == list(found.levels)
+def test_every_factor_of_a_shipped_spec_can_be_observed(name: str) -> None:
+    subject = Observer(SPECS[name].spec)
+    assert subject.factors == list(subject.levels)
 
 
 # Whatever is not one of the other levels of its factor.
@@ -248,11 +256,11 @@ OF_ANY_CALL = {("indices_order", "drawn"), ("target_shape_new", "drawn")}
 
 
 @each_spec
-def test_every_level_fails_to_show_from_some_place_of_the_core_suite(name: str) -> None:
-    """A level that shows in any call tells nothing, unless it stands for the ordinary."""
-    found = Observer(SPECS[name].spec)
-    left = {(factor, level) for factor, levels in found.levels.items() for level in levels}
+def test_no_level_is_exhibited_everywhere(name: str) -> None:
+    """A level that any call exhibits tests nothing, unless it stands for the ordinary."""
+    subject = Observer(SPECS[name].spec)
+    always = {(factor, level) for factor, levels in subject.levels.items() for level in levels}
     for _, stored in stored_calls(name):
-        for observation in found.observe(stored):
-            left -= {pair for pair in left if not observation.shows(*pair)}
-    assert left <= OF_ANY_CALL
+        for observation in subject.observe(stored):
+            always -= {pair for pair in always if not observation.exhibits(*pair)}
+    assert always <= OF_ANY_CALL

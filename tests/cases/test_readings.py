@@ -13,7 +13,7 @@ import pytest
 from opcert import Certificate, certify
 from opcert.arrays import Array, materialize_numbered
 from opcert.cases import Conditions, MistakeLog, PositiveCases
-from opcert.cases.candidates import Candidates
+from opcert.cases.candidates import CandidateSearch
 from opcert.reference.variadic_split import parts_along
 from tests.faults.calls import ints
 from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right
@@ -196,15 +196,17 @@ def test_a_backend_with_another_reading_is_conformant(operator: str, compute: Co
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_whatever_a_suite_may_choose_to_be_rejected_is_so_in_every_reading(
+def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(
     operator: str, seed: int
 ) -> None:
     """Of the calls that break a requirement, a suite has a few; another seed has others."""
     spec_file = core_suite().spec_files()[operator]
     mistakes = MistakeLog(spec_file)
     author = PositiveCases(spec_file, "core", seed, mistakes)
-    valid = [case for case in (*author.examples(), *author.drawn(2)) if case.ambiguity is None]
-    candidates = Candidates(Conditions(spec_file.spec), "core", seed, valid, mistakes).found()
+    valid = [case for case in (*author.examples(), *author.covering(2)) if case.ambiguity is None]
+    candidates = CandidateSearch(
+        Conditions(spec_file.spec), "core", seed, valid, mistakes
+    ).candidates()
     readings = [compute for name, compute in OPEN if name == operator]
     accepted = []
     for rule in spec_file.spec.requirements:
@@ -221,7 +223,7 @@ def test_whatever_a_suite_may_choose_to_be_rejected_is_so_in_every_reading(
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_a_backend_that_answers_every_open_question_the_other_way_is_conformant(
+def test_a_backend_with_the_other_reading_of_every_ambiguity_is_conformant(
     operator: str,
 ) -> None:
     answered = set()
@@ -355,7 +357,7 @@ def test_every_explicit_call_without_a_mapping_is_one_that_numpys_alignment_acce
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_a_case_of_an_ambiguity_breaks_rules_by_that_ambiguity_alone(operator: str) -> None:
+def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(operator: str) -> None:
     suite = core_suite().operators[operator]
     ambiguities = {each.id: each for each in conditions(operator).spec.ambiguities}
     for case in suite.index.cases:

@@ -1,4 +1,4 @@
-"""Wrong values of references, each of which a formula alone finds: no example, no law helps."""
+"""Wrong values of references that only the element formula detects: no example and no law does."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -37,12 +37,12 @@ inputs:
 attributes:
   - {name: axis, type: int, required: true, range: [0, data.rank - 1], text: The axis.}
   - {name: by, type: int, required: true, text: How far.}
-  - {name: behind, type: string, required: true, one_of: [other_end, zeros], text: What follows.}
+  - {name: fill, type: string, required: true, one_of: [other_end, zeros], text: What follows.}
 outputs:
   - name: output
     type: T
     shape: data.shape
-    element: data[replace(at, axis, k % n)] if behind == 'other_end' or 0 <= k < n else 0
+    element: data[replace(at, axis, k % n)] if fill == 'other_end' or 0 <= k < n else 0
     where: {n: "data.shape[axis]", k: "at[axis] - by"}
     text: Data shifted.
 rules:
@@ -58,22 +58,22 @@ cases:
     n: {five: 5, one: 1}
     where: {first: 0, last: rank - 1}
     by: {two: 2, none: 0, back: -1, far: 12}
-    behind: {zeros: "'zeros'", other_end: "'other_end'"}
+    fill: {zeros: "'zeros'", other_end: "'other_end'"}
   constraints: [level.where == 'last' and rank < 2]
   draw: {shape: "insert(dims(rank - 1, 'varied', n), where, n)"}
   inputs: {data: "filled(type, shape)"}
-  attributes: {axis: where, by: by, behind: behind}
+  attributes: {axis: where, by: by, fill: fill}
 """
 SHIFT_REFERENCE = """import numpy as np
 
 from opcert.reference import require
 
 
-def shift(data, axis, by, behind):
+def shift(data, axis, by, fill):
     require(0 <= axis < data.ndim, "shift-1/axis-range", f"axis {axis}")
     rolled = np.roll(data, by, axis)
     k = (np.arange(data.shape[axis]) - by).reshape(-1, *[1] * (data.ndim - 1 - axis))
-    inside = (k >= 0) & (k < data.shape[axis]) | (behind == "other_end")
+    inside = (k >= 0) & (k < data.shape[axis]) | (fill == "other_end")
     return [np.where(inside, rolled, np.zeros_like(data))]
 """
 
@@ -95,13 +95,13 @@ def shift_spec(folder: Path) -> SpecFile:
     return read_spec(folder / "Shift-1.yaml")
 
 
-def alike(operator: str, right: Sequence[Array], **arguments: Any) -> Sequence[Array]:
-    """Return what the reference makes of other arguments, where that has the same shapes."""
+def reference_with(operator: str, right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    """Return what the reference returns for other arguments, where that has the same shapes."""
     try:
-        wrong = shipped.spec(operator).reference(**arguments)
+        wrong = shipped.spec(operator).reference(**args)
     except RuleBroken:
         return right
-    same = [each.shape for each in wrong] == [each.shape for each in right]
+    same = [array.shape for array in wrong] == [array.shape for array in right]
     return wrong if same else right
 
 
@@ -121,10 +121,14 @@ def equal_parts_reversed(right: Sequence[Array], **_: Any) -> Sequence[Array]:
 
 
 @mistake(SPLIT)
-def equal_axes_exchanged(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    data = given["data"]
+def equal_axes_exchanged(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    data = args["data"]
     pairs = [(a, b) for b in range(data.ndim) for a in range(b) if data.shape[a] == data.shape[b]]
-    return alike(SPLIT, right, **{**given, "data": data.swapaxes(*pairs[0])}) if pairs else right
+    return (
+        reference_with(SPLIT, right, **{**args, "data": data.swapaxes(*pairs[0])})
+        if pairs
+        else right
+    )
 
 
 @mistake(SPLIT)
@@ -161,14 +165,14 @@ def by_way_of_f32(right: Sequence[Array], **_: Any) -> Sequence[Array]:
 
 
 @mistake(DML)
-def every_part_from_the_beginning(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    return parts(right, given["InputTensor"], given["Axis"], [0] * len(right))
+def every_part_from_the_beginning(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    return parts(right, args["InputTensor"], args["Axis"], [0] * len(right))
 
 
 @mistake(DML)
-def only_the_part_before_counts(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    begins = [0, *(part.shape[given["Axis"]] for part in right[:-1])]
-    return parts(right, given["InputTensor"], given["Axis"], begins)
+def only_the_part_before_counts(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    begins = [0, *(part.shape[args["Axis"]] for part in right[:-1])]
+    return parts(right, args["InputTensor"], args["Axis"], begins)
 
 
 @mistake(DML)
@@ -217,62 +221,60 @@ def sliced(
 
 
 @mistake(SLICE)
-def backwards_from_one_before(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    return sliced(right, lambda span: span.indices - (span.step < 0), **given)
+def backwards_from_one_before(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    return sliced(right, lambda span: span.indices - (span.step < 0), **args)
 
 
 @mistake(SLICE)
-def start_clamped_instead_of_wrapped(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+def start_clamped_instead_of_wrapped(right: Sequence[Array], **args: Any) -> Sequence[Array]:
     def from_zero(span: Span) -> Array:
         clamped = span.start < 0 < span.step
         return span.indices - span.indices[0] if clamped else span.indices
 
-    return sliced(right, from_zero, **given)
+    return sliced(right, from_zero, **args)
 
 
 @mistake(SLICE)
-def begin_and_end_exchanged(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    return sliced(
-        right, lambda span: span.indices[::-1] if span.step < 0 else span.indices, **given
-    )
+def begin_and_end_exchanged(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    return sliced(right, lambda span: span.indices[::-1] if span.step < 0 else span.indices, **args)
 
 
 @mistake(SLICE)
-def counted_from_the_stop(right: Sequence[Array], **given: Any) -> Sequence[Array]:
+def counted_from_the_stop(right: Sequence[Array], **args: Any) -> Sequence[Array]:
     def up_to_the_stop(span: Span) -> Array:
         last = slice(span.start, span.stop).indices(span.extent)[1] - 1
         return span.indices + last - span.indices[-1] if span.step > 1 else span.indices
 
-    return sliced(right, up_to_the_stop, **given)
+    return sliced(right, up_to_the_stop, **args)
 
 
 @mistake(SLICE)
-def step_of_one(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    return sliced(right, lambda span: span.indices[0] + np.arange(span.indices.size), **given)
+def step_of_one(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    return sliced(right, lambda span: span.indices[0] + np.arange(span.indices.size), **args)
 
 
 @mistake(SLICE)
-def starts_in_the_order_of_the_axes(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    if given.get("axes") is None:
+def starts_in_the_order_of_the_axes(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    if args.get("axes") is None:
         return right
-    order = np.argsort(given["axes"].astype(np.int64) % given["data"].ndim)
-    starts = iter(given["start"][order].tolist())
+    order = np.argsort(args["axes"].astype(np.int64) % args["data"].ndim)
+    starts = iter(args["start"][order].tolist())
     return sliced(
         right,
         lambda span: span.indices - span.indices[0] + next(starts) % span.extent,
-        **given,
+        **args,
     )
 
 
 @mistake(BROADCAST)
-def aligned_to_the_left(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    axes = np.arange(given["data"].ndim)
-    return alike(BROADCAST, right, **{**given, "mode": "explicit", "axes_mapping": axes})
+def aligned_to_the_left(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    axes = np.arange(args["data"].ndim)
+    return reference_with(BROADCAST, right, **{**args, "mode": "explicit", "axes_mapping": axes})
 
 
 @mistake(BROADCAST)
-def the_mapping_ignored(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    return alike(BROADCAST, right, **{**given, "mode": "numpy"})
+def the_mapping_ignored(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    return reference_with(BROADCAST, right, **{**args, "mode": "numpy"})
 
 
 @mistake(BROADCAST)
@@ -288,90 +290,90 @@ def each_element_repeated(right: Sequence[Array], data: Array, **_: Any) -> Sequ
 
 
 @mistake(BROADCAST)
-def equal_axes_of_data_exchanged(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    return alike(BROADCAST, right, **{**given, "data": given["data"].T})
+def equal_axes_of_data_exchanged(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    return reference_with(BROADCAST, right, **{**args, "data": args["data"].T})
 
 
-def gathered(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
-    return alike(GATHER, right, indices=indices, **given)
+def gathered(right: Sequence[Array], indices: Array, **args: Any) -> Sequence[Array]:
+    return reference_with(GATHER, right, indices=indices, **args)
 
 
 @mistake(GATHER)
 def clamped_instead_of_zeros(
-    right: Sequence[Array], indices: Array, **given: Any
+    right: Sequence[Array], indices: Array, **args: Any
 ) -> Sequence[Array]:
-    n = given["data"].shape[int(given["axis"].item())]
+    n = args["data"].shape[int(args["axis"].item())]
     exact = [max(-n, min(index, n - 1)) for index in indices.reshape(-1).tolist()]
-    return gathered(right, np.array(exact, np.int64).reshape(indices.shape), **given)
+    return gathered(right, np.array(exact, np.int64).reshape(indices.shape), **args)
 
 
 @mistake(GATHER)
 def wrapped_instead_of_zeros(
-    right: Sequence[Array], indices: Array, **given: Any
+    right: Sequence[Array], indices: Array, **args: Any
 ) -> Sequence[Array]:
-    n = given["data"].shape[int(given["axis"].item())]
+    n = args["data"].shape[int(args["axis"].item())]
     exact = [index % n if n else 0 for index in indices.reshape(-1).tolist()]
-    return gathered(right, np.array(exact, np.int64).reshape(indices.shape), **given)
+    return gathered(right, np.array(exact, np.int64).reshape(indices.shape), **args)
 
 
 @mistake(GATHER)
-def zeros_for_negative(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
+def zeros_for_negative(right: Sequence[Array], indices: Array, **args: Any) -> Sequence[Array]:
     far = np.iinfo(indices.dtype).max
-    return gathered(right, np.where(indices < 0, far, indices), **given)
+    return gathered(right, np.where(indices < 0, far, indices), **args)
 
 
 @mistake(GATHER)
-def negative_off_by_one(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
-    return gathered(right, indices + (indices == -1).astype(indices.dtype), **given)
+def negative_off_by_one(right: Sequence[Array], indices: Array, **args: Any) -> Sequence[Array]:
+    return gathered(right, indices + (indices == -1).astype(indices.dtype), **args)
 
 
 @mistake(GATHER)
-def indices_cut_to_32_bits(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
-    return gathered(right, indices.astype(np.int32), **given)
+def indices_cut_to_32_bits(right: Sequence[Array], indices: Array, **args: Any) -> Sequence[Array]:
+    return gathered(right, indices.astype(np.int32), **args)
 
 
 @mistake(GATHER)
 def the_first_batch_for_all(
-    right: Sequence[Array], indices: Array, batch_dims: int = 0, **given: Any
+    right: Sequence[Array], indices: Array, batch_dims: int = 0, **args: Any
 ) -> Sequence[Array]:
     if not batch_dims or not indices.size:
         return right
     first = np.broadcast_to(indices[:1], indices.shape)
-    return gathered(right, first, batch_dims=batch_dims, **given)
+    return gathered(right, first, batch_dims=batch_dims, **args)
 
 
 @mistake(GATHER)
-def indices_transposed(right: Sequence[Array], indices: Array, **given: Any) -> Sequence[Array]:
-    return gathered(right, indices.T, **given)
+def indices_transposed(right: Sequence[Array], indices: Array, **args: Any) -> Sequence[Array]:
+    return gathered(right, indices.T, **args)
 
 
-def shifted(right: Sequence[Array], behind: str, wrong: Array, given: Any) -> Sequence[Array]:
-    """Return wrong outputs of the calls where `behind` says what follows, else the right ones."""
-    return [wrong] if given["behind"] == behind else right
-
-
-@mistake(SHIFT)
-def the_other_direction(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    wrong = np.roll(given["data"], -given["by"], given["axis"])
-    return shifted(right, "other_end", wrong, given)
+def shifted(right: Sequence[Array], fill: str, wrong: Array, args: Any) -> Sequence[Array]:
+    """Return wrong outputs for the calls with one value of `fill`, else the right ones."""
+    return [wrong] if args["fill"] == fill else right
 
 
 @mistake(SHIFT)
-def the_edge_instead_of_zeros(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    indices = np.arange(given["data"].shape[given["axis"]]) - given["by"]
-    wrong = np.take(given["data"], indices, given["axis"], mode="clip")
-    return shifted(right, "zeros", wrong, given)
+def the_other_direction(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    wrong = np.roll(args["data"], -args["by"], args["axis"])
+    return shifted(right, "other_end", wrong, args)
 
 
 @mistake(SHIFT)
-def the_other_end_instead_of_zeros(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    wrong = np.roll(given["data"], given["by"], given["axis"])
-    return shifted(right, "zeros", wrong, given)
+def the_edge_instead_of_zeros(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    indices = np.arange(args["data"].shape[args["axis"]]) - args["by"]
+    wrong = np.take(args["data"], indices, args["axis"], mode="clip")
+    return shifted(right, "zeros", wrong, args)
 
 
 @mistake(SHIFT)
-def the_last_axis_always(right: Sequence[Array], **given: Any) -> Sequence[Array]:
-    return shifted(right, "other_end", np.roll(given["data"], given["by"], -1), given)
+def the_other_end_instead_of_zeros(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    wrong = np.roll(args["data"], args["by"], args["axis"])
+    return shifted(right, "zeros", wrong, args)
+
+
+@mistake(SHIFT)
+def the_last_axis_always(right: Sequence[Array], **args: Any) -> Sequence[Array]:
+    return shifted(right, "other_end", np.roll(args["data"], args["by"], -1), args)
 
 
 @pytest.fixture(scope="module")
@@ -399,34 +401,32 @@ def spec_and_cases(operator: str, folder: Path) -> tuple[SpecFile, list[Case]]:
 def wrong_by(spec_file: SpecFile, wrong: Mistake) -> SpecFile:
     """Return a spec whose reference makes a mistake where it can."""
 
-    def reference(**arguments: Any) -> list[Array]:
-        right = spec_file.reference(**deepcopy(arguments))
-        outputs = [np.array(each, order="C") for each in wrong(right, **arguments)]
-        forms = [(each.dtype, each.shape) for each in right]
-        assert forms == [(each.dtype, each.shape) for each in outputs]
+    def reference(**args: Any) -> list[Array]:
+        right = spec_file.reference(**deepcopy(args))
+        outputs = [np.array(array, order="C") for array in wrong(right, **args)]
+        forms = [(array.dtype, array.shape) for array in right]
+        assert forms == [(output.dtype, output.shape) for output in outputs]
         return outputs
 
     return replace(spec_file, reference=reference)
 
 
 @pytest.mark.parametrize(("operator", "name"), MISTAKES)
-def test_a_wrong_value_is_found_by_the_formula_alone(
-    operator: str, name: str, folder: Path
-) -> None:
+def test_the_formula_alone_detects_a_wrong_value(operator: str, name: str, folder: Path) -> None:
     spec_file, cases = spec_and_cases(operator, folder)
     wrong = wrong_by(spec_file, MISTAKES[operator, name])
     with pytest.raises(SpecError) as caught:
         make_vectors(wrong, cases)
-    (found,) = caught.value.mistakes
-    line = Path(found.file).read_text().splitlines()[found.line - 1]
+    (mistake,) = caught.value.mistakes
+    line = Path(mistake.file).read_text().splitlines()[mistake.line - 1]
     assert line.strip().startswith("element: ")
-    assert "the formula gives" in found.text
+    assert "the formula gives" in mistake.text
     plain = tuple(each.model_copy(update={"element": None}) for each in spec_file.spec.outputs)
     silent = wrong.spec.model_copy(update={"outputs": plain})
     assert len(make_vectors(replace(wrong, spec=silent), cases)) == len(cases)
 
 
 @pytest.mark.parametrize("operator", sorted({operator for operator, _ in MISTAKES}))
-def test_no_right_value_is_found_wrong(operator: str, folder: Path) -> None:
+def test_the_formula_accepts_right_values(operator: str, folder: Path) -> None:
     spec_file, cases = spec_and_cases(operator, folder)
     assert len(make_vectors(wrong_by(spec_file, lambda right, **_: right), cases)) == len(cases)

@@ -1,4 +1,4 @@
-"""Vectors: goldens are the reference's own, on memory of their own, and proved against the spec."""
+"""Vectors: golden outputs are the reference's, in memory of their own, checked against the spec."""
 
 import json
 from copy import deepcopy
@@ -36,7 +36,7 @@ def test_the_inputs_are_of_the_types_and_shapes_of_the_call(name: str) -> None:
 
 
 @each_spec
-def test_values_that_a_call_states_are_those_of_its_arrays(name: str) -> None:
+def test_arrays_have_the_values_that_the_call_states(name: str) -> None:
     for vector in vectors(name):
         for argument, tensor in vector.case.call.inputs.items():
             if tensor.values is not None:
@@ -46,7 +46,7 @@ def test_values_that_a_call_states_are_those_of_its_arrays(name: str) -> None:
 
 
 @each_spec
-def test_goldens_are_what_the_reference_gives(name: str) -> None:
+def test_golden_outputs_are_those_of_the_reference(name: str) -> None:
     for vector in vectors(name):
         if vector.case.violated_rule is None:
             inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
@@ -67,7 +67,7 @@ def test_the_reference_leaves_its_arguments_as_they_were(name: str) -> None:
 
 
 @each_spec
-def test_goldens_share_no_memory_with_inputs_or_each_other(name: str) -> None:
+def test_golden_outputs_share_no_memory_with_inputs_or_each_other(name: str) -> None:
     for vector in vectors(name):
         for i, output in enumerate(vector.outputs):
             others = [*vector.inputs.values(), *vector.outputs[:i]]
@@ -75,13 +75,13 @@ def test_goldens_share_no_memory_with_inputs_or_each_other(name: str) -> None:
 
 
 @each_spec
-def test_a_must_reject_case_has_no_goldens(name: str) -> None:
+def test_a_negative_case_has_no_golden_outputs(name: str) -> None:
     for vector in vectors(name):
         assert vector.case.violated_rule is None or vector.outputs == []
 
 
 @each_spec
-def test_the_reference_rejects_a_must_reject_case_for_its_rule(name: str) -> None:
+def test_the_reference_rejects_a_negative_case_for_its_rule(name: str) -> None:
     for vector in vectors(name):
         if vector.case.violated_rule is not None:
             attributes = deepcopy(dict(vector.case.call.attributes))
@@ -91,7 +91,7 @@ def test_the_reference_rejects_a_must_reject_case_for_its_rule(name: str) -> Non
 
 
 @each_spec
-def test_what_a_case_leaves_unchanged_it_shares_with_its_twin(name: str) -> None:
+def test_a_case_shares_unchanged_arrays_with_its_baseline(name: str) -> None:
     known = {vector.case.id: vector for vector in vectors(name)}
     for vector in vectors(name):
         if vector.case.baseline is not None:
@@ -110,14 +110,14 @@ def test_unrelated_cases_share_no_arrays(name: str) -> None:
 
 @each_spec
 def test_every_type_has_special_values_in_a_golden_output(name: str) -> None:
-    found: dict[str, set[int]] = {}
+    bits_by_type: dict[str, set[int]] = {}
     for vector in vectors(name):
         for output in vector.outputs:
             bits = np.frombuffer(output.tobytes(), f"u{output.itemsize}")
-            found.setdefault(str(output.dtype), set()).update(bits.tolist())
+            bits_by_type.setdefault(str(output.dtype), set()).update(bits.tolist())
     for element_type, dtype in ELEMENT_TYPES.items():
-        if str(dtype) in found:
-            assert set(special_bits(element_type)) <= found[str(dtype)]
+        if str(dtype) in bits_by_type:
+            assert set(special_bits(element_type)) <= bits_by_type[str(dtype)]
 
 
 MADE_UP: dict[str, Any] = {
@@ -172,8 +172,8 @@ def made_up(folder: Path, reference: str = RIGHT, **changes: Any) -> list[Vector
     folder.joinpath("flip.py").write_text(reference, encoding="utf-8")
     path = folder / "Flip.yaml"
     path.write_text(json.dumps({**MADE_UP, **changes}), encoding="utf-8")
-    found = read_spec(path)
-    return make_vectors(found, generate_cases(found, "core", 0))
+    spec_file = read_spec(path)
+    return make_vectors(spec_file, generate_cases(spec_file, "core", 0))
 
 
 def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
@@ -183,32 +183,32 @@ def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
     return str(caught.value)
 
 
-def test_a_right_reference_is_proved(tmp_path: Path) -> None:
-    found = made_up(tmp_path)
-    assert found[0].outputs[0].tolist() == [3, 2, 1]
-    assert {vector.case.violated_rule for vector in found} == {None, "flip/axis-range"}
+def test_a_right_reference_is_accepted(tmp_path: Path) -> None:
+    vectors = made_up(tmp_path)
+    assert vectors[0].outputs[0].tolist() == [3, 2, 1]
+    assert {vector.case.violated_rule for vector in vectors} == {None, "flip/axis-range"}
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "told"),
+    ("right", "wrong", "expected"),
     [
         ("if axis != 0", "if True", "rejects a valid call: Broken: axis"),
-        ("if axis != 0", "if False", "accepts a call that breaks flip/axis-range"),
+        ("if axis != 0", "if False", "accepts a call that violates flip/axis-range"),
         ("flip/axis-range", "flip/same", "names flip/same; expected RuleBroken('flip/axis-range'"),
         ("rule = ", "other = ", "raises Broken: axis; expected RuleBroken('flip/axis-range'"),
-        ("data[::-1]", "data[1:]", "the reference gives i8[2], the outputs are declared as i8[3]"),
-        ("data[::-1]", "data[::-1].astype('f8')", "the reference gives f64[3]"),
-        ("[data[::-1].copy()]", "[]", "the reference gives no outputs"),
+        ("data[::-1]", "data[1:]", "the reference returns i8[2]; the spec declares i8[3]"),
+        ("data[::-1]", "data[::-1].astype('f8')", "the reference returns f64[3]"),
+        ("[data[::-1].copy()]", "[]", "the reference returns no outputs"),
         ("[data[::-1].copy()]", "data[::-1].copy()", "returns ndarray; expected a list of arrays"),
         ("return [", "data.sort(); data[0] += 1; return [", "writes to its input 'data'"),
         ("data[::-1]", "data", "output 0 of the example is [3, 2, 1], of the reference [1, 2, 3]"),
     ],
 )
 def test_a_reference_that_contradicts_the_spec_is_a_mistake_of_it(
-    tmp_path: Path, right: str, wrong: str, told: str
+    tmp_path: Path, right: str, wrong: str, expected: str
 ) -> None:
     assert RIGHT.count(right) == 1
-    assert told in mistake(tmp_path, RIGHT.replace(right, wrong))
+    assert expected in mistake(tmp_path, RIGHT.replace(right, wrong))
 
 
 def test_a_behaviour_that_the_outputs_contradict_is_a_mistake(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_an_example_of_other_outputs_is_a_mistake(tmp_path: Path) -> None:
     assert text in mistake(tmp_path, examples=examples)
 
 
-def test_the_mistakes_of_all_places_are_told_at_once(tmp_path: Path) -> None:
+def test_the_mistakes_at_all_places_are_reported_together(tmp_path: Path) -> None:
     text = mistake(tmp_path, RIGHT.replace("if axis != 0", "if axis == 0"))
     assert "flip/example: the reference rejects" in text
     assert "the reference rejects a valid call" in text
-    assert "accepts a call that breaks flip/axis-range" in text
+    assert "accepts a call that violates flip/axis-range" in text

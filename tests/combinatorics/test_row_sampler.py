@@ -49,7 +49,7 @@ def test_a_sampler_without_feasible_rows_is_false() -> None:
 def test_rows_of_the_shipped_specs_are_feasible() -> None:
     random = Random(0)
     for file in read_specs_in(None, "directml/*"):
-        feasible, _ = InputSpace(file.spec).choices()
+        feasible, _ = InputSpace(file.spec).feasible_rows()
         sampler = RowSampler(feasible)
         for _ in range(50):
             row = sampler.sample(random.randrange)

@@ -1,6 +1,6 @@
-"""A driver that splits tensors, and is wrong in one way for those of rank 3.
+"""A driver that splits tensors, and misbehaves in one way for those of rank 3.
 
-Run as `python misbehaving.py HOW`. It needs nothing but Python, and so starts quickly.
+Run as `python misbehaving.py HOW`. It imports only the standard library, and starts quickly.
 """
 
 import json
@@ -29,52 +29,53 @@ def line(answer: Any) -> bytes:
 
 
 def read(size: int) -> bytes:
-    found = sys.stdin.buffer.read(size)
-    if len(found) < size:
+    data = sys.stdin.buffer.read(size)
+    if len(data) < size:
         os._exit(1)
-    return found
+    return data
 
 
 def split(
     shape: Sequence[int], data: bytes, sizes: Sequence[Sequence[int]], axis: int
 ) -> Iterator[bytes]:
-    """Yield the bytes of each part, of the shapes in `sizes`."""
-    if sum(each[axis] for each in sizes) != shape[axis]:
+    """Yield the bytes of each part; `sizes` are their shapes."""
+    if sum(size[axis] for size in sizes) != shape[axis]:
         raise ValueError("the parts are not as long as the whole")
     rows = prod(shape[:axis])
     step, begin = len(data) // rows, 0
-    for each in sizes:
-        length = step * each[axis] // shape[axis]
+    for size in sizes:
+        length = step * size[axis] // shape[axis]
         yield b"".join(data[row * step + begin :][:length] for row in range(rows))
         begin += length
 
 
-def check(given: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
-    """Refuse a call that breaks a rule other than that of the sum."""
-    shape, axis, parts = given["shape"], attributes["Axis"], attributes["OutputTensors"]
-    wanted = {"f": "FLOAT", "i": "INT", "u": "UINT"}[given["type"][0]] + given["type"][1:]
-    right = 0 < attributes["OutputCount"] == len(parts) and 0 <= axis < len(shape) <= 8
+def check(tensor: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+    """Reject a call that violates another rule than that of the sum."""
+    shape, axis, parts = tensor["shape"], attributes["Axis"], attributes["OutputTensors"]
+    prefixes = {"f": "FLOAT", "i": "INT", "u": "UINT"}
+    data_type = prefixes[tensor["type"][0]] + tensor["type"][1:]
+    valid = 0 < attributes["OutputCount"] == len(parts) and 0 <= axis < len(shape) <= 8
     for part in parts:
         sizes = part["Sizes"]
-        others = sizes[:axis] + sizes[axis + 1 :] == shape[:axis] + shape[axis + 1 :]
-        right = right and part["DataType"] == wanted and min(sizes) >= 0 and others
-    if not right:
-        raise ValueError("a call that breaks a rule")
+        off_axis_equal = sizes[:axis] + sizes[axis + 1 :] == shape[:axis] + shape[axis + 1 :]
+        valid = valid and part["DataType"] == data_type and min(sizes) >= 0 and off_axis_equal
+    if not valid:
+        raise ValueError("a call that violates a rule")
 
 
-def answered(request: Mapping[str, Any], data: bytes) -> tuple[Answer, bytes]:
-    (given,) = request["inputs"]
-    check(given, request["attributes"])
-    sizes = [each["Sizes"] for each in request["attributes"]["OutputTensors"]]
-    parts = [*split(given["shape"], data, sizes, request["attributes"]["Axis"])]
+def split_call(request: Mapping[str, Any], data: bytes) -> tuple[Answer, bytes]:
+    (tensor,) = request["inputs"]
+    check(tensor, request["attributes"])
+    sizes = [description["Sizes"] for description in request["attributes"]["OutputTensors"]]
+    parts = [*split(tensor["shape"], data, sizes, request["attributes"]["Axis"])]
     outputs = [
-        {"type": given["type"], "shape": shape, "bytes": len(part)}
+        {"type": tensor["type"], "shape": shape, "bytes": len(part)}
         for shape, part in zip(sizes, parts, strict=True)
     ]
     return {"id": request["id"], "observed": "outputs", "outputs": outputs}, b"".join(parts)
 
 
-# What is written in place of the answer, of the answer and its bytes.
+# What the driver writes instead of an answer and its bytes.
 WRITES: Mapping[str, Callable[[Answer, bytes], bytes]] = {
     "garbage": lambda _answer, _data: b"\x89PNG\r\n\x1a\n" * 5,
     "no-json": lambda _answer, _data: b"done\n",
@@ -96,8 +97,8 @@ WRITES: Mapping[str, Callable[[Answer, bytes], bytes]] = {
         {"id": answer["id"], "observed": "rejected", "reason": None}
     ),
 }
-# What is said of the first output instead.
-SAYS: Mapping[str, Mapping[str, Any]] = {
+# Wrong parts of the description of the first output.
+DESCRIBES: Mapping[str, Mapping[str, Any]] = {
     "unknown-type": {"type": "float32"},
     "negative-shape": {"shape": [-1, 2]},
     "huge-shape": {"shape": [1 << 40, 1 << 40], "bytes": 1 << 82},
@@ -121,7 +122,7 @@ def gives_less(answer: Answer, data: bytes) -> None:
 
 @cache
 def start_a_child() -> None:
-    # It names the process that tests, which looks for it.
+    # Its argument is the process of the test, which looks for it.
     subprocess.Popen([sys.executable, "-c", SLEEPS, str(os.getppid())])
 
 
@@ -137,8 +138,8 @@ def says_much(answer: Answer, data: bytes) -> None:
 
 
 def is_no_bool(answer: Answer, data: bytes) -> None:
-    for each in answer["outputs"]:
-        each["type"] = "boolean"
+    for output in answer["outputs"]:
+        output["type"] = "boolean"
     write(line(answer) + b"\2" * len(data))
 
 
@@ -159,7 +160,7 @@ DOES: Mapping[str, Callable[[Answer, bytes], object]] = {
     "says-much": says_much,
     "no-bool": is_no_bool,
 }
-# What is wrong with the introduction, in place of what is right.
+# Wrong parts of the introduction.
 INTRODUCES: Mapping[str, Mapping[str, Any]] = {
     "version-2": {"protocol": 2},
     "no-version": {"protocol": None},
@@ -184,10 +185,10 @@ def respond(how: str, answer: Answer, data: bytes) -> None:
         DOES[how](answer, data)
     elif how in WRITES:
         write(WRITES[how](answer, data))
-    elif how in SAYS:
+    elif how in DESCRIBES:
         first, *others = answer["outputs"]
-        answer = {**answer, "outputs": [{**first, **SAYS[how]}, *others]}
-        write(line(answer) + (b"" if "shape" in SAYS[how] else data))
+        answer = {**answer, "outputs": [{**first, **DESCRIBES[how]}, *others]}
+        write(line(answer) + (b"" if "shape" in DESCRIBES[how] else data))
     else:
         write(line(answer) + data)
 
@@ -196,24 +197,24 @@ def main(how: str) -> None:
     STARTS.get(how, lambda: None)()
     sys.stdin.buffer.readline()
     introduction = {"protocol": 1, "name": "misbehaves", "version": "1", "support": None}
-    more = b"ready\n" if how == "writes-behind-its-introduction" else b""
-    write(line({**introduction, **INTRODUCES.get(how, {})}) + more)
+    extra = b"ready\n" if how == "writes-after-its-introduction" else b""
+    write(line({**introduction, **INTRODUCES.get(how, {})}) + extra)
     if how == "never-reads":
         time.sleep(600)
     for text in iter(sys.stdin.buffer.readline, b""):
         request = json.loads(text)
-        data = read(sum(each["bytes"] for each in request["inputs"]))
+        data = read(sum(tensor["bytes"] for tensor in request["inputs"]))
         if request["operator"] != OPERATOR:
             unknown = "rejected" if how == "rejects-the-unknown" else "unsupported"
             write(line({"id": request["id"], "observed": unknown}))
             continue
         try:
-            answer, outputs = answered(request, data)
+            answer, outputs = split_call(request, data)
         except Exception as error:
             write(line({"id": request["id"], "observed": "rejected", "reason": repr(error)}))
             continue
-        wrong = len(request["inputs"][0]["shape"]) == 3
-        respond(how if wrong else "", answer, outputs)
+        misbehaves = len(request["inputs"][0]["shape"]) == 3
+        respond(how if misbehaves else "", answer, outputs)
     if how == "stays":
         time.sleep(600)
 

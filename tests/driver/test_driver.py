@@ -1,4 +1,4 @@
-"""The driver in C++ that comes with opcert: it compiles, speaks well, and is certified."""
+"""The C++ driver that comes with opcert: it compiles, passes driver-check, and is certified."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opcert.exploration import explore
-from opcert.isolation.messages import line_of, packed
+from opcert.isolation.messages import encode_message, pack_inputs
 from tests.command_line import opcert
 
 SOURCE = Path(__file__).parents[2] / "generator" / "backends" / "examples" / "driver.cpp"
@@ -43,14 +43,14 @@ def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
     assert found["summary"]["pass"] > 1300
 
 
-def test_it_speaks_well(driver: Path) -> None:
+def test_it_passes_driver_check(driver: Path) -> None:
     done = opcert("driver-check", f"'{driver}'")
     assert done.exit_code == 0, done.stdout
     assert "16 MB, both ways" in done.stdout
     assert "not tried" not in done.stdout
 
 
-def test_nothing_is_found_by_exploring_it(driver: Path) -> None:
+def test_exploration_finds_no_counterexample(driver: Path) -> None:
     explored = list(explore(f"driver:'{driver}'", operator="*[VG]*", minutes=0.05))
     assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
     assert [each.counterexample for each in explored] == [None, None]
@@ -76,23 +76,23 @@ def test_the_conversation_in_the_guide_takes_place(driver: Path) -> None:
         "axis": np.array(0),
         "split_lengths": np.array([1, -1], np.int32),
     }
-    described, contents = packed(inputs)
-    assert json.loads(line_of({"inputs": described}))["inputs"] == asked[1]["inputs"]
+    described, contents = pack_inputs(inputs)
+    assert json.loads(encode_message({"inputs": described}))["inputs"] == asked[1]["inputs"]
     assert b"".join(contents) in written(">")
 
 
-def test_it_refuses_an_option_that_it_does_not_have(driver: Path) -> None:
+def test_an_unknown_option_is_refused(driver: Path) -> None:
     arguments = ["--backend", f"driver:'{driver}'", "--backend-option", 'a "b"=c']
     done = opcert("certify", *arguments)
     assert done.exit_code == 2
-    assert "refuses: there is no option 'a \"b\"'" in done.stderr
+    assert "refuses to run: there is no option 'a \"b\"'" in done.stderr
 
 
 @pytest.mark.parametrize(
     "line",
     ["", "{", '{"protocol"', "[1,2", '"\\u12"', "nul", "1e", "-", "[" * 1000, '{"a":1}x', "\0"],
 )
-def test_what_is_no_json_ends_it_with_a_word(driver: Path, line: str) -> None:
+def test_malformed_json_ends_it_with_a_message(driver: Path, line: str) -> None:
     done = subprocess.run(
         [driver], input=f"{line}\n", capture_output=True, text=True, check=False, timeout=60
     )

@@ -1,4 +1,4 @@
-"""Exploring: what is found beyond the suite, how small, how soon, and what is no counterexample."""
+"""Exploring: what is found beyond the suite, how small, how soon, and what does not count."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -27,41 +27,41 @@ MINUTES = 0.25
 
 
 def alone(backend: object, operator: str = SPLITS, **more: Any) -> ExplorationResult:
-    (found,) = explore(backend, operator=operator, **{"minutes": MINUTES, **more})  # type: ignore[arg-type]
-    return found
+    (result,) = explore(backend, operator=operator, **{"minutes": MINUTES, **more})  # type: ignore[arg-type]
+    return result
 
 
 @pytest.mark.parametrize("operator", [each for each in OPERATORS if each != SLICE])
-def test_nothing_is_found_of_the_reference(operator: str) -> None:
-    found = alone(the_right_one(operator).make, operator, minutes=0.05)
-    assert (found.operator, found.counterexample) == (operator, None)
-    assert found.tried
+def test_the_reference_has_no_counterexample(operator: str) -> None:
+    result = alone(the_right_one(operator).make, operator, minutes=0.05)
+    assert (result.operator, result.counterexample) == (operator, None)
+    assert result.tried
 
 
 @pytest.mark.parametrize("fault", [*at_random(seed=1, count=1)], ids=lambda fault: fault.name)
 def test_faults_at_random_are_found(fault: Any) -> None:
-    found = explored(fault, MINUTES)
-    assert found.counterexample is not None
-    assert found.counterexample.repeatable
+    result = explored(fault, MINUTES)
+    assert result.counterexample is not None
+    assert result.counterexample.repeatable
 
 
-def test_a_finding_is_the_least_call_that_shows_it() -> None:
+def test_a_counterexample_is_reduced_to_one_small_call() -> None:
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
-    found = alone(fault.make, fault.operator).counterexample
-    assert found is not None
-    assert found.difference.kind == "value"
-    (step,) = found.steps
+    counterexample = alone(fault.make, fault.operator).counterexample
+    assert counterexample is not None
+    assert counterexample.fault.kind == "value"
+    (step,) = counterexample.steps
     assert step.inputs["data"].dtype.itemsize == 1
 
 
-def test_the_same_seed_finds_the_same() -> None:
+def test_the_same_seed_finds_the_same_counterexample() -> None:
     fault = FAULTS["variadic-split-1/accepts-axis-shape-two"]
-    one, other, third = (alone(fault.make, fault.operator, seed=seed) for seed in (5, 5, 6))
-    assert (one.tried, str(one.counterexample)) == (other.tried, str(other.counterexample))
-    assert one.tried != third.tried
+    first, second, third = (alone(fault.make, fault.operator, seed=seed) for seed in (5, 5, 6))
+    assert (first.tried, str(first.counterexample)) == (second.tried, str(second.counterexample))
+    assert first.tried != third.tried
 
 
-def test_what_only_shows_behind_other_calls_comes_with_them() -> None:
+def test_a_counterexample_includes_the_earlier_calls_that_it_needs() -> None:
     class WrongAfterEmptyParts(Right):
         """Spoils what it returns as soon as a part had been empty in the call before."""
 
@@ -84,7 +84,7 @@ def test_what_only_shows_behind_other_calls_comes_with_them() -> None:
     assert any(each.size == 0 for each in counterexample.steps[0].golden or [])
 
 
-def test_what_does_not_show_again_is_told_as_such() -> None:
+def test_a_failure_that_does_not_recur_is_marked_as_such() -> None:
     class WrongOnce(Right):
         calls = 0
 
@@ -99,13 +99,13 @@ def test_what_does_not_show_again_is_told_as_such() -> None:
     assert not counterexample.repeatable
 
 
-def test_what_is_not_supported_is_no_finding() -> None:
-    found = alone(SupportsNothing(), minutes=0.05)
-    assert found.counterexample is None
-    assert found.declined == found.tried > 0
+def test_unsupported_calls_are_no_counterexample() -> None:
+    result = alone(SupportsNothing(), minutes=0.05)
+    assert result.counterexample is None
+    assert result.declined == result.tried > 0
 
 
-def test_what_is_declared_is_left_out_also_where_laws_lead_there() -> None:
+def test_calls_beyond_the_declared_support_are_left_out_of_laws_too() -> None:
     class Narrow(Right):
         """Has no i64 and no Slice, says so, and gives something else."""
 
@@ -119,19 +119,22 @@ def test_what_is_declared_is_left_out_also_where_laws_lead_there() -> None:
             right = super().run(operator, inputs, attributes)
             return right if fits and first.ndim < 3 else []
 
-    found = alone(Narrow, minutes=0.1)
-    assert found.counterexample is None
-    assert found.tried > found.declined > 0
+    result = alone(Narrow, minutes=0.1)
+    assert result.counterexample is None
+    assert result.tried > result.declined > 0
 
 
-def test_the_other_operators_are_explored_behind_a_finding() -> None:
+def test_the_other_operators_are_explored_after_a_counterexample() -> None:
     fault = FAULTS["broadcast-1/rank-7-rejected"]
-    found = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.2))
-    assert [each.operator for each in found] == ["openvino/Broadcast-1", "openvino/VariadicSplit-1"]
-    assert [each.counterexample is not None for each in found] == [True, False]
+    results = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.2))
+    assert [each.operator for each in results] == [
+        "openvino/Broadcast-1",
+        "openvino/VariadicSplit-1",
+    ]
+    assert [each.counterexample is not None for each in results] == [True, False]
 
 
-def test_the_time_is_kept_while_a_finding_is_made_small() -> None:
+def test_reduction_keeps_to_the_time_limit() -> None:
     class Slow(Right):
         def run(
             self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
@@ -140,12 +143,12 @@ def test_the_time_is_kept_while_a_finding_is_made_small() -> None:
             return super().run(operator, inputs, attributes)[:-1]
 
     begun = time.monotonic()
-    found = alone(Slow, minutes=0.03)
+    result = alone(Slow, minutes=0.03)
     assert time.monotonic() - begun < 4
-    assert found.counterexample is not None
+    assert result.counterexample is not None
 
 
-def test_an_interrupt_passes_on_once_what_was_found_is_told(
+def test_an_interrupt_is_passed_on_after_the_result_so_far(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     confirmed: list[object] = []
@@ -155,20 +158,20 @@ def test_an_interrupt_passes_on_once_what_was_found_is_told(
             raise KeyboardInterrupt
         return False
 
-    def noting(_: object, counterexample: Any) -> Any:
+    def confirm(_: object, counterexample: Any) -> Any:
         confirmed.append(replace(counterexample, repeatable=True))
         return confirmed[-1]
 
-    monkeypatch.setattr(Search, "_confirmed", noting)
-    monkeypatch.setattr(Search, "_time_is_up", interrupted)
+    monkeypatch.setattr(Search, "_confirm", confirm)
+    monkeypatch.setattr(Search, "_is_time_up", interrupted)
     fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
-    found = explore(fault.make, operator=fault.operator)
-    assert next(found).counterexample is confirmed[0]
+    results = explore(fault.make, operator=fault.operator)
+    assert next(results).counterexample is confirmed[0]
     with pytest.raises(KeyboardInterrupt):
-        next(found)
+        next(results)
 
 
-def test_a_spec_that_contradicts_its_reference_is_told(tmp_path: Path) -> None:
+def test_a_spec_that_contradicts_its_reference_is_an_error(tmp_path: Path) -> None:
     path = spec(tmp_path, ("take.py:take", "take.py:rejecting"))
     with pytest.raises(SpecError, match="the reference rejects a valid call"):
         list(explore("reference", specs=path.parent, minutes=0.1))
@@ -178,7 +181,7 @@ def test_a_spec_that_contradicts_its_reference_is_told(tmp_path: Path) -> None:
     ("backend", "more", "error"),
     [("nowhere", {}, BackendError), ("reference", {"operator": "a/B"}, OpcertError)],
 )
-def test_a_wrong_call_is_told(backend: str, more: Any, error: type[OpcertError]) -> None:
+def test_a_wrong_argument_is_an_error(backend: str, more: Any, error: type[OpcertError]) -> None:
     with pytest.raises(error):
         list(explore(backend, **more))
 
@@ -191,7 +194,7 @@ def test_the_command_exits_0_with_a_line_for_each_operator(tmp_path: Path) -> No
     assert result.stdout.endswith("calls tried, nothing found\n")
 
 
-def test_the_command_exits_1_with_what_shows_the_finding() -> None:
+def test_the_command_exits_1_with_a_program_that_fails() -> None:
     options = "--minutes", "0.1", "--operator", "*Split-1"
     result = opcert("explore", "--backend", f"{WRONG}:ReturnsOneOutput", *options)
     assert result.exit_code == 1

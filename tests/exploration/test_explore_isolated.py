@@ -1,4 +1,4 @@
-"""Exploring a backend in a process of its own: what ends that process is found and shown."""
+"""Exploring a backend in a process of its own: what ends that process is found and printed."""
 
 import shlex
 import subprocess
@@ -31,12 +31,12 @@ def driver(how: str) -> str:
 
 
 def alone(backend: str, **more: Any) -> ExplorationResult:
-    given = {"operator": DML, "minutes": 0.06, "timeout": 20, **more}
-    (found,) = explore(backend, **given)
-    return found
+    options = {"operator": DML, "minutes": 0.06, "timeout": 20, **more}
+    (result,) = explore(backend, **options)
+    return result
 
 
-def found(backend: str, **more: Any) -> Counterexample:
+def counterexample_of(backend: str, **more: Any) -> Counterexample:
     counterexample = alone(backend, **more).counterexample
     assert counterexample is not None
     assert counterexample.repeatable
@@ -68,13 +68,13 @@ def _no_process_is_left() -> Iterator[None]:
         ("exit", "exited with 0", 0),
     ],
 )
-def test_a_crash_is_found_made_small_and_shown(
+def test_a_crash_is_found_reduced_and_printed(
     how: str, text: str, code: int, tmp_path: Path
 ) -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
-    counterexample = found(backend, options={"how": how}, minutes=0.1)
-    assert counterexample.difference.kind == "crash"
-    assert text in counterexample.difference.text
+    counterexample = counterexample_of(backend, options={"how": how}, minutes=0.1)
+    assert counterexample.fault.kind == "crash"
+    assert text in counterexample.fault.text
     (step,) = counterexample.steps
     assert step.inputs["InputTensor"].ndim == 3
     done = run(program(counterexample, backend, tmp_path, how=how))
@@ -82,11 +82,11 @@ def test_a_crash_is_found_made_small_and_shown(
     assert (done.returncode, done.stdout) == (code, "")
 
 
-def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
+def test_a_hang_is_found_and_printed(tmp_path: Path) -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
-    counterexample = found(backend, options={"how": "sleep"}, timeout=1, minutes=0.05)
-    assert counterexample.difference.kind == "hang"
-    assert "no answer within 1 s" in counterexample.difference.text
+    counterexample = counterexample_of(backend, options={"how": "sleep"}, timeout=1, minutes=0.05)
+    assert counterexample.fault.kind == "hang"
+    assert "no answer within 1 s" in counterexample.fault.text
     assert counterexample.steps[-1].inputs["InputTensor"].ndim == 3
     with pytest.raises(subprocess.TimeoutExpired):
         run(program(counterexample, backend, tmp_path, how="sleep"), seconds=3)
@@ -97,16 +97,16 @@ def test_a_hang_is_found_and_shown(tmp_path: Path) -> None:
     [
         ("abort", "crash", "ended by SIGABRT"),
         ("exit", "crash", "exited with 0"),
-        ("garbage", "protocol", "is no line of JSON"),
+        ("garbage", "protocol", "is not a line of JSON"),
         ("behind", "protocol", "stdout is for answers alone"),
     ],
 )
-def test_a_driver_that_misbehaves_is_found_and_shown(
+def test_a_driver_that_misbehaves_is_found_and_printed(
     how: str, kind: str, text: str, tmp_path: Path
 ) -> None:
-    counterexample = found(driver(how), minutes=0.1)
-    assert counterexample.difference.kind == kind
-    assert text in counterexample.difference.text
+    counterexample = counterexample_of(driver(how), minutes=0.1)
+    assert counterexample.fault.kind == kind
+    assert text in counterexample.fault.text
     done = run(program(counterexample, driver(how), tmp_path))
     assert done.returncode == 1
     assert text in done.stderr
@@ -115,10 +115,10 @@ def test_a_driver_that_misbehaves_is_found_and_shown(
 
 
 def test_a_driver_that_hangs_is_found() -> None:
-    assert found(driver("sleep"), timeout=1, minutes=0.05).difference.kind == "hang"
+    assert counterexample_of(driver("sleep"), timeout=1, minutes=0.05).fault.kind == "hang"
 
 
-def test_nothing_is_found_of_a_driver_that_behaves() -> None:
+def test_a_driver_that_behaves_has_no_counterexample() -> None:
     assert alone(driver("right"), minutes=0.05).counterexample is None
 
 
@@ -135,14 +135,12 @@ def test_nothing_is_found_of_a_driver_that_behaves() -> None:
         ("ReturnsArray", "type"),
     ],
 )
-def test_what_is_no_matter_of_the_process_is_found_as_in_this_one(
-    name: str, kind: str | None
-) -> None:
+def test_other_failures_are_found_as_in_this_process(name: str, kind: str | None) -> None:
     counterexample = alone(f"{WRONG}:{name}", minutes=0.03).counterexample
-    assert (counterexample and counterexample.difference.kind) == kind
+    assert (counterexample and counterexample.fault.kind) == kind
 
 
-def test_the_other_operators_are_explored_behind_a_hang() -> None:
+def test_the_other_operators_are_explored_after_a_hang() -> None:
     options = {"how": "sleep"}
     first, second = explore(
         f"{MISBEHAVING}:Misbehaves", options=options, operator="*[BV]*", minutes=0.1, timeout=1
@@ -151,12 +149,12 @@ def test_the_other_operators_are_explored_behind_a_hang() -> None:
     assert second.tried
 
 
-def test_what_cannot_be_made_again_is_told_behind_the_finding(tmp_path: Path) -> None:
+def test_a_backend_that_cannot_be_made_again_is_an_error_after_the_result(tmp_path: Path) -> None:
     options = {"trace": str(tmp_path / "lost")}
     explored = explore(f"{MISBEHAVING}:IsLost", options=options, operator=DML)
     counterexample = next(explored).counterexample
     assert counterexample is not None
-    assert (counterexample.difference.kind, counterexample.repeatable) == ("crash", False)
+    assert (counterexample.fault.kind, counterexample.repeatable) == ("crash", False)
     with pytest.raises(BackendError, match="the device is lost"):
         next(explored)
 
@@ -171,9 +169,9 @@ def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
             with suppress(psutil.NoSuchProcess):
                 children.update(psutil.Process(run.pid).children(recursive=True))
             time.sleep(0.02)
-        told, _ = run.communicate()
+        output, _ = run.communicate()
     assert run.returncode == 130
-    assert "nothing found" in told
+    assert "nothing found" in output
     assert children
     assert not any(each.is_running() for each in children)
 
@@ -184,5 +182,5 @@ def test_a_driver_needs_a_process_of_its_own() -> None:
 
 
 def test_an_object_cannot_be_isolated() -> None:
-    with pytest.raises(OpcertError, match="an object runs in this process"):
+    with pytest.raises(OpcertError, match="a backend object runs in this process"):
         list(explore(Right(), isolated=True))

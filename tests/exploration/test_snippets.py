@@ -1,4 +1,4 @@
-"""What a counterexample is printed as: a program that fails as found, an example that the spec takes."""
+"""The text of a counterexample: a program that fails likewise, an example for the spec."""
 
 import subprocess
 import sys
@@ -55,7 +55,7 @@ def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name:
     text = program_text(counterexample(name), "backend = made")
     # A valid call that is rejected raises what the backend raises.
     with pytest.raises(
-        ValueError if counterexample(name).difference.kind == "rejected" else AssertionError
+        ValueError if counterexample(name).fault.kind == "rejected" else AssertionError
     ):
         runs(text, FAULTS[name])
     runs(text, the_right_one(FAULTS[name].operator))
@@ -74,7 +74,7 @@ def test_the_example_can_be_pasted_into_the_spec(name: str, tmp_path: Path) -> N
         check_specs([tmp_path / path.name])
 
 
-def a_finding(array: Array, layout: Layout = "c") -> Counterexample:
+def made_up(array: Array, layout: Layout = "c") -> Counterexample:
     step = SessionStep(
         "a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",)
     )
@@ -99,7 +99,7 @@ def test_a_printed_array_has_its_bits_and_its_layout(name: str, layout: Layout) 
     bits = np.array([*special_bits(name)[:4], 1, 0, 1, 1, 1, 1][:6], np.dtype(f"u{dtype.itemsize}"))
     array = (bits & 1 if name == "boolean" else bits).view(dtype).reshape(2, 3)
     backend = Keeps()
-    exec(program_text(a_finding(array, layout), "backend = made"), {"made": backend})  # noqa: S102
+    exec(program_text(made_up(array, layout), "backend = made"), {"made": backend})  # noqa: S102
     found = backend.given["data"]
     assert found.dtype == dtype
     assert found.tobytes() == array.tobytes()
@@ -110,19 +110,19 @@ def test_a_printed_array_has_its_bits_and_its_layout(name: str, layout: Layout) 
 def test_arrays_of_any_shape_are_printed(shape: tuple[int, ...]) -> None:
     array = np.arange(1, 1 + int(np.prod(shape)), dtype=np.int16).reshape(shape)
     backend = Keeps()
-    exec(program_text(a_finding(array), "backend = made"), {"made": backend})  # noqa: S102
+    exec(program_text(made_up(array), "backend = made"), {"made": backend})  # noqa: S102
     assert backend.given["data"].shape == shape
     assert np.array_equal(backend.given["data"], array)
 
 
-def test_a_large_tensor_is_left_to_a_pattern_in_the_example() -> None:
+def test_the_example_lists_no_large_tensor() -> None:
     array = np.arange(100, dtype=np.float32)
-    assert "{type: f32, shape: [100]}" in example_text(a_finding(array))
-    assert "values: [0.0, 1.0]" in example_text(a_finding(array[:2]))
-    assert "values" not in example_text(a_finding(array[:2] * np.float32(np.nan)))
+    assert "{type: f32, shape: [100]}" in example_text(made_up(array))
+    assert "values: [0.0, 1.0]" in example_text(made_up(array[:2]))
+    assert "values" not in example_text(made_up(array[:2] * np.float32(np.nan)))
 
 
-def test_an_operator_is_told_in_a_line_and_a_finding_with_both_texts() -> None:
+def test_a_result_is_a_line_and_a_counterexample_adds_program_and_example() -> None:
     def unused() -> str:
         pytest.fail("nothing was found, of which a program would be made")
 
@@ -133,9 +133,7 @@ def test_an_operator_is_told_in_a_line_and_a_finding_with_both_texts() -> None:
     assert result_text(ExplorationResult("a/B", 7, 2, None), str).startswith(
         "a/B: 7 calls tried, 2 of them not"
     )
-    text = result_text(
-        ExplorationResult("a/B", 7, 0, a_finding(np.zeros(2))), lambda: "backend = x"
-    )
+    text = result_text(ExplorationResult("a/B", 7, 0, made_up(np.zeros(2))), lambda: "backend = x")
     assert text.startswith("a/B: 7 calls tried, found (value): all")
     assert "```python\n# a/B, value: all wrong\nimport numpy as np\n\nbackend = x\n" in text
     assert "```yaml\n# For a/B.\n- id: found-value-" in text
@@ -149,7 +147,7 @@ def test_the_program_needs_numpy_and_the_backend_alone(tmp_path: Path) -> None:
         "        return [inputs['data'] + 1]\n"
     )
     backend = setup_code(f"{tmp_path / 'wrong.py'}:Backend", {})
-    text = program_text(a_finding(np.zeros(2, np.int8)), backend)
+    text = program_text(made_up(np.zeros(2, np.int8)), backend)
     (tmp_path / "shows.py").write_text(f"import sys\n\nsys.modules['opcert'] = None\n{text}")
     done = subprocess.run(
         [sys.executable, "shows.py"], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -44,7 +44,7 @@ def main(seed: str = "0", count: str = "10", minutes: str = "1") -> None:
             found += 1
             steps = len(result.counterexample.steps)
             alone = "" if result.counterexample.repeatable else ", not repeatable"
-            kind = result.counterexample.difference.kind
+            kind = result.counterexample.fault.kind
             kind = f"{kind}, {steps} calls{alone}: {result.counterexample.call}"
         print(f"{took}  {fault.name} ({fault.mechanism}): {kind}", flush=True)
     print(f"{found} of {len(faults)} found")

@@ -97,22 +97,22 @@ HARNESSES = [
     ),
     Harness(
         "fresh-buffers", "makes each call with new arrays",
-        patches.setting(call_protocol, "refilled", _fresh),
+        patches.setting(call_protocol, "fill_buffer", _fresh),
         (*_of_split("identity"), "gather-8/view-of-a-row"),
     ),
     Harness(
         "shares-its-own-arrays", "hands out the arrays by which it looks at inputs again",
-        patches.setting(call_protocol, "refilled", lambda _buffer, array, _layout: array),
+        patches.setting(call_protocol, "fill_buffer", lambda _buffer, array, _layout: array),
         (*_of_split("identity"), "gather-8/view-of-a-row"),
     ),
     Harness(
         "ignores-inputs", "does not look at inputs again",
-        patches.calling("mutated", lambda *_: None),
+        patches.calling("find_mutation", lambda *_: None),
         (*_of_split("when-rejecting"), "slice-8/axes-normalised"),
     ),
     Harness(
         "never-looks-again", "never looks at outputs again",
-        patches.setting(records.CallRecord, "changed", False),
+        patches.setting(records.CallRecord, "outputs_changed", False),
         (*_of_split("ring-1"), *_of_split("ring-4")),
     ),
     Harness(

@@ -122,14 +122,14 @@ def no_rejections(patch: MonkeyPatch) -> None:
 
 
 def same_data(patch: MonkeyPatch) -> None:
-    patch.setattr(OperatorSuite, "other_inputs", OperatorSuite.inputs)
-    patch.setattr(OperatorSuite, "other_outputs", OperatorSuite.outputs)
+    patch.setattr(OperatorSuite, "inverted_data_inputs", OperatorSuite.inputs)
+    patch.setattr(OperatorSuite, "inverted_data_outputs", OperatorSuite.outputs)
 
 
 def twice(patch: MonkeyPatch) -> None:
     """Make two calls of each case, and none for the third time."""
 
-    def outcome(self: call_protocol._ValidCalls) -> Outcome:
+    def run(self: call_protocol._ValidCalls) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
         first, wrong = self.call(data, golden)
         if first.observed != "outputs":
@@ -140,11 +140,11 @@ def twice(patch: MonkeyPatch) -> None:
         )
         second, wrong_second = self.call(*other)
         self.faults += [wrong] if wrong else []
-        self.faults += call_protocol._second(second, wrong_second, golden)
+        self.faults += call_protocol._judge_inverted(second, wrong_second, golden)
         fault = self.faults[0] if self.faults else None
         return replace(first, fault=fault, records=self.records)
 
-    patch.setattr(call_protocol._ValidCalls, "outcome", outcome)
+    patch.setattr(call_protocol._ValidCalls, "run", run)
 
 
 def no_call_behind(patch: MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from opcert.reference.dml_split import dml_split
 
 
 class Several:
-    """Has two options that can be `all`, and one of which that is a value."""
+    """Has two options with configurations, and one of which `all` is a plain value."""
 
     name = "several"
     configurations: ClassVar = {"device": ["CPU", "GPU.0", "a/b"], "level": (0, 1)}

@@ -1,4 +1,4 @@
-"""Processes are given little time to leave, and have to be gone behind each test."""
+"""Processes have little time to exit, and must be gone after each test."""
 
 import os
 import time
@@ -12,14 +12,14 @@ from tests.misbehaving import SLEEPS
 
 
 @pytest.fixture(autouse=True)
-def _soon_and_for_good(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(supervised, "EXIT_TIMEOUT", 0.5)
     monkeypatch.setattr(driver_check, "EXIT_TIMEOUT", 0.5)
-    monkeypatch.setattr(process, "_LEAVES", 0.1)
+    monkeypatch.setattr(process, "_EXIT_SECONDS", 0.3)
     before = set(psutil.Process().children(recursive=True))
     yield
     assert set(psutil.Process().children(recursive=True)) <= before
-    # One that is no child of this process is gone a moment after it was killed.
+    # A process that is not a child of this one disappears a moment after it was killed.
     deadline = time.monotonic() + 10
     while _started_by_a_backend() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -27,5 +27,5 @@ def _soon_and_for_good(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _started_by_a_backend() -> list[list[str]]:
-    lines = [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
+    lines = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     return [line for line in lines if line[2:] == [SLEEPS, str(os.getpid())]]

@@ -1,4 +1,4 @@
-"""Backends that introduce themselves wrongly."""
+"""Backends with invalid introductions."""
 
 
 class Odd:

@@ -1,4 +1,4 @@
-"""Configurations: what `all` means for an option, and a certificate for each."""
+"""Configurations: the values that `all` stands for, and a certificate for each."""
 
 import subprocess
 import sys
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from opcert import backends, configurations
-from opcert.backends import load
+from opcert import configurations
+from opcert.backends import ENTRY_POINT_GROUP, load, lookup
 from opcert.certificate import read_certificate
 from opcert.errors import BackendError
 from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
@@ -51,13 +51,13 @@ def test_a_factory_may_have_configurations() -> None:
 
 
 def test_an_entry_point_may_have_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("theirs", "tests.isolation.configured:Several", backends.ENTRY_POINT_GROUP)
+    point = EntryPoint("theirs", "tests.isolation.configured:Several", ENTRY_POINT_GROUP)
     point_of = SimpleNamespace(name="theirs", load=lambda: Several, value=point.value)
-    monkeypatch.setattr(backends, "entry_points", lambda **_: [point_of])
+    monkeypatch.setattr(lookup, "registered_backends", lambda: {"theirs": point_of})
     assert len(configurations("theirs", {"device": "all"}, isolated=False)) == 3
 
 
-def test_a_backend_that_is_not_found_is_told_by_its_run() -> None:
+def test_the_run_of_an_unknown_backend_reports_the_error() -> None:
     assert len(configurations("no_such_module:Backend", {"device": "all"})) == 1
     result = opcert("certify", "--backend", "openvin", "--backend-option", "feed=all")
     assert result.exit_code == 2
@@ -65,36 +65,36 @@ def test_a_backend_that_is_not_found_is_told_by_its_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("NoMapping", "expected a mapping of options to lists of values; found list"),
-        ("NoList", "those of 'device' are not so"),
-        ("NoValues", "those of 'device' are not so"),
-        ("Alike", "those of 'device' are not so"),
-        ("AllAgain", "those of 'device' are not so"),
+        ("NoList", "distinct, printable values for option 'device'"),
+        ("NoValues", "distinct, printable values for option 'device'"),
+        ("Alike", "distinct, printable values for option 'device'"),
+        ("AllAgain", "distinct, printable values for option 'device'"),
     ],
 )
-def test_configurations_of_another_form_are_told(name: str, told: str) -> None:
+def test_malformed_configurations_are_an_error(name: str, message: str) -> None:
     backend = ("--backend", f"{FILE}:{name}", "--backend-option", "device=all")
     result = opcert("certify", *backend)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_one_backend_is_of_one_configuration() -> None:
+def test_load_needs_one_configuration() -> None:
     with pytest.raises(BackendError, match="choose one: device=CPU, device="):
         load(f"{FILE}:Several", device="all")
     assert load(f"{FILE}:Several", mode="all").version == "1 CPU 0 all"
 
 
 @pytest.mark.parametrize("command", ["claim", "explore"])
-def test_claim_and_explore_ask_to_choose_one(command: str, tmp_path: Path) -> None:
+def test_claim_and_explore_need_one_configuration(command: str, tmp_path: Path) -> None:
     backend = ("--backend", f"{FILE}:Several", "--backend-option", "device=all")
     out = ("--out", tmp_path / "claim.yaml") if command == "claim" else ()
     result = opcert(command, *backend, *out)
     assert result.exit_code == 2
-    text = "device=all is several configurations; choose one: device=CPU, device=GPU.0, device=a/b"
+    text = "device=all stands for several configurations; choose one: device=CPU, device=GPU.0, "
     assert text in result.stderr
 
 
@@ -123,7 +123,7 @@ def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
     assert wrong.backend.version == "1 GPU.0 0 some"
 
 
-def test_without_out_each_answer_is_printed() -> None:
+def test_without_out_each_conclusion_is_printed() -> None:
     arguments = (
         "--backend",
         f"{FILE}:made",
@@ -138,13 +138,15 @@ def test_without_out_each_answer_is_printed() -> None:
     assert result.stdout.count("CONFORMANT") == 2
 
 
-def test_an_interrupt_ends_them_all_and_each_goes_on(tmp_path: Path) -> None:
-    given = (*interrupts(tmp_path), "--backend-option", "which=all")
-    arguments = (*given, "--out", tmp_path / "out")
-    code, said, _ = opcert_program("certify", *arguments)
+def test_an_interrupt_ends_all_configurations_and_each_resumes(tmp_path: Path) -> None:
+    call = (*interrupts(tmp_path), "--backend-option", "which=all")
+    arguments = (*call, "--out", tmp_path / "out")
+    code, stdout, _ = opcert_program("certify", *arguments)
     assert code == 130
-    told = "3 configurations: which=one conformant; which=other interrupted; which=last not started"
-    assert said.splitlines()[-1] == told
+    summary = (
+        "3 configurations: which=one conformant; which=other interrupted; which=last not started"
+    )
+    assert stdout.splitlines()[-1] == summary
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == [
         "which=one",
         "which=other",
@@ -160,7 +162,7 @@ def test_an_interrupt_ends_them_all_and_each_goes_on(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "which=one" / "certificate.json").read_bytes() == before
 
 
-def test_resuming_configurations_needs_one_that_was_begun(tmp_path: Path) -> None:
+def test_resuming_needs_a_configuration_that_was_started(tmp_path: Path) -> None:
     backend = ("--backend", f"{MISBEHAVING}:Interrupts", "--backend-option", "which=all")
     result = opcert("certify", *backend, "--out", tmp_path / "out", "--resume")
     assert result.exit_code == 2
@@ -169,7 +171,7 @@ def test_resuming_configurations_needs_one_that_was_begun(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(find_spec("openvino") is None, reason="openvino is not installed")
-def test_the_runtime_is_not_imported_to_learn_its_configurations() -> None:
+def test_reading_configurations_imports_no_runtime() -> None:
     program = (
         "import sys; from opcert import configurations; "
         "print([each.name for each in configurations('openvino', {'feed': 'all'})], "

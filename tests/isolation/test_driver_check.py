@@ -1,4 +1,4 @@
-"""opcert driver-check: what an author of a driver is told, step by step."""
+"""opcert driver-check: the result of each step for the author of a driver."""
 
 import shlex
 import sys
@@ -12,7 +12,7 @@ MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
 
 
 def checked(how: str, *more: str) -> tuple[int, list[str]]:
-    """The exit code, and each line that does not say ok."""
+    """Return the exit code, and the lines that do not begin with ok."""
     command = shlex.join([sys.executable, str(MISBEHAVING), how])
     done = opcert("driver-check", command, *more)
     lines = done.stdout.splitlines()
@@ -20,7 +20,7 @@ def checked(how: str, *more: str) -> tuple[int, list[str]]:
     return done.exit_code, [line for line in lines if not line.startswith("ok ")]
 
 
-def test_a_driver_that_speaks_well_is_told_so() -> None:
+def test_a_right_driver_passes_all_steps() -> None:
     code, (last,) = checked("right")
     assert code == 0
     assert last.startswith("all ")
@@ -28,71 +28,74 @@ def test_a_driver_that_speaks_well_is_told_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "message"),
     [
-        ("greets", "WRONG  handshake: expected a line with a JSON object; b'Welcome!' is no line"),
+        (
+            "greets",
+            "WRONG  handshake: expected a line with a JSON object; b'Welcome!' is",
+        ),
         ("exits-at-once", "handshake: expected a line with a JSON object; the process exited with"),
         ("version-2", "WRONG  protocol: found 2; expected 1"),
         ("no-name", "WRONG  name: found 7; expected printable text"),
         ("long-name", "xxx; expected printable text, 1000 characters at most"),
         ("list-of-support", "WRONG  support: found []; expected an object by operator, or null"),
         ("support-of-a-type", "WRONG  support: unknown type of vendor/Any-1 'float'"),
-        ("more-to-say", "WRONG  author: is no part of an introduction"),
-        ("refuses", "WRONG  error: it refuses: no device 7"),
-        ("writes-behind-its-introduction", "expected no more than the line; b'ready\\n'"),
+        ("more-to-say", "WRONG  author: unknown key; expected"),
+        ("refuses", "WRONG  error: the driver refuses to run: no device 7"),
+        ("writes-after-its-introduction", "expected nothing but the line; found b'ready\\n'"),
     ],
 )
-def test_a_wrong_handshake_is_told_and_no_call_is_made(how: str, told: str) -> None:
+def test_after_a_wrong_handshake_no_call_is_made(how: str, message: str) -> None:
     code, (wrong, *_, calls, last) = checked(how)
     assert code == 1
-    assert told in wrong
-    assert calls == "WRONG  calls: not tried before the handshake is right"
+    assert message in wrong
+    assert calls == "WRONG  calls: not tried: the handshake is wrong"
     assert last.endswith("steps are wrong")
 
 
-def test_what_a_driver_printed_is_shown_with_what_is_wrong() -> None:
+def test_a_wrong_step_shows_the_log() -> None:
     assert "       printed: no licence" in checked("says-and-exits")[1]
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "message"),
     [
-        ("no-json", "expected outputs or rejected or unsupported; protocol: b'done' is no line"),
-        ("wrong-id", "an answer of another form: it is of call "),
-        ("too-many-bytes", "more than the answer and its outputs: b'\\x00\\x00"),
-        ("unknown-type", "output 0: type 'float32'"),
+        ("no-json", "expected outputs or rejected or unsupported; protocol: b'done' is not a line"),
+        ("wrong-id", "malformed answer: id "),
+        ("too-many-bytes", "unexpected output after the answer and its outputs: b'\\x00\\x00"),
+        ("unknown-type", "output 0: unknown type 'float32'"),
         ("abort", "crash: the process was ended by SIGABRT"),
     ],
 )
-def test_a_wrong_answer_is_told_and_the_other_calls_are_made(how: str, told: str) -> None:
+def test_after_a_wrong_answer_the_other_calls_are_made(how: str, message: str) -> None:
     code, (*wrong, last) = checked(how)
     assert code == 1
     assert wrong
-    assert all(line.startswith("WRONG  call, ") and told in line for line in wrong)
+    assert all(line.startswith("WRONG  call, ") and message in line for line in wrong)
     assert last.startswith(f"{len(wrong)} of ")
     assert int(last.split()[2]) > 2 * len(wrong)
 
 
-def test_a_driver_that_stays_when_its_input_ends_is_told() -> None:
+def test_a_driver_must_exit_when_its_input_ends() -> None:
     code, (wrong, _) = checked("stays")
     assert code == 1
-    assert wrong == "WRONG  end of input: expected it to exit; it still runs 0.5 s later"
+    assert wrong == "WRONG  end of input: expected the driver to exit; it still runs after 0.5 s"
 
 
-def test_a_hang_is_told_after_the_time_for_a_call() -> None:
+def test_a_call_without_an_answer_hangs_after_the_timeout() -> None:
     code, (wrong, *_) = checked("sleep", "--timeout", "0.5")
     assert code == 1
     assert "hang: no answer within 0.5 s" in wrong
 
 
-def test_what_knows_no_operator_is_no_answer() -> None:
+def test_an_unknown_operator_must_be_unsupported() -> None:
     code, (wrong, *_) = checked("rejects-the-unknown")
     assert code == 1
     assert "an unknown operator: expected unsupported; found rejected" in wrong
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["/no/such/driver"], "cannot be started"),
         (["'one"], "cannot be split"),
@@ -101,8 +104,8 @@ def test_what_knows_no_operator_is_no_answer() -> None:
         ([], "Missing argument"),
     ],
 )
-def test_a_wrong_call_exits_2(arguments: list[str], told: str) -> None:
+def test_a_wrong_command_line_exits_2(arguments: list[str], message: str) -> None:
     done = opcert("driver-check", *arguments)
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert not done.stdout

@@ -1,6 +1,6 @@
-"""Drivers: whatever a program does, every case gets its own verdict, or it is told at once.
+"""Drivers: whatever a program does, every case gets its own verdict, or the start fails.
 
-Behind each test no process may be left.
+No test may leave a process behind.
 """
 
 import re
@@ -33,18 +33,22 @@ def driver(how: str) -> str:
 
 
 def certified(how: str, **more: Any) -> Certificate:
-    """The certificate of a driver that does what is said on calls of rank 3."""
+    """Certify a driver that does `how` on calls of rank 3."""
     return certify(driver(how), SUITE, **{"case": CASES, "timeout": 20, **more})
 
 
 def of_rank_3(certificate: Certificate) -> list[Verdict]:
-    """The verdicts of rank 3, once it is clear that the others pass."""
-    found = [each for each in certificate.verdicts if each.case.startswith("dml-split/valid-f32-3")]
-    others = [each for each in certificate.verdicts if each not in found]
+    """Return the verdicts of rank 3, after asserting that the others pass."""
+    verdicts = [
+        verdict
+        for verdict in certificate.verdicts
+        if verdict.case.startswith("dml-split/valid-f32-3")
+    ]
+    others = [verdict for verdict in certificate.verdicts if verdict not in verdicts]
     assert len(others) > 3
-    assert {each.status for each in others} == {"pass"}
-    assert found
-    return found
+    assert {verdict.status for verdict in others} == {"pass"}
+    assert verdicts
+    return verdicts
 
 
 @pytest.mark.parametrize(
@@ -70,28 +74,28 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
     ],
 )
 def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
-    found = of_rank_3(certified(how, timeout=0.5))
-    assert {each.status for each in found} == {"hang"}
-    assert any(reason.partition("; ")[0] in each.detail for each in found)
-    assert all(reason.partition(" of ")[2][2:] in each.detail for each in found)
+    verdicts = of_rank_3(certified(how, timeout=0.5))
+    assert {verdict.status for verdict in verdicts} == {"hang"}
+    assert any(reason.partition("; ")[0] in verdict.detail for verdict in verdicts)
+    assert all(reason.partition(" of ")[2][2:] in verdict.detail for verdict in verdicts)
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "message"),
     [
-        ("garbage", "PNG.* is no line of JSON"),
-        ("no-json", "b'done' is no line of JSON"),
-        ("no-object", r"b'\[1, 2\]' is no JSON object"),
-        ("no-utf-8", "is no line of JSON"),
-        ("deep", "is no line of JSON"),
-        ("endless-line", "without a newline"),
-        ("in-front", r"b'\[info\] rank 3' is no line of JSON"),
+        ("garbage", "PNG.* is not a line of JSON"),
+        ("no-json", "b'done' is not a line of JSON"),
+        ("no-object", r"b'\[1, 2\]' is not a JSON object"),
+        ("no-utf-8", "is not a line of JSON"),
+        ("deep", "is not a line of JSON"),
+        ("endless-line", "no newline within"),
+        ("in-front", r"b'\[info\] rank 3' is not a line of JSON"),
         (
             "behind",
-            r"more than the answer and its outputs: b'done\\n'; stdout is for answers",
+            r"unexpected output after the answer and its outputs: b'done\\n'; stdout",
         ),
-        ("too-many-bytes", "more than the answer and its outputs"),
-        ("wrong-id", r"it is of call \d+; expected \d+"),
+        ("too-many-bytes", "unexpected output after the answer and its outputs"),
+        ("wrong-id", r"malformed answer: id \d+; expected \d+"),
         ("text-id", "id: Input should be a valid integer, found '"),
         ("no-outputs", "observed 'outputs' needs 'outputs'"),
         ("rejected-with-outputs", "observed 'rejected' has no 'outputs'"),
@@ -99,61 +103,62 @@ def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
         ("unknown-key", "time: Extra inputs are not permitted"),
         ("missing-key", "observed: Field required"),
         ("null-reason", "reason: Input should be a valid string, found None"),
-        ("unknown-type", "output 0: type 'float32'"),
+        ("unknown-type", "output 0: unknown type 'float32'"),
         ("negative-shape", r"output 0: shape \[-1, 2\]; expected"),
         ("huge-shape", "at most 4294967296 are read"),
         ("long-shape", "output 0: "),
         ("deep-shape", "expected at most 64 extents"),
         ("fraction", "outputs.0.shape.0: "),
         ("no-list", "outputs.0.shape: Input should be a valid list, found 3"),
-        ("wrong-bytes", r"output 0: 3 bytes; f32\[.*\] takes \d+"),
+        ("wrong-bytes", r"output 0: 3 bytes; f32\[.*\] has \d+"),
         ("much", r"\d+ bytes of outputs; at most"),
-        ("closes-stdout", "it closed its end of the conversation"),
+        ("closes-stdout", "the process closed its output without exiting"),
     ],
 )
-def test_what_cannot_be_understood_is_of_the_kind_protocol(how: str, told: str) -> None:
-    found = of_rank_3(certified(how))
-    assert {(each.status, each.kind) for each in found} == {("fail", "protocol")}
-    for each in found:
-        assert re.search(told, each.detail), each.detail
+def test_a_malformed_answer_is_of_the_kind_protocol(how: str, message: str) -> None:
+    verdicts = of_rank_3(certified(how))
+    assert {(verdict.status, verdict.kind) for verdict in verdicts} == {("fail", "protocol")}
+    for verdict in verdicts:
+        assert re.search(message, verdict.detail), verdict.detail
 
 
 @pytest.mark.parametrize("how", ["child", "says-much", "stays"])
-def test_what_is_no_matter_of_the_call_changes_no_verdict(
+def test_side_effects_beyond_the_call_change_no_verdict(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "_PRINTED", 1 << 20)  # of the 3 MB that "says-much" prints
-    assert {each.status for each in of_rank_3(certified(how))} == {"pass"}
+    # Less than the 3 MB that "says-much" prints.
+    monkeypatch.setattr(process, "_LOG_FILE_BYTES", 1 << 20)
+    assert {verdict.status for verdict in of_rank_3(certified(how))} == {"pass"}
 
 
 def test_a_bool_is_a_zero_or_a_one() -> None:
-    found = certified("no-bool", case="dml-split/valid-u8-3-*").verdicts
-    assert {each.kind for each in found} == {"protocol"}
-    assert all("a byte 0x02; boolean has at most 1" in each.detail for each in found)
+    verdicts = certified("no-bool", case="dml-split/valid-u8-3-*").verdicts
+    assert {verdict.kind for verdict in verdicts} == {"protocol"}
+    assert all("a byte 0x02; boolean has at most 1" in verdict.detail for verdict in verdicts)
 
 
-def test_a_driver_that_never_reads_hangs_also_where_a_call_is_large() -> None:
+def test_a_driver_that_never_reads_hangs_in_a_large_call_too() -> None:
     backend = SupervisedBackend(driver("never-reads"), timeout=0.5)
-    outcome = backend.outcome("vendor/Any-1", {"data": np.zeros(1 << 22)}, {})
+    outcome = backend.call("vendor/Any-1", {"data": np.zeros(1 << 22)}, {})
     backend.close()
     assert (outcome.observed, outcome.reason) == ("hang", "no answer within 0.5 s")
 
 
-def test_what_it_writes_between_calls_is_told() -> None:
-    found = Driver(driver("right").removeprefix("driver:"), {}, 0, 60.0)
-    found.process._rest += b"late\n"
-    told = r"it wrote between calls: b'late\\n'; stdout is for answers alone"
-    with pytest.raises(WorkerFailure, match=told):
-        found.call("vendor/Any-1", {}, {}, 2)
-    found.end()
+def test_output_between_calls_is_a_failure() -> None:
+    running = Driver(driver("right").removeprefix("driver:"), {}, 0, 60.0)
+    running.process._unread += b"late\n"
+    message = r"unexpected output between calls: b'late\\n'; stdout is for answers alone"
+    with pytest.raises(WorkerFailure, match=message):
+        running.call("vendor/Any-1", {}, {}, 2)
+    running.kill()
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "message"),
     [
         ("exits-at-once", "the process exited with 3"),
         ("says-and-exits", "the process exited with 4; it printed: no licence"),
-        ("greets", "b'Welcome!' is no line of JSON"),
+        ("greets", "b'Welcome!' is not a line of JSON"),
         ("version-2", "protocol: found 2; expected 1"),
         ("no-version", "protocol: found None; expected 1"),
         ("no-name", "name: found 7; expected printable text"),
@@ -161,18 +166,18 @@ def test_what_it_writes_between_calls_is_told() -> None:
         ("list-of-support", r"support: found \[\]; expected an object by operator"),
         ("support-without-how", r"support: vendor/Any-1\.how: found {}; Field required"),
         ("support-of-a-type", "support: unknown type of vendor/Any-1 'float'"),
-        ("more-to-say", "author: is no part of an introduction"),
-        ("refuses", "refuses: no device 7"),
-        ("writes-behind-its-introduction", r"more than its introduction: b'ready\\n'"),
+        ("more-to-say", "author: unknown key; expected"),
+        ("refuses", "refuses to run: no device 7"),
+        ("writes-after-its-introduction", r"unexpected output after the handshake: b'ready\\n'"),
     ],
 )
-def test_an_introduction_that_is_wrong_is_told(how: str, told: str) -> None:
-    with pytest.raises(BackendError, match=told):
+def test_a_wrong_introduction_is_an_error(how: str, message: str) -> None:
+    with pytest.raises(BackendError, match=message):
         SupervisedBackend(driver(how))
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("", "has no command"),
         ("'one", "cannot be split into words: No closing quotation"),
@@ -180,21 +185,21 @@ def test_an_introduction_that_is_wrong_is_told(how: str, told: str) -> None:
         (str(MISBEHAVING), "cannot be started: Permission denied"),
     ],
 )
-def test_a_command_that_cannot_be_started_is_told(command: str, told: str) -> None:
+def test_a_command_that_cannot_be_started_is_an_error(command: str, message: str) -> None:
     opened = len([*Path("/dev/fd").iterdir()])
-    with pytest.raises(BackendError, match=told):
+    with pytest.raises(BackendError, match=message):
         start_backend(f"driver:{command}", {})
     assert len([*Path("/dev/fd").iterdir()]) == opened
 
 
-def test_a_driver_runs_in_no_process_but_its_own() -> None:
-    with pytest.raises(BackendError, match="a driver is a process"):
+def test_a_driver_runs_only_in_a_process_of_its_own() -> None:
+    with pytest.raises(BackendError, match="a driver runs in a process of its own"):
         start_backend("driver:cat", {}, False)
-    with pytest.raises(BackendError, match="a driver is a process"):
+    with pytest.raises(BackendError, match="a driver runs in a process of its own"):
         load("driver:cat")
 
 
-def test_the_certificate_says_how_arrays_were_delivered() -> None:
+def test_the_certificate_records_how_arrays_were_delivered() -> None:
     assert certified("right").backend.delivery == "packed"
     assert certify("reference", SUITE, case=CASES).backend.delivery == "strided"
 
@@ -203,12 +208,12 @@ def test_arrays_arrive_packed_whatever_their_layout() -> None:
     backend = SupervisedBackend(driver("right"))
     data = np.arange(24, dtype=np.int16).reshape(4, 6)[::-2, ::3]
     assert data.tolist() == [[18, 21], [6, 9]]
-    outputs = [{"Sizes": [2, 1], "DataType": "INT16"}] * 2
-    found = backend.run(
+    descriptions = [{"Sizes": [2, 1], "DataType": "INT16"}] * 2
+    outputs = backend.run(
         "directml/DML_OPERATOR_SPLIT",
         {"InputTensor": data},
-        {"OutputCount": 2, "OutputTensors": outputs, "Axis": 1},
+        {"OutputCount": 2, "OutputTensors": descriptions, "Axis": 1},
     )
     backend.close()
-    assert [each.tolist() for each in found] == [[[18], [6]], [[21], [9]]]
-    assert all(each.flags.writeable and each.flags.aligned for each in found)
+    assert [output.tolist() for output in outputs] == [[[18], [6]], [[21], [9]]]
+    assert all(output.flags.writeable and output.flags.aligned for output in outputs)

@@ -1,4 +1,4 @@
-"""A backend that introduces itself wrongly is told in one line, wherever it runs."""
+"""A backend with an invalid introduction gives an error of one line, wherever it runs."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.command_line import opcert
 from tests.isolation import odd
 from tests.small_suite import files
 
-TOLD = {
+MESSAGES = {
     odd.ReuseRaises: "reuse: RuntimeError: no reuse",
     odd.ReuseLeaves: "reuse: SystemExit: 0",
     odd.ReuseIsLong: "reuse: found a value of the type int; expected printable text",
@@ -18,8 +18,8 @@ TOLD = {
     odd.RankIsLong: "support: cannot be written as JSON",
     odd.HowIsHalf: "support: cannot be written as JSON",
     odd.OperatorIsLong: "found a value of the type int",
-    odd.ValueIsHalf: "those of 'device' are not so",
-    odd.ValueIsLong: "those of 'device' are not so",
+    odd.ValueIsHalf: "distinct, printable values for option 'device'",
+    odd.ValueIsLong: "distinct, printable values for option 'device'",
     odd.ConfigurationsRaise: "configurations: RuntimeError: no list",
 }
 
@@ -32,13 +32,13 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("in_process", [[], ["--in-process"]], ids=["isolated", "in-process"])
-@pytest.mark.parametrize("backend", TOLD, ids=lambda backend: backend.__name__)
-def test_an_odd_introduction_is_told(
+@pytest.mark.parametrize("backend", MESSAGES, ids=lambda backend: backend.__name__)
+def test_an_invalid_introduction_is_an_error(
     backend: type[odd.Odd], suite: Path, tmp_path: Path, in_process: list[str]
 ) -> None:
     call = ["--suite", str(suite), "--backend", f"{odd.__file__}:{backend.__name__}", *in_process]
     made = ["--backend-option", "device=all", "--out", str(tmp_path / "out")]
     result = opcert("certify", *call, *made)
     assert result.exit_code == 2
-    assert TOLD[backend] in result.stderr
+    assert MESSAGES[backend] in result.stderr
     assert result.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""The account of a case: every case of the core suite has one, and it says what the index says."""
+"""Case descriptions: every case of the core suite has one, and it agrees with the index."""
 
 import re
 from math import prod
@@ -16,45 +16,52 @@ AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-set-to-zero-[0
 AXIS = re.compile(r"(\w+\[1?\]) \[?(-?\d)\]?")
 
 
-def account(case: str) -> CaseDescription:
+def description(case: str) -> CaseDescription:
     return describe_case(*CASES[case])
 
 
 @pytest.mark.parametrize("operator", SUITE.operators)
-def test_every_case_has_an_account(operator: str) -> None:
-    of = SUITE.operators[operator]
-    for case in of.index.cases:
-        told = describe_case(of, case)
-        assert (told.id, told.operator, told.expects) == (case.id, operator, case.expects)
-        assert [each.shape for each in told.inputs] == [e.shape for e in case.inputs.values()]
-        assert (told.broken is None) == (case.violated_rule is None)
-        assert (told.open_point is None) == (case.ambiguity is None)
-        assert told.why
-        assert len(told.outputs) == len(case.outputs)
+def test_every_case_has_an_description(operator: str) -> None:
+    indexed = SUITE.operators[operator]
+    for case in indexed.index.cases:
+        described = describe_case(indexed, case)
+        assert (described.id, described.operator, described.expects) == (
+            case.id,
+            operator,
+            case.expects,
+        )
+        assert [tensor.shape for tensor in described.inputs] == [
+            array.shape for array in case.inputs.values()
+        ]
+        assert (described.violated_rule is None) == (case.violated_rule is None)
+        assert (described.ambiguity_text is None) == (case.ambiguity is None)
+        assert described.why
+        assert len(described.outputs) == len(case.outputs)
         if case.expects == "rejection":
-            assert 1 <= len(told.changes) <= 4
-        for tensor in told.inputs:
+            assert 1 <= len(described.changes) <= 4
+        for tensor in described.inputs:
             assert tensor.values is None or prod(tensor.shape) <= MAX_LISTED_ELEMENTS
 
 
-def test_an_example_is_told_with_its_values() -> None:
-    told = account("gather-8/example-2")
-    assert str(told.inputs[1]) == "i64[2, 3] [[0, 0, 4], [4, 0, 0]]"
-    assert told.attributes == {"batch_dims": "1"}
-    assert told.outputs[0].values == "[[1, 1, 5], [10, 6, 6]]"
-    assert "gather-8/batches" in [rule.id for rule in told.shown]
-    assert told.baseline is None
-    assert told.changes == ()
+def test_an_example_is_described_with_its_values() -> None:
+    described = description("gather-8/example-2")
+    assert str(described.inputs[1]) == "i64[2, 3] [[0, 0, 4], [4, 0, 0]]"
+    assert described.attributes == {"batch_dims": "1"}
+    assert described.outputs[0].values == "[[1, 1, 5], [10, 6, 6]]"
+    assert "gather-8/batches" in [rule.id for rule in described.behaviours]
+    assert described.baseline is None
+    assert described.changes == ()
 
 
 def test_a_rejection_names_its_rule_and_the_one_change() -> None:
-    case = next(each for each in CASES if AXIS_BEFORE.fullmatch(each))
-    told = account(case)
-    assert told.broken is not None
-    assert told.broken.text == "The dimensions that batch_dims counts lie before axis."
-    assert told.broken.clause == SUITE.operators[told.operator].index.rules[told.broken.id].clause
-    assert told.baseline == CASES[case][1].baseline
-    (change,) = told.changes
+    case = next(name for name in CASES if AXIS_BEFORE.fullmatch(name))
+    described = description(case)
+    assert described.violated_rule is not None
+    assert described.violated_rule.text == "The dimensions that batch_dims counts lie before axis."
+    rules = SUITE.operators[described.operator].index.rules
+    assert described.violated_rule.clause == rules[described.violated_rule.id].clause
+    assert described.baseline == CASES[case][1].baseline
+    (change,) = described.changes
     before, after = AXIS.fullmatch(change.before or ""), AXIS.fullmatch(change.after or "")
     assert before is not None
     assert after is not None
@@ -62,45 +69,45 @@ def test_a_rejection_names_its_rule_and_the_one_change() -> None:
     assert before[2] != after[2]
 
 
-def test_a_change_may_leave_out_or_change_nothing_but_elements() -> None:
-    left_out = next(each for each in CASES if each.startswith("gather-8/required-inputs.indices-"))
-    (change,) = account(left_out).changes
+def test_a_change_may_omit_an_argument_or_change_elements_only() -> None:
+    left_out = next(name for name in CASES if name.startswith("gather-8/required-inputs.indices-"))
+    (change,) = description(left_out).changes
     assert change.name == "indices"
     assert change.after is None
-    other = next(each for each in CASES if each.startswith("gather-8/other-data-"))
-    (change,) = account(other).changes
+    other = next(name for name in CASES if name.startswith("gather-8/other-data-"))
+    (change,) = description(other).changes
     assert change.name == "data"
     assert change.after is not None
     assert change.after == f"{change.before} of other elements" or change.before != change.after
 
 
-def test_what_is_left_open_has_an_argument_for_either_reading() -> None:
-    case = next(each for each in CASES if each.startswith("gather-8/boolean-index.indices-"))
-    told = account(case)
-    assert told.ambiguity == "gather-8/boolean-index"
-    assert told.open_point is not None
-    assert told.open_point.valid.startswith("False and true stand for 0 and 1")
-    assert told.open_point.invalid.startswith("The document speaks of integers")
+def test_an_ambiguous_case_has_an_argument_for_either_reading() -> None:
+    case = next(name for name in CASES if name.startswith("gather-8/boolean-index.indices-"))
+    described = description(case)
+    assert described.ambiguity == "gather-8/boolean-index"
+    assert described.ambiguity_text is not None
+    assert described.ambiguity_text.valid.startswith("False and true stand for 0 and 1")
+    assert described.ambiguity_text.invalid.startswith("The document speaks of integers")
 
 
 def test_errata_that_affect_a_rule_or_an_example_are_with_its_cases() -> None:
-    assert "gather-8/output-port" in account("gather-8/layer-example").errata
-    broken = next(each for each in CASES if each.startswith("broadcast-1/target-rank."))
-    assert set(account(broken).errata) == {"broadcast-1/taget-shape"}
-    sorts = next(each for each in CASES if each.startswith("broadcast-1/axes-mapping-sorted."))
-    assert account(sorts).errata == {}
+    assert "gather-8/output-port" in description("gather-8/layer-example").errata
+    broken = next(name for name in CASES if name.startswith("broadcast-1/target-rank."))
+    assert set(description(broken).errata) == {"broadcast-1/taget-shape"}
+    sorts = next(name for name in CASES if name.startswith("broadcast-1/axes-mapping-sorted."))
+    assert description(sorts).errata == {}
 
 
-def test_levels_are_told_in_words() -> None:
+def test_levels_are_described_in_words() -> None:
     drawn = next(c for _, c in CASES.values() if c.levels.get("stop_value") == "beyond")
-    words = account(drawn.id).why.split(", ")
+    words = description(drawn.id).why.split(", ")
     assert {f"data of {drawn.type}", f"data rank {drawn.rank}", "a stop past the end"} <= set(words)
 
 
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        ("gather-8/required-inputs.axis-", r"axis is left out"),
+        ("gather-8/required-inputs.axis-", r"axis is omitted"),
         ("gather-8/axis-type.axis-as-f16-", r"axis is of f16 instead of [iu]\d+"),
         ("gather-8/axis-range.axis-above-", r"axis is \[?\d\]? instead of \[?-?\d\]?"),
         (
@@ -118,8 +125,8 @@ def test_levels_are_told_in_words() -> None:
         ),
     ],
 )
-def test_a_change_is_told_in_words(case: str, words: str) -> None:
-    (change,) = account(next(each for each in CASES if each.startswith(case))).changes
+def test_a_change_is_described_in_words(case: str, words: str) -> None:
+    (change,) = description(next(name for name in CASES if name.startswith(case))).changes
     assert re.fullmatch(words, change.words)
 
 
@@ -132,4 +139,4 @@ def test_values_that_do_not_give_every_bit_come_with_the_bits() -> None:
         if tensor.values and "nan" in tensor.values
     ]
     assert texts
-    assert all(", bits 0x" in each for each in texts)
+    assert all(", bits 0x" in text for text in texts)

@@ -1,4 +1,4 @@
-"""What `opcert explain` finds and shows."""
+"""`opcert explain` finds a case, and describes it."""
 
 import re
 
@@ -30,7 +30,7 @@ def test_a_case_is_found_by_its_id_or_by_a_glob_that_no_other_matches() -> None:
         ("*", rf"^{len(SUITE.cases)} cases match '\*', expected one: .*, …$"),
     ],
 )
-def test_any_other_name_is_told(name: str, message: str) -> None:
+def test_an_unknown_or_ambiguous_name_is_an_error(name: str, message: str) -> None:
     with pytest.raises(OpcertError, match=message):
         find_case(SUITE, name)
 
@@ -41,40 +41,43 @@ def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:
         "gather-8/example-2, a case of openvino/Gather-8\n    属性 (Attributes), "
     )
     assert "\n    axis = i64[] 1\n    batch_dims = 1 (attribute)\n" in text
-    assert "\nexpects\n    output 0 = i32[2, 3] [[1, 1, 5], [10, 6, 6]]\n" in text
+    assert "\nexpected: outputs\n    output 0 = i32[2, 3] [[1, 1, 5], [10, 6, 6]]\n" in text
     assert "\n    gather-8/axis-scalar (入力 (Inputs), 3: axis, sentence 1): Axis may be a " in text
     assert text.endswith("```python\npass\n```")
 
 
-def test_a_rejection_is_shown_with_its_rule_and_its_twin() -> None:
-    name = next(each for each in SUITE.cases if AXIS_BEFORE.fullmatch(each))
+def test_a_rejection_is_shown_with_its_rule_and_its_baseline() -> None:
+    name = next(name for name in SUITE.cases if AXIS_BEFORE.fullmatch(name))
     baseline, text = SUITE.cases[name][1].baseline, shown(name)
     assert f"    one change to its baseline: {baseline}\n" in text
     assert re.search(r"\n    axis is (\[?)-?\d(\]?) instead of \1-?\d\2\n", text)
-    assert "\nexpects rejection, for it breaks\n    gather-8/batch-dims-at-most-axis (" in text
-    assert f"counts only where the valid call, {baseline}, passes" in text
+    assert (
+        "\nexpected: rejection, because the call violates\n    gather-8/batch-dims-at-most-axis ("
+        in text
+    )
+    assert f"It counts only if the baseline passes: {baseline}\n" in text
     assert "output" not in text
 
 
-def test_what_was_left_out_and_what_is_left_open_are_said() -> None:
+def test_omissions_and_ambiguities_are_shown() -> None:
     left_out = next(c.id for _, c in SUITE if c.id.startswith("gather-8/required-inputs.axis-"))
-    assert "\n    axis is left out\n" in shown(left_out)
+    assert "\n    axis is omitted\n" in shown(left_out)
     ambiguous = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
     text = shown(ambiguous)
-    assert "\nimplementation-defined, for gather-8/boolean-index; it decides no certificate" in text
-    assert "\n    Whether boolean counts as an integer type.\n    It is valid: False and" in text
+    assert "\nimplementation-defined, because of gather-8/boolean-index; it decides no" in text
+    assert ") Whether boolean counts as an integer type.\n    It is valid: False and" in text
     assert "\n    It is invalid: The document speaks of integers;" in text
-    assert "\nthe reference rejects it, for it breaks\n" in text
+    assert "\nby the reference: rejection, because the call violates\n" in text
     assert "\n    The reference takes it to be invalid.\n" in text
 
 
 @pytest.mark.parametrize("ambiguity", sorted({c.ambiguity for _, c in SUITE if c.ambiguity}))
-def test_the_reading_that_the_reference_takes_is_never_told_otherwise(ambiguity: str) -> None:
+def test_the_reading_of_the_reference_is_shown_right(ambiguity: str) -> None:
     for _, case in SUITE:
         if case.ambiguity == ambiguity:
             text = shown(case.id)
             rejected = case.expects == "rejection"
-            assert ("the reference rejects it" in text) == rejected
+            assert ("\nby the reference: rejection, " in text) == rejected
             assert (" takes it to be invalid." in text) == rejected
             assert (" takes it to be valid." in text) == (not rejected)
 
@@ -95,5 +98,5 @@ def test_errata_are_shown() -> None:
 
 def test_levels_and_feature_levels_are_shown() -> None:
     drawn = next(c.id for _, c in SUITE if c.id.startswith("dml-split/valid-i8-3-"))
-    assert "\ndrawn for\n    InputTensor_type=i8 InputTensor_rank=3 " in shown(drawn)
+    assert "\nlevels\n    InputTensor_type=i8 InputTensor_rank=3 " in shown(drawn)
     assert "    in feature levels 4_1, 3_0\n" in shown(drawn)

@@ -1,4 +1,4 @@
-"""What the page of an operator shows: counts as in the manifest, each violation with its cases."""
+"""The contents of an operator's page: counts as in the manifest, violations with their cases."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.pages import page_name, render_pages
+from opcert.pages import page_name, render_site
 from opcert.pages.operator_page import OperatorPage, operator_page
 from opcert.panel.strength import MissedFault, Strength
 from opcert.specification import read_spec, read_specs_in
@@ -65,9 +65,9 @@ def test_a_factor_that_is_written_out_has_what_its_levels_show_by(tmp_path: Path
     page = operator_page(read_spec(path), SUITE)
     factors = {each.name: each for each in page.factors}
     assert factors["n"].levels["core"]["three"] == "3"
-    assert factors["rank"].shows == {"": "data.rank"}
-    assert page.names["at"] == "data.rank - 1"
-    assert page.names["k"].startswith("each of [0]")
+    assert factors["rank"].observed_by == {"": "data.rank"}
+    assert page.observation_names["at"] == "data.rank - 1"
+    assert page.observation_names["k"].startswith("each of [0]")
 
 
 def test_an_example_is_shown_nested_or_by_what_fills_it() -> None:
@@ -100,6 +100,6 @@ def test_a_page_has_the_strength_that_it_is_given() -> None:
     assert page_of(name).strength is None
     assert operator_page(spec(name), SUITE, strength).strength is strength
     operator = spec(name).spec.operator
-    shown = render_pages([spec(name)], SUITE, {operator: strength})[page_name(operator)].decode()
+    shown = render_site([spec(name)], SUITE, {operator: strength}, [])[page_name(operator)].decode()
     assert "Generic faults found: 8 of 9." in shown
     assert "x is &lt;cut&gt;" in shown

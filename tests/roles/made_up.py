@@ -56,14 +56,14 @@ def mistakes(folder: Path, spec: str, old: str, new: str) -> list[str]:
 def random_calls(spec: Spec, count: int) -> list[Call]:
     """Return calls for random rows."""
     space, random = InputSpace(spec), Random(0)
-    rows = RowSampler(space.choices()[0])
+    rows = RowSampler(space.feasible_rows()[0])
     return [space.call(rows.sample(random.randrange), "") for _ in range(count)]
 
 
 def unobserved_levels(spec: Spec, profile: str = "core", count: int = 120) -> list[list[str]]:
     """Return the factors whose levels the calls do not exhibit, for random rows."""
     space, observer = InputSpace(spec, profile), Observer(spec, profile)
-    sampler, random = RowSampler(space.choices()[0]), Random(profile)
+    sampler, random = RowSampler(space.feasible_rows()[0]), Random(profile)
     unobserved = []
     for row in (sampler.sample(random.randrange) for _ in range(count)):
         levels = space.level_names(row)
@@ -98,7 +98,7 @@ def derived_rules(path: Path) -> dict[str, Rule]:
 
 def holds(spec: Spec) -> dict[str, tuple[str | None, tuple[str, ...]]]:
     """Return the condition and the prerequisites of each requirement."""
-    return {rule.id: (rule.holds, rule.given) for rule in spec.requirements.values()}
+    return {rule.id: (rule.holds, rule.prerequisites) for rule in spec.requirements.values()}
 
 
 class Backend:

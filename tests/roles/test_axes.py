@@ -115,7 +115,7 @@ def test_it_requires_axes_that_data_has_once_each(tmp_path: Path) -> None:
     assert range_.holds == "all(-data.rank <= axis < data.rank for axis in axes.values)"
     assert unique.holds == "len(set(wrap(axis, data.rank) for axis in axes.values)) == axes.size"
     assert range_.when == unique.when == "axes is not None"
-    assert unique.given == ("axes-type", "axes-rank", "axes-range")
+    assert unique.prerequisites == ("axes-type", "axes-rank", "axes-range")
 
 
 def test_an_attribute_needs_no_element_type_and_no_rank(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_built_calls_exhibit_their_levels(profile: str, tmp_path: Path) -> None:
 
 def test_each_axis_of_each_rank_has_one_name(tmp_path: Path) -> None:
     space = InputSpace(read(tmp_path, SPEC))
-    feasible, _ = space.choices()
+    feasible, _ = space.feasible_rows()
     order = [*space.factors]
     pairs = feasible.pairs[order.index("data_rank"), order.index("data_axis")]
     ranks = [level.name for level in space.factors["data_rank"]]
@@ -92,7 +92,7 @@ def test_a_spec_adds_levels_to_its_factors(tmp_path: Path) -> None:
     ("added", "text"),
     [
         ("data_lenght: {prime: 97}", "unknown factor of a role 'data_lenght'"),
-        ("data_length: {six: 97}", "the factor 'data_length' has the level 'six' already"),
+        ("data_length: {six: 97}", "duplicate level 'six' of factor 'data_length'"),
     ],
 )
 def test_a_level_that_cannot_be_added_is_a_mistake(added: str, text: str, tmp_path: Path) -> None:

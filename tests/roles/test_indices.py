@@ -124,14 +124,14 @@ def test_an_undefined_index_is_an_ambiguity() -> None:
 def test_an_ambiguity_without_a_statement_is_a_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, "take_at", ("outside: clamp", "outside: undefined"))
     assert found == [
-        "inputs: -> no ambiguity states 'indices.range': What an index of indices outside of the "
-        "axis gives.; expected one with 'from: indices.range' and its readings"
+        "inputs: -> missing ambiguity for 'indices.range' (What an index of indices outside of the "
+        "axis gives); expected one with 'from: indices.range' and its readings"
     ]
 
 
 def test_an_ambiguity_that_no_role_derives_is_a_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, "pick_in_batches", ("outside: undefined", "outside: clamp"))
-    assert found == ["from: indices.range -> no role leaves 'indices.range' open"]
+    assert found == ["from: indices.range -> no role has the ambiguity 'indices.range'"]
 
 
 @pytest.mark.parametrize(

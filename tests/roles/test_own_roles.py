@@ -107,8 +107,8 @@ def test_a_role_of_the_specs_folder_gives_a_suite_that_fails_a_wrong_backend(
 @pytest.mark.parametrize(
     ("named", "text"),
     [
-        ("rows.py:Row", "no class 'Row' in rows.py"),
-        ("head.py:head", "'head.py:head' is no subclass of opcert.roles.role.Role"),
+        ("rows.py:Row", "rows.py has no class 'Row'"),
+        ("head.py:head", "'head.py:head' is not a subclass of opcert.roles.role.Role"),
         ("row.py:Rows", "cannot be imported"),
     ],
 )

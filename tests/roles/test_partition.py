@@ -88,8 +88,8 @@ def test_a_remainder_adds_levels_and_requirements(tmp_path: Path) -> None:
 def test_a_requirement_that_no_rule_states_is_a_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, SPEC, "  - {id: sum, from: sizes.sum, clause: S}\n", "")
     assert len(found) == 1
-    assert "no rule states 'sizes.sum'" in found[0]
-    assert "expected a rule with 'from: sizes.sum' and its clause" in found[0]
+    assert "missing rule for 'sizes.sum'" in found[0]
+    assert "expected one with 'from: sizes.sum' and its clause" in found[0]
 
 
 @pytest.mark.parametrize(

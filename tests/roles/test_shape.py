@@ -45,7 +45,7 @@ def suite(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def calls(specs: Path, *, masked: bool) -> list[Call]:
     """Return the calls for rows with masking levels, or for all others."""
     space = InputSpace(read_spec(specs / "expand.yaml").spec)
-    _, unmasked = space.choices()
+    _, unmasked = space.feasible_rows()
     return [
         space.call(row, "seed")
         for row in space.rows(2)

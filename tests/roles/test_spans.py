@@ -201,7 +201,7 @@ def test_inputs_share_a_type_requirement_and_have_a_slice_for_each_axis(
         "(begin is None or begin.size == end.size)"
         " and (stride is None or stride.size == end.size) and end.size == data.rank"
     )
-    assert known["begin.length"].given == ("begin-rank", "end-rank", "stride-rank")
+    assert known["begin.length"].prerequisites == ("begin-rank", "end-rank", "stride-rank")
 
 
 @pytest.mark.parametrize(

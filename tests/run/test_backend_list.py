@@ -1,4 +1,4 @@
-"""The list of backends, made without starting any of them."""
+"""The list of backends, which imports no runtime."""
 
 import subprocess
 import sys
@@ -8,38 +8,38 @@ import pytest
 
 from opcert import backends
 from opcert.run import available_backends, backend_list, core_operators
-from opcert.run.backend_list import extra
+from opcert.run.backend_list import packages_of_extra
 
 
 def test_every_built_in_backend_is_listed() -> None:
-    assert [each.name for each in available_backends()][: len(backends.BUILT_IN_BACKENDS)] == list(
-        backends.BUILT_IN_BACKENDS
-    )
+    assert [entry.name for entry in available_backends()][
+        : len(backends.BUILT_IN_BACKENDS)
+    ] == list(backends.BUILT_IN_BACKENDS)
 
 
 def test_an_extra_has_the_name_of_its_backend() -> None:
-    assert extra("torch") == ["torch"]
-    assert extra("array-api") == ["array-api-compat", "array-api-strict"]
-    assert extra("reference") == []
+    assert packages_of_extra("torch") == ["torch"]
+    assert packages_of_extra("array-api") == ["array-api-compat", "array-api-strict"]
+    assert packages_of_extra("reference") == []
 
 
 def test_operators_are_native_composed_or_unsupported() -> None:
-    by_name = {each.name: each for each in available_backends()}
+    by_name = {entry.name: entry for entry in available_backends()}
     assert by_name["jax"].how["openvino/Slice-8"] == "native"
     assert by_name["torch"].how["openvino/Gather-8"] == "composed"
     assert by_name["torch"].how.keys() == set(core_operators())
     assert by_name["reference"].how == {}
 
 
-def test_what_is_not_declared_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undeclared_operators_are_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
     support = {"openvino/Slice-8": {"how": "native"}}
     monkeypatch.setattr("opcert.backends.jax.Jax.support", support)
-    how = next(each for each in available_backends() if each.name == "jax").how
+    how = next(entry for entry in available_backends() if entry.name == "jax").how
     assert how["openvino/Slice-8"] == "native"
     assert how["openvino/Gather-8"] == "unsupported"
 
 
-def test_what_is_missing_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_comes_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def version(package: str) -> str:
         if package != "opcert":
             raise PackageNotFoundError(package)
@@ -47,8 +47,8 @@ def test_what_is_missing_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(backend_list, "version", version)
     monkeypatch.setattr(backend_list, "packages_distributions", dict)
-    found = next(each for each in available_backends() if each.name == "torch")
-    assert (found.installed, found.packages) == (False, "pip install 'opcert[torch]'")
+    backend = next(entry for entry in available_backends() if entry.name == "torch")
+    assert (backend.installed, backend.packages) == (False, "pip install 'opcert[torch]'")
 
 
 def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,21 +59,21 @@ def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(backend_list, "version", version)
     monkeypatch.setattr(backend_list, "packages_distributions", lambda: {"torch": ["torch-xpu"]})
-    found = next(each for each in available_backends() if each.name == "torch")
-    assert (found.installed, found.packages) == (True, "torch 2.0 (torch-xpu)")
+    backend = next(entry for entry in available_backends() if entry.name == "torch")
+    assert (backend.installed, backend.packages) == (True, "torch 2.0 (torch-xpu)")
 
 
 def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("vendor", "no_such_module:Backend", backends.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(backend_list, "entry_points", lambda **_: [point])
+    monkeypatch.setattr(backend_list, "registered_backends", lambda: {"vendor": point})
     last = list(available_backends())[-1]
     assert (last.name, last.installed, last.packages) == ("vendor", True, "no_such_module:Backend")
 
 
-def test_no_runtime_is_started() -> None:
+def test_no_runtime_is_imported() -> None:
     program = (
-        "import sys; from opcert.run.backend_list import available_backends; list(available_backends()); "
+        "import sys; from opcert.run import available_backends; list(available_backends()); "
         "print([m for m in ('torch', 'jax', 'array_api_compat') if m in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert told.stdout.strip() == b"[]"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert process.stdout.strip() == b"[]"

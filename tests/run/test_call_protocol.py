@@ -1,4 +1,4 @@
-"""Running a vector: three calls, each held to its golden outputs, buffers used again."""
+"""The calls of a case: each must give its golden outputs, in reused buffers."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def a_case(operator: OperatorSuite, layout: str = "c") -> IndexedCase:
 
 
 class Recorder(Right):
-    """Keeps what it was given, and returns something else at the calls named."""
+    """Records its inputs, and changes the outputs of the calls in `at`."""
 
     def __init__(self, **at: Any) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def zeroed(outputs: list[Array]) -> list[Array]:
     return [np.zeros_like(each) for each in outputs]
 
 
-def declined(_: list[Array]) -> list[Array]:
+def rejecting(_: list[Array]) -> list[Array]:
     raise ValueError("not this time")
 
 
@@ -80,18 +80,18 @@ def test_the_calls_share_their_buffers(operator: OperatorSuite) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong_at", "told"),
+    ("wrong_at", "expected"),
     [({"_1": zeroed}, "unstable"), ({"_2": zeroed}, "value"), ({"_3": zeroed}, "unstable")],
 )
 def test_each_of_the_three_calls_is_judged(
-    operator: OperatorSuite, wrong_at: dict[str, Any], told: str
+    operator: OperatorSuite, wrong_at: dict[str, Any], expected: str
 ) -> None:
-    assert kind(run_vector(Recorder(**wrong_at), operator, a_case(operator))) == told
+    assert kind(run_vector(Recorder(**wrong_at), operator, a_case(operator))) == expected
 
 
 @pytest.mark.parametrize("at", ["_2", "_3"])
 def test_a_call_that_is_rejected_later_is_unstable(operator: OperatorSuite, at: str) -> None:
-    outcome = run_vector(Recorder(**{at: declined}), operator, a_case(operator))
+    outcome = run_vector(Recorder(**{at: rejecting}), operator, a_case(operator))
     assert kind(outcome) == "unstable"
 
 
@@ -115,7 +115,7 @@ def test_an_invalid_call_is_repeated_only_if_it_is_rejected(
     assert accepting.calls == 1
 
 
-def test_an_invalid_call_comes_again_behind_its_baseline(
+def test_an_invalid_call_is_repeated_after_its_baseline(
     operator: OperatorSuite, negative: IndexedCase
 ) -> None:
     assert negative.baseline is not None
@@ -177,7 +177,7 @@ class SpoiledByRejections(Right):
 
 
 class NeverWrites(Right):
-    """Returns memory that is never written to, and happens to be zero unless someone dirties it."""
+    """Returns memory that it never writes to: zero unless opcert has dirtied it."""
 
     def __init__(self, golden: Array) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ class NeverWrites(Right):
         self.clear()
 
     def clear(self) -> None:
-        """Free more blocks than are kept of this size, all zero."""
+        """Free more zero blocks of this size than the allocator caches."""
         zeros = [np.zeros_like(self.golden) for _ in range(8)]
         del zeros
 
@@ -197,20 +197,20 @@ class NeverWrites(Right):
         return [output]
 
 
-@pytest.mark.parametrize(("dirtied", "told"), [(True, "unstable"), (False, None)])
-def test_an_output_that_is_never_written_to_shows_where_it_has_to_be_zero(
-    monkeypatch: pytest.MonkeyPatch, dirtied: bool, told: str | None
+@pytest.mark.parametrize(("dirtied", "expected"), [(True, "unstable"), (False, None)])
+def test_an_output_that_is_never_written_to_fails_where_it_must_be_zero(
+    monkeypatch: pytest.MonkeyPatch, dirtied: bool, expected: str | None
 ) -> None:
     gather = core_suite().operators["openvino/Gather-8"]
     case = next(case for case in gather.index.cases if all_zero(gather, case))
     if not dirtied:
-        monkeypatch.setattr(outcome_module, "dirty", lambda _: None)
+        monkeypatch.setattr(outcome_module, "dirty_freed_memory", lambda _: None)
     outcome = run_vector(NeverWrites(gather.outputs(case)[0]), gather, case)
-    assert kind(outcome) == told
+    assert kind(outcome) == expected
 
 
 def all_zero(operator: OperatorSuite, case: IndexedCase) -> bool:
-    """Whether the output is zero whatever the data, of a size that no input has and NumPy keeps."""
+    """Whether the output is zero for any data, of a size that NumPy caches and no input has."""
     if case.expects != "outputs" or not 0 < prod(case.outputs[0].shape) < 100:
         return False
     golden = [*operator.outputs(case), *operator.inverted_data_outputs(case)]
@@ -219,7 +219,7 @@ def all_zero(operator: OperatorSuite, case: IndexedCase) -> bool:
 
 
 class Accepts(Right):
-    """Accepts whatever it is given."""
+    """Accepts every call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -233,7 +233,7 @@ class Accepts(Right):
 
 
 @pytest.mark.parametrize("spoil", ["dtype", "flags", "shape", "element"])
-def test_any_change_to_an_input_is_told(operator: OperatorSuite, spoil: str) -> None:
+def test_any_change_to_an_input_is_a_failure(operator: OperatorSuite, spoil: str) -> None:
     class Spoils(Right):
         def run(
             self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
@@ -257,7 +257,7 @@ def test_any_change_to_an_input_is_told(operator: OperatorSuite, spoil: str) -> 
 _CHANGES = {"dtype": ("dtype", np.dtype("u1")), "shape": ("shape", (-1, *[1] * 8))}
 
 
-def test_a_huge_virtual_output_is_told_by_its_shape(operator: OperatorSuite) -> None:
+def test_a_huge_virtual_output_fails_by_its_shape(operator: OperatorSuite) -> None:
     def vast(outputs: list[Array]) -> list[Array]:
         return [np.broadcast_to(np.zeros((), each.dtype), (1 << 40,)) for each in outputs]
 
@@ -267,7 +267,7 @@ def test_a_huge_virtual_output_is_told_by_its_shape(operator: OperatorSuite) -> 
     assert "1099511627776" in outcome.fault.text
 
 
-def test_a_subclass_does_not_decide_its_own_comparison(operator: OperatorSuite) -> None:
+def test_a_subclass_cannot_change_its_comparison(operator: OperatorSuite) -> None:
     class Agreeable(np.ndarray):
         def tobytes(self, order: Any = "C") -> bytes:
             raise AssertionError
@@ -279,7 +279,7 @@ def test_a_subclass_does_not_decide_its_own_comparison(operator: OperatorSuite) 
     assert kind(run_vector(backend, operator, a_case(operator))) == "value"
 
 
-def test_other_goldens_are_stored_where_they_are_not_the_inverted_ones() -> None:
+def test_golden_outputs_for_inverted_data_are_stored_where_they_are_not_the_inverted_ones() -> None:
     stored = [
         case
         for operator in core_suite().operators.values()

@@ -1,4 +1,4 @@
-"""Comparison: count, type, dtype, shape, bytes, in that order; what a difference says."""
+"""The comparison of outputs: count, type, dtype, shape, bytes, in that order."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_equal_bytes_pass_whatever_the_memory_layout() -> None:
     assert compare_outputs([golden], (np.asfortranarray(golden),)) is None
 
 
-def test_a_scalar_array_is_no_one_element_array() -> None:
+def test_a_scalar_is_not_an_array_of_one_element() -> None:
     difference = compare_outputs([np.array(1.0)], [np.array([1.0])])
     assert difference is not None
     assert difference.kind == "shape"
@@ -59,7 +59,7 @@ def test_nan_payloads_differ_in_bits_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
-def test_types_that_numpy_lacks_are_told_apart_by_bits(name: str) -> None:
+def test_types_that_numpy_lacks_are_compared_by_bits(name: str) -> None:
     dtype = np.dtype(getattr(ml_dtypes, name))
     difference = compare_outputs([np.array([-0.0], dtype)], [np.array([0.0], dtype)])
     assert difference is not None
@@ -72,7 +72,7 @@ def test_a_bool_that_is_not_0_or_1_differs_in_bits() -> None:
     assert difference.kind == "bits"
 
 
-def test_a_failure_says_how_many_elements_differ_and_the_first() -> None:
+def test_the_text_has_the_number_of_differing_elements_and_the_first() -> None:
     difference = compare_outputs(
         [np.array([[1, 2], [3, 4]], np.int16)], [np.array([[1, 2], [5, 6]], np.int16)]
     )

@@ -1,4 +1,4 @@
-"""What is freed dirty is handed out dirty."""
+"""Dirtied blocks are what the next allocations return."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A layout arrives at the backend as it was drawn, at every call and in buffers used again."""
+"""Inputs reach the backend in the layout of the case, at every call and in reused buffers."""
 
 from collections.abc import Sequence
 from math import prod
@@ -21,7 +21,7 @@ odd_layouts = pytest.mark.parametrize("layout", [each for each in LAYOUTS if eac
 
 
 def layout_of(array: Array) -> str:
-    """Tell the layout from strides alone; C order where it could be several."""
+    """Return the layout that the strides have; c where several are possible."""
     if not array.size:
         return "c"
     long_axes = [axis for axis, extent in enumerate(array.shape) if extent > 1]
@@ -42,11 +42,11 @@ def layout_of(array: Array) -> str:
         promised["permuted"] += [1, extents[-2]]
         promised["first_reversed"] = [-in_c[0], *in_c[1:]]
         promised["last_reversed"] = [*in_c[:-1], -in_c[-1]]
-    return next(layout for layout, wanted in promised.items() if steps == wanted)
+    return next(layout for layout, strides in promised.items() if steps == strides)
 
 
-class Watches(Reference):
-    """Notes how the inputs of each call lie, and where."""
+class RecordsLayouts(Reference):
+    """Records the layout and the address of each input of each call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,16 +62,16 @@ class Watches(Reference):
 
 
 @each_operator
-def test_each_input_lies_as_the_index_says_at_every_call(name: str) -> None:
-    operator, backend = SUITE.operators[name], Watches()
+def test_each_input_has_the_layout_of_the_index_at_every_call(name: str) -> None:
+    operator, backend = SUITE.operators[name], RecordsLayouts()
     for case in operator.index.cases:
         backend.calls.clear()
         outcome = run_vector(backend, operator, case)
         assert outcome.fault is None
         assert len(backend.calls) == (2 if case.expects == "rejection" else 3), case.id
-        wanted = {name: (given.layout, True) for name, given in case.inputs.items()}
+        expected = {name: (tensor.layout, True) for name, tensor in case.inputs.items()}
         for call in backend.calls:
-            assert {name: seen[:2] for name, seen in call.items()} == wanted, case.id
+            assert {name: seen[:2] for name, seen in call.items()} == expected, case.id
             if case.expects == "outputs":
                 # The buffers are those of the first call.
                 assert call == backend.calls[0], case.id
@@ -84,11 +84,11 @@ def test_every_layout_is_drawn_for_the_data_of_every_operator(name: str) -> None
 
 
 @each_operator
-def test_an_index_names_a_layout_where_it_makes_a_difference(name: str) -> None:
+def test_an_index_has_a_layout_only_where_it_makes_a_difference(name: str) -> None:
     for case in SUITE.operators[name].index.cases:
-        for given in case.inputs.values():
-            long_axes = sum(extent > 1 for extent in given.shape) * (0 not in given.shape)
-            assert given.layout == "c" or long_axes > (given.layout == "fortran")
+        for tensor in case.inputs.values():
+            long_axes = sum(extent > 1 for extent in tensor.shape) * (0 not in tensor.shape)
+            assert tensor.layout == "c" or long_axes > (tensor.layout == "fortran")
 
 
 def a_case(layout: str) -> tuple[OperatorSuite, IndexedCase]:
@@ -107,16 +107,16 @@ def a_case(layout: str) -> tuple[OperatorSuite, IndexedCase]:
 
 
 class Spoils(Right):
-    """Changes its input behind one of the calls."""
+    """Changes its input after one of the calls."""
 
     def __init__(self, at: int, change: str) -> None:
         super().__init__()
-        self.left, self.change = at, change
+        self.remaining, self.change = at, change
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         outputs = super().run(operator, inputs, attributes)
-        self.left -= 1
-        if not self.left:
+        self.remaining -= 1
+        if not self.remaining:
             getattr(self, self.change)(inputs["InputTensor"])
         return outputs
 
@@ -148,14 +148,14 @@ def kind(outcome: Outcome) -> str | None:
 @odd_layouts
 @pytest.mark.parametrize("at", [1, 2, 3])
 @pytest.mark.parametrize("change", ["first_element", "last_element", "writeable", "order"])
-def test_a_changed_input_is_told_in_every_layout(layout: str, at: int, change: str) -> None:
+def test_a_changed_input_fails_in_every_layout(layout: str, at: int, change: str) -> None:
     outcome = run_vector(Spoils(at, change), *a_case(layout))
     assert kind(outcome) == "mutated-input"
 
 
 @pytest.mark.parametrize("layout", ["gapped", "pitched"])
 @pytest.mark.parametrize("at", [1, 2, 3])
-def test_what_is_written_between_the_elements_is_told(layout: str, at: int) -> None:
+def test_writing_between_the_elements_fails(layout: str, at: int) -> None:
     outcome = run_vector(Spoils(at, "gap"), *a_case(layout))
     assert outcome.fault is not None
     assert outcome.fault.text == (
@@ -164,7 +164,7 @@ def test_what_is_written_between_the_elements_is_told(layout: str, at: int) -> N
 
 
 @odd_layouts
-def test_an_input_that_a_rejection_changed_is_told_in_every_layout(layout: str) -> None:
+def test_a_rejection_that_changes_an_input_fails_in_every_layout(layout: str) -> None:
     class SpoilsAndRejects(Right):
         def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             data = inputs["InputTensor"]
@@ -184,7 +184,7 @@ def test_an_input_that_a_rejection_changed_is_told_in_every_layout(layout: str) 
 
 
 @each_layout
-def test_a_view_of_the_input_is_told_in_every_layout(layout: str) -> None:
+def test_a_view_of_the_input_fails_in_every_layout(layout: str) -> None:
     class Views(Right):
         def run(self, operator: str, inputs: Inputs, attributes: Any) -> Sequence[Array]:
             axis, data = attributes["Axis"], inputs["InputTensor"]
@@ -195,7 +195,7 @@ def test_a_view_of_the_input_is_told_in_every_layout(layout: str) -> None:
 
 
 @odd_layouts
-def test_reading_the_memory_as_if_it_were_in_c_order_is_told(layout: str) -> None:
+def test_reading_the_memory_in_c_order_fails(layout: str) -> None:
     class IgnoresStrides(Right):
         def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             data = inputs["InputTensor"]
@@ -207,10 +207,10 @@ def test_reading_the_memory_as_if_it_were_in_c_order_is_told(layout: str) -> Non
 
 
 @odd_layouts
-def test_a_call_in_one_line_names_each_layout_but_c(layout: str) -> None:
+def test_the_description_of_a_call_names_each_layout_but_c(layout: str) -> None:
     operator, case = a_case(layout)
-    given = case.inputs["InputTensor"]
-    wanted = f"InputTensor={given.type}{list(given.shape)} {layout}, "
-    assert operator.describe_call(case).startswith(wanted)
+    tensor = case.inputs["InputTensor"]
+    expected = f"InputTensor={tensor.type}{list(tensor.shape)} {layout}, "
+    assert operator.describe_call(case).startswith(expected)
     operator, case = a_case("c")
     assert " c" not in operator.describe_call(case)

@@ -1,4 +1,4 @@
-"""One call of a backend in this process: whatever it raises is an outcome."""
+"""One call of a backend in this process: its exceptions are outcomes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from opcert.run import call_backend
 from tests.wrong_backends import Right
 
 
-def test_an_exception_whose_text_cannot_be_had_is_an_outcome() -> None:
+def test_an_exception_without_a_readable_text_is_an_outcome() -> None:
     class UnspeakableError(Exception):
         def __str__(self) -> str:
             raise RuntimeError

@@ -1,4 +1,4 @@
-"""Steps on a stage: each held to what it has to give, with an eye on inputs and earlier outputs."""
+"""Sessions: each step must give its golden outputs, and leave inputs and earlier outputs alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -48,8 +48,8 @@ BROKEN = replace(
 
 
 def kinds(backend: Backend, *steps: SessionStep) -> tuple[int, str] | None:
-    found = Session(backend).first_fault(steps)
-    return None if found is None else (found[0], found[1].kind)
+    fault = Session(backend).first_fault(steps)
+    return None if fault is None else (fault[0], fault[1].kind)
 
 
 def test_a_right_backend_has_no_fault() -> None:
@@ -57,7 +57,7 @@ def test_a_right_backend_has_no_fault() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "found"),
+    ("backend", "expected"),
     [
         (RejectsEverything(), (0, "rejected")),
         (DoesNothing(), (0, "count")),
@@ -73,25 +73,25 @@ def test_a_right_backend_has_no_fault() -> None:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Right) else "",
 )
-def test_the_first_fault_is_told_with_its_step(backend: Backend, found: tuple[int, str]) -> None:
-    assert kinds(backend, VALID, OTHER, AGAIN, BROKEN) == found
+def test_the_first_fault_comes_with_its_step(backend: Backend, expected: tuple[int, str]) -> None:
+    assert kinds(backend, VALID, OTHER, AGAIN, BROKEN) == expected
 
 
-def test_what_is_not_supported_is_no_fault() -> None:
-    stage = Session(SupportsNothing())
-    assert stage.first_fault([VALID, OTHER]) is None
-    assert stage.declined
-    assert stage.first_fault([BROKEN, VALID]) is None
+def test_an_unsupported_call_is_no_fault() -> None:
+    session = Session(SupportsNothing())
+    assert session.first_fault([VALID, OTHER]) is None
+    assert session.declined
+    assert session.first_fault([BROKEN, VALID]) is None
 
 
 class Answers(Right, IsolatedBackend):
-    """Stands for a process of which every call comes to the same."""
+    """An isolated backend whose calls all have the same outcome."""
 
     def __init__(self, answer: Outcome) -> None:
         super().__init__()
         self.answer = answer
 
-    def outcome(self, *_: object) -> Outcome:
+    def call(self, *_: object) -> Outcome:
         return self.answer
 
 
@@ -105,7 +105,7 @@ class Answers(Right, IsolatedBackend):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_ends_a_process_or_cannot_be_understood_is_no_rejection(
+def test_a_dead_process_and_a_malformed_answer_are_no_rejections(
     answer: Outcome, kind: str, step: SessionStep
 ) -> None:
     assert kinds(Answers(answer), step) == (0, kind)
@@ -114,22 +114,22 @@ def test_what_ends_a_process_or_cannot_be_understood_is_no_rejection(
 class Recorder(Right):
     def __init__(self) -> None:
         super().__init__()
-        self.given: list[Array] = []
+        self.inputs: list[Array] = []
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> Sequence[Array]:
-        self.given.append(inputs["data"])
+        self.inputs.append(inputs["data"])
         return super().run(operator, inputs, attributes)
 
 
-def test_a_step_has_the_buffers_of_the_one_before_where_they_fit() -> None:
+def test_a_step_reuses_the_buffers_of_the_previous_one_where_they_fit() -> None:
     backend = Recorder()
     assert (
         kinds(backend, VALID, OTHER, replace(VALID, layouts={**VALID.layouts, "data": "gapped"}))
         is None
     )
-    first, second, third = backend.given
+    first, second, third = backend.inputs
     assert np.shares_memory(first, second)
     assert not np.shares_memory(second, third)
 
@@ -137,5 +137,5 @@ def test_a_step_has_the_buffers_of_the_one_before_where_they_fit() -> None:
 def test_inputs_are_laid_out_as_the_step_says() -> None:
     backend = Recorder()
     assert kinds(backend, replace(VALID, layouts={**VALID.layouts, "data": "fortran"})) is None
-    assert backend.given[0].flags.f_contiguous
-    assert not backend.given[0].flags.c_contiguous
+    assert backend.inputs[0].flags.f_contiguous
+    assert not backend.inputs[0].flags.c_contiguous

@@ -1,13 +1,13 @@
-"""Each edit in bad_specs/edits.txt makes a small spec wrong, and `check` points at each mistake.
+"""Each edit in bad_specs/edits.txt makes a small spec wrong, and `check` reports each mistake.
 
 An entry begins with `== name`, or with `== name of other` where it edits what another entry makes.
 The lines after it begin with
 
-- `! ` for an expected message, in the order in which `check` writes them,
-- `-` for a line that goes, `+` for one that comes, and a blank for one that stays.
+- `! ` for an expected message, in the order of `check`,
+- `-` for a removed line, `+` for an added one, and a blank for one of context.
 
-An `@` in a line that comes or stays is no part of the spec: it marks where a message points to, one
-for each message. An empty line separates edits; what an edit replaces has to occur exactly once.
+An `@` in an added or a context line is not part of the spec: it marks the position of a message,
+one for each. An empty line separates edits. What an edit replaces must occur exactly once.
 """
 
 import re
@@ -26,24 +26,24 @@ Entry = tuple[str, list[str], list[list[str]]]
 
 @cache
 def entries() -> dict[str, Entry]:
-    """Return by name the entry that each edits, its messages and its edits."""
+    """Return for each name the entry that it is based on, its messages, and its edits."""
     table: dict[str, Entry] = {}
     for entry in (FOLDER / "edits.txt").read_text().removeprefix("== ").split("\n== "):
         title, *lines = entry.rstrip("\n").split("\n")
-        name, _, other = title.partition(" of ")
+        name, _, base = title.partition(" of ")
         assert name not in table, f"two entries {name}"
         messages = [line.removeprefix("! ") for line in lines if line.startswith("! ")]
         edits = "\n".join(lines[len(messages) :]).split("\n\n")
-        table[name] = other, messages, [edit.split("\n") for edit in edits]
+        table[name] = base, messages, [edit.split("\n") for edit in edits]
     return table
 
 
-def marked(name: str) -> str:
-    """Return the spec of an entry, or the small spec, with its marks."""
+def marked_spec(name: str) -> str:
+    """Return the spec of an entry, or the small spec, with the marks in it."""
     if not name:
         return TAKE
-    other, _, edits = entries()[name]
-    text = "\n" + marked(other)
+    base, _, edits = entries()[name]
+    text = "\n" + marked_spec(base)
     for edit in edits:
         old, new = ("".join(f"{x[1:]}\n" for x in edit if x[0] in kinds) for kinds in (" -", " +"))
         old = "\n" + old.replace("@", "")
@@ -52,26 +52,26 @@ def marked(name: str) -> str:
     return text.removeprefix("\n")
 
 
-def told(name: str, messages: Sequence[str], text: str) -> list[str]:
-    """Return the lines that are expected, one for each mark."""
+def expected_lines(name: str, messages: Sequence[str], text: str) -> list[str]:
+    """Return the expected lines, one for each mark."""
     lines: list[str] = []
     for mark in re.finditer("@", text):
         before = text[: mark.start()].replace("@", "").split("\n")
-        place = f"{name}.yaml:{len(before)}:{len(before[-1]) + 1}"
-        lines.append(f"{place}: {messages[len(lines)]}")
-    assert len(lines) == len(messages), f"{name}: {len(lines)} places, {len(messages)} messages"
+        position = f"{name}.yaml:{len(before)}:{len(before[-1]) + 1}"
+        lines.append(f"{position}: {messages[len(lines)]}")
+    assert len(lines) == len(messages), f"{name}: {len(lines)} marks, {len(messages)} messages"
     return lines
 
 
-def made(name: str) -> list[str]:
-    """Write the spec of an entry; return the lines that are expected."""
-    text = marked(name)
+def write_entry(name: str) -> list[str]:
+    """Write the spec of an entry; return the expected lines."""
+    text = marked_spec(name)
     Path(f"{name}.yaml").write_text(text.replace("@", ""))
-    return told(name, entries()[name][1], text)
+    return expected_lines(name, entries()[name][1], text)
 
 
 def check(*names: str) -> list[str]:
-    """Return what `opcert check` says of specs as it exits with 2."""
+    """Return the lines of `opcert check`, which must exit with 2."""
     result = opcert("check", *(f"{name}.yaml" for name in names))
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (2, "")
@@ -79,15 +79,15 @@ def check(*names: str) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def _beside_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _with_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in FOLDER.glob("*.py"):
         shutil.copy(module, tmp_path)
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("name", [name for name, entry in entries().items() if entry[1]])
-def test_each_mistake_is_told_once_where_it_stands(name: str) -> None:
-    expected = made(name)
+def test_each_mistake_is_reported_once_at_its_position(name: str) -> None:
+    expected = write_entry(name)
     assert check(name) == expected
 
 
@@ -109,7 +109,7 @@ def test_each_mistake_is_told_once_where_it_stands(name: str) -> None:
     ],
     ids=["empty", "text", "list", "not-utf8", "tab"],
 )
-def test_a_file_that_is_no_spec_at_all_is_told(content: bytes, expected: str) -> None:
+def test_a_file_that_is_no_spec_is_reported(content: bytes, expected: str) -> None:
     Path("take.yaml").write_bytes(content)
     assert check("take") == [f"take.yaml:{expected}"]
 
@@ -117,36 +117,36 @@ def test_a_file_that_is_no_spec_at_all_is_told(content: bytes, expected: str) ->
 @pytest.mark.parametrize(
     ("new", "expected"),
     [
-        ("slug: take-2", "1:11: operator 'example/Take-1'"),
-        ("operator: example/Take-2", "2:7: slug 'take-1'"),
+        ("slug: take-2", "1:11: duplicate operator 'example/Take-1'"),
+        ("operator: example/Take-2", "2:7: duplicate slug 'take-1'"),
     ],
     ids=["operator", "slug"],
 )
-def test_specs_that_claim_the_same_are_told(new: str, expected: str) -> None:
+def test_specs_with_the_same_operator_or_slug_are_reported(new: str, expected: str) -> None:
     key = new.partition(":")[0]
     Path("first.yaml").write_text(TAKE)
     Path("second.yaml").write_text(re.sub(f"(?m)^{key}: .*", new, TAKE))
-    text = "is also that of first.yaml; expected one spec for each"
-    assert check("first", "second") == [f"second.yaml:{expected} {text}"]
+    text = "also in first.yaml; expected one spec for it"
+    assert check("first", "second") == [f"second.yaml:{expected}, {text}"]
 
 
-def test_the_mistakes_of_all_files_are_told_in_the_order_of_their_places() -> None:
+def test_the_mistakes_of_all_files_are_sorted_by_position() -> None:
     names = ["several", "misspelt_key", "unknown_key"]
-    expected = {name: made(name) for name in names}
+    expected = {name: write_entry(name) for name in names}
     assert check(*names) == [line for name in sorted(names) for line in expected[name]]
 
 
-def test_a_file_that_does_not_exist_is_told() -> None:
+def test_a_missing_file_is_reported() -> None:
     assert check("nowhere") == ["nowhere.yaml:1:1: cannot be read: No such file or directory"]
 
 
-def test_a_folder_in_the_place_of_a_file_is_told() -> None:
+def test_a_folder_instead_of_a_file_is_reported() -> None:
     Path("folder.yaml").mkdir()
     assert check("folder") == ["folder.yaml:1:1: cannot be read: a folder, not a file"]
 
 
 @pytest.mark.parametrize("name", ["several", "reference_fails"])
-def test_the_command_itself_says_it_without_a_traceback(name: str) -> None:
-    expected = made(name)
+def test_the_command_reports_mistakes_without_a_traceback(name: str) -> None:
+    expected = write_entry(name)
     code, stdout, stderr = opcert_program("check", f"{name}.yaml")
     assert (code, stdout, stderr.splitlines()) == (2, "", expected)

@@ -1,7 +1,7 @@
-"""Every clause of the shipped specs names a place that its document has: a sentence, line or row.
+"""Every clause of the shipped specs names an existing place of its document: a sentence, line, row.
 
-A clause is one place or several, parted by semicolons. A place is a path of headings and ends in a
-unit with its numbers, as in "Inputs, 3: axis, sentence 2". The headings of Japanese documents are
+A clause is one place or several, separated by semicolons. A place is a path of headings, with a
+unit and numbers, as in "Inputs, 3: axis, sentence 2". The headings of Japanese documents are
 given in both languages.
 """
 
@@ -20,7 +20,7 @@ PLACE = re.compile(
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]+ \([A-Z][A-Za-z ]+\)")
 
 # The outline of each document: how many sentences, lines, rows or examples each place has.
-# Sentences of a list's entry are counted behind the name that it begins with.
+# Sentences of a list's entry are counted after the name that it begins with.
 _BATCH_DIMS = "属性 (Attributes), batch_dims"
 _MODE = "属性 (Attributes), mode"
 _RANGE = "値の範囲 (Range of values)"
@@ -110,7 +110,7 @@ OUTLINES: dict[str, dict[str, dict[str, int]]] = {
 
 
 def clauses_of(described: Spec) -> Iterator[tuple[str, str]]:
-    """Yield every clause of a spec behind the id that it is of."""
+    """Yield the id and the clause of every part of a spec."""
     for part in (described.rules, described.ambiguities, described.errata):
         yield from ((each.id, each.clause) for each in part)
     for other in (described.laws, described.examples):
@@ -118,14 +118,14 @@ def clauses_of(described: Spec) -> Iterator[tuple[str, str]]:
 
 
 @each_spec
-def test_every_clause_names_sentences_lines_or_rows_that_the_document_has(name: str) -> None:
+def test_every_clause_names_existing_sentences_lines_or_rows(name: str) -> None:
     unknown = []
     for owner, clause in clauses_of(spec(name).spec):
         for text in clause.split("; "):
             place = PLACE.fullmatch(text)
-            there = OUTLINES[name].get(place["path"], {}) if place else {}
+            outline = OUTLINES[name].get(place["path"], {}) if place else {}
             last = int(place["last"] or place["first"]) if place else 0
-            if place is None or not int(place["first"]) <= last <= there.get(place["unit"], 0):
+            if place is None or not int(place["first"]) <= last <= outline.get(place["unit"], 0):
                 unknown.append((owner, text))
     assert not unknown
 
@@ -140,7 +140,7 @@ def test_a_place_in_a_japanese_document_has_its_japanese_heading(name: str) -> N
 @pytest.mark.parametrize(
     "clause", ["Inputs", "Inputs, 3: axis", "Inputs, sentence", "the first paragraph", "sentence 1"]
 )
-def test_a_section_alone_is_no_place(clause: str) -> None:
+def test_a_section_is_not_a_place(clause: str) -> None:
     assert PLACE.fullmatch(clause) is None
 
 

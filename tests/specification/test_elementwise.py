@@ -1,4 +1,4 @@
-"""Formulas for all elements at once: what each element would give by itself, in Python."""
+"""Formulas for all elements at once give what each element gives by itself."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -65,26 +65,26 @@ def together(text: str, shape: Sequence[int], **names: object) -> object:
 
 def numbers(value: object, shape: Sequence[int]) -> list[int]:
     assert isinstance(value, ElementwiseValues)
-    found: list[int] = np.broadcast_to(value.array, shape).reshape(-1).tolist()
-    return found
+    flat: list[int] = np.broadcast_to(value.array, shape).reshape(-1).tolist()
+    return flat
 
 
 @pytest.mark.parametrize("text", NUMBERS)
 @pytest.mark.parametrize("shape", [(3, 4), (1, 1), (4, 2)])
-def test_all_together_are_what_each_is_alone(text: str, shape: tuple[int, int]) -> None:
+def test_all_elements_at_once_are_what_each_is_alone(text: str, shape: tuple[int, int]) -> None:
     assert numbers(together(text, shape, indices=None), shape) == one_by_one(text, shape)
 
 
-def test_a_condition_of_no_element_leaves_the_other_branch_alone() -> None:
+def test_a_condition_without_elements_evaluates_one_branch_only() -> None:
     assert numbers(together("axes[0] if axes else at[0]", (3,), axes=None), (3,)) == [0, 1, 2]
     assert numbers(together("at[0] if not axes or axes[9] else 0", (2,), axes=()), (2,)) == [0, 1]
 
 
-def places(text: str, shape: Sequence[int], *tensors: IndexedInput) -> list[int]:
+def positions(text: str, shape: Sequence[int], *tensors: IndexedInput) -> list[int]:
     value = together(text, shape, **{tensor.name: tensor for tensor in tensors})
-    found: Array | None = source_positions(value)
-    assert found is not None
-    flat: list[int] = np.broadcast_to(found, shape).reshape(-1).tolist()
+    sources: Array | None = source_positions(value)
+    assert sources is not None
+    flat: list[int] = np.broadcast_to(sources, shape).reshape(-1).tolist()
     return flat
 
 
@@ -115,8 +115,8 @@ INDICES = IndexedInput("i64", (4,), (2, -1, 0, 9), name="indices", first=6)
         ("data[(0, (indices[at[1]] if at[1] > 0 else 0) + 1)]", [1, 0, 1] * 2),
     ],
 )
-def test_an_element_of_an_input_is_known_by_its_place(text: str, expected: list[int]) -> None:
-    assert places(text, (2, 3), DATA, INDICES) == expected
+def test_an_element_of_an_input_has_a_position(text: str, expected: list[int]) -> None:
+    assert positions(text, (2, 3), DATA, INDICES) == expected
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -125,16 +125,16 @@ def test_the_greatest_integers_are_exact(rank: int, far: int) -> None:
     shape = (1,) * rank
     indices = IndexedInput("u64", shape, (far,), name="indices", first=6)
     at = "at" if rank else "()"
-    assert places(f"data[(0, indices[{at}] - {far})]", shape, DATA, indices) == [0]
+    assert positions(f"data[(0, indices[{at}] - {far})]", shape, DATA, indices) == [0]
     limited = f"data[(1, indices[{at}])] if -3 <= indices[{at}] < 3 else 0"
-    assert places(limited, shape, DATA, indices) == [3 if far == 0 else ZERO_SOURCE]
+    assert positions(limited, shape, DATA, indices) == [3 if far == 0 else ZERO_SOURCE]
     assert numbers(together(f"indices[{at}] // 2", shape, indices=indices), shape) == [far // 2]
 
 
 def test_elements_of_rank_0_have_the_empty_index() -> None:
     scalar = IndexedInput("f32", (), name="data", first=3)
-    assert places("data[at]", (), scalar) == [3]
-    assert places("data[()]", (2,), scalar) == [3, 3]
+    assert positions("data[at]", (), scalar) == [3]
+    assert positions("data[()]", (2,), scalar) == [3, 3]
 
 
 @pytest.mark.parametrize(
@@ -144,19 +144,19 @@ def test_elements_of_rank_0_have_the_empty_index() -> None:
         ("data[(at, 0)]", "where an integer is expected"),
         ("data[at] + 1", "the elements of 'data' are no known integers"),
         ("(data[at] if at[0] > 0 else indices[at[1]]) + 1", "no number to compute with"),
-        ("[k for k in at if k > 0]", "expected it in 'if … else', 'and', 'or' or 'not'"),
-        ("at[0] in (0, 1)", "expected it in 'if … else', 'and', 'or' or 'not'"),
+        ("[k for k in at if k > 0]", "can only be used in 'if … else', 'and', 'or' or 'not'"),
+        ("at[0] in (0, 1)", "can only be used in 'if … else', 'and', 'or' or 'not'"),
         ("sum(data)", "not iterable"),
         ("[k for k in at[0]]", "not iterable"),
         ("at[0] + 'a'", "'a' where an integer is expected"),
     ],
 )
-def test_what_no_element_can_be_is_refused(text: str, why: str) -> None:
+def test_a_value_that_is_no_element_is_rejected(text: str, why: str) -> None:
     with pytest.raises(ExpressionError, match=why.replace("(", r"\(")):
         together(text, (2, 3), data=DATA, indices=INDICES)
 
 
 @pytest.mark.parametrize("value", [1, 0.0, False, None, (), ElementwiseValues(np.array(0))])
-def test_only_elements_and_zero_have_places(value: object) -> None:
+def test_only_elements_and_zero_have_positions(value: object) -> None:
     assert source_positions(value) is None
     assert isinstance(DATA[0, 0], SourceElements)

@@ -1,4 +1,4 @@
-"""The model of a spec, and the JSON Schema that editors are given of it."""
+"""The model of a spec, and its JSON Schema for editors."""
 
 import json
 from collections.abc import Callable
@@ -74,14 +74,14 @@ def test_the_small_spec_is_valid_by_the_schema() -> None:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_bad_spec_is_not_valid_by_the_schema(name: str) -> None:
+def test_a_bad_spec_is_invalid_by_the_schema(name: str) -> None:
     spec = take()
     CHANGES[name](spec)
     assert len(errors_of(spec)) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in CHANGES if name != "unknown element type"])
-def test_what_the_schema_refuses_the_model_refuses(name: str) -> None:
+def test_a_spec_that_the_schema_rejects_is_rejected_by_the_model(name: str) -> None:
     spec = take()
     CHANGES[name](spec)
     with pytest.raises(ValidationError):
@@ -89,38 +89,38 @@ def test_what_the_schema_refuses_the_model_refuses(name: str) -> None:
 
 
 @pytest.mark.parametrize(("value", "text"), [(True, "True"), (-3, "-3"), ("a + 1", "a + 1")])
-def test_an_expression_may_be_written_as_a_plain_scalar(value: object, text: str) -> None:
+def test_an_expression_can_be_a_plain_scalar(value: object, text: str) -> None:
     spec = take()
     spec["rules"][0]["holds"] = value
     assert errors_of(spec) == []
     assert Spec.model_validate_json(json.dumps(spec)).rules[0].holds == text
 
 
-def test_a_spec_cannot_be_changed() -> None:
+def test_a_spec_is_frozen() -> None:
     spec = read_spec(TAKE).spec
     with pytest.raises(ValidationError):
         spec.version = 2
 
 
-def test_type_sets_name_their_element_types() -> None:
+def test_type_sets_are_lists_of_element_types() -> None:
     sets = {each.spec.operator: each.spec.type_sets for each in read_specs_in(None)}
     assert len(sets["openvino/Slice-8"]["T"]) == 15
     assert len(sets["openvino/Slice-8"]["T_IND"]) == 8
     assert read_spec(TAKE).spec.type_sets == {"T": ("i8", "f32")}
 
 
-def test_rules_are_told_apart_by_kind() -> None:
+def test_rules_are_requirements_or_behaviours() -> None:
     spec = read_spec(TAKE).spec
     assert (list(spec.requirements), list(spec.behaviours)) == (["count-range"], ["first-rows"])
 
 
-def test_an_omitted_argument_counts_as_nothing_or_its_default() -> None:
+def test_an_omitted_argument_is_none_or_its_default() -> None:
     spec = take()
     spec["attributes"][0].update(required=False, default=1)
     model = Spec.model_validate_json(json.dumps(spec))
     assert model.defaults == {"data": None, "count": 1}
 
 
-def test_ids_are_full_behind_the_slug() -> None:
+def test_full_ids_begin_with_the_slug() -> None:
     spec = read_spec(TAKE).spec
     assert (spec.full_id("count-range"), spec.family) == ("take-1/count-range", "example")

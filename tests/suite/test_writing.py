@@ -169,7 +169,7 @@ def test_a_read_only_parent_is_an_error(suite: Path) -> None:
 
 def test_a_file_as_parent_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OpcertError, match="is no folder; expected one"):
+    with pytest.raises(OpcertError, match="is not a folder; expected a folder"):
         write_suite(tmp_path / "file" / "suite", files())
     assert (tmp_path / "file").read_text() == "mine"
 

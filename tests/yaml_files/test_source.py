@@ -30,7 +30,7 @@ def mistakes_in(file: Path, text: str | bytes) -> list[tuple[int, int, str]]:
 
 
 @pytest.mark.parametrize("text", ["no", "yes", "on", "off", "y", "1_0", "1:30", "017x", "2001-1-1"])
-def test_what_only_yaml_1_1_reads_otherwise_stays_text(file: Path, text: str) -> None:
+def test_what_only_yaml_1_1_converts_stays_text(file: Path, text: str) -> None:
     assert read(file, f"key: {text}").data == {"key": text}
 
 
@@ -57,16 +57,16 @@ def test_not_a_number_is_a_float(file: Path) -> None:
 
 
 @pytest.mark.parametrize("digits", ["9" * 5000, "0x" + "f" * 5000, "9" * 5000 + ".5"])
-def test_a_number_too_long_for_any_spec_stays_text(file: Path, digits: str) -> None:
+def test_a_number_of_too_many_digits_stays_text(file: Path, digits: str) -> None:
     assert read(file, f"- {digits}").data == [digits]
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only this\n"])
-def test_a_file_without_content_is_nothing(file: Path, text: str) -> None:
+def test_an_empty_file_has_no_data(file: Path, text: str) -> None:
     assert read(file, text).data is None
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_read_over(file: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_ignored(file: Path) -> None:
     assert read(file, "\ufeffa: 1\r\nb: 2\r\n").data == {"a": 1, "b": 2}
 
 
@@ -83,67 +83,80 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read_over(file: Path) -> No
         ((), (1, 1)),
     ],
 )
-def test_a_part_is_found_at_its_scalar_else_at_its_key(
+def test_the_position_of_a_part_is_that_of_its_scalar_or_its_key(
     file: Path, path: YamlPath, place: tuple[int, int]
 ) -> None:
     mistake = read(file, TEXT).mistake(path, "wrong")
     assert (mistake.line, mistake.column) == place
 
 
-def test_a_part_that_is_missing_is_found_where_it_would_be(file: Path) -> None:
-    assert read(file, TEXT).known_part(("parts", 1, "rank", 0)) == ("parts", 1)
+def test_steps_to_a_missing_part_are_left_out(file: Path) -> None:
+    assert read(file, TEXT).known_steps(("parts", 1, "rank", 0)) == ("parts", 1)
 
 
-def test_a_step_that_the_file_does_not_know_is_left_out(file: Path) -> None:
-    assert read(file, TEXT).known_part(("parts", "branch", 1, "size")) == ("parts", 1, "size")
+def test_a_step_of_a_union_is_left_out(file: Path) -> None:
+    assert read(file, TEXT).known_steps(("parts", "branch", 1, "size")) == ("parts", 1, "size")
 
 
-def test_a_mistake_is_told_on_one_line(file: Path) -> None:
+def test_the_text_of_a_mistake_is_one_line(file: Path) -> None:
     assert read(file, TEXT).mistake((), "two\n  lines").text == "two lines"
 
 
-def test_a_duplicate_key_is_told_beside_what_is_read(file: Path) -> None:
+def test_a_duplicate_key_does_not_keep_the_rest_from_being_read(file: Path) -> None:
     source = read(file, "a: 1\nb: 2\na: 3\n")
     text = "duplicate key 'a', first on line 1; keep one of them"
     assert source.mistakes == [Mistake(str(file), 3, 1, text)]
     assert source.data == {"a": 1, "b": 2}
 
 
+@pytest.mark.parametrize("text", ["{a: x, b}", "{a: x, b, c}", "{b, a: x}", "{b: , a: x}"])
+def test_a_key_of_a_flow_mapping_needs_a_value(file: Path, text: str) -> None:
+    source = read(file, text)
+    (mistake,) = source.mistakes
+    assert mistake.text.startswith("key 'b' has no value; ")
+    assert ("b",) in source.reported
+
+
+@pytest.mark.parametrize("text", ["{a: '', b: x}", "a:\nb: x\n", "{a: null, b: x}"])
+def test_an_empty_text_null_or_a_block_without_a_value_is_no_mistake(file: Path, text: str) -> None:
+    assert read(file, text).mistakes == []
+
+
 @pytest.mark.parametrize("text", ["? [a]\n: 1\n", "? {a: b}\n: 1\n", "'': 1\n"])
-def test_a_key_that_is_no_text_is_told(file: Path, text: str) -> None:
+def test_a_key_that_is_not_text_is_a_mistake(file: Path, text: str) -> None:
     (mistake,) = read(file, text).mistakes
     assert mistake.text == "a key that is not plain text; expected a name"
 
 
 @pytest.mark.parametrize("text", ["a: &x 1\nb: *x\n", "a: &x 1\nb: *y\n", "a: &x\n- 2\nb: *x\n"])
-def test_an_alias_is_told(file: Path, text: str) -> None:
+def test_an_alias_is_a_mistake(file: Path, text: str) -> None:
     line = text.count("\n")
     assert mistakes_in(file, text) == [(line, 4, "an alias; write the value out instead")]
 
 
-def test_an_alias_to_what_holds_it_is_told(file: Path) -> None:
+def test_a_recursive_alias_is_a_mistake(file: Path) -> None:
     found = mistakes_in(file, "a: &x [*x]\n")
     assert found == [(1, 8, "an alias; write the value out instead")]
 
 
-def test_every_alias_and_tag_is_told(file: Path) -> None:
+def test_all_aliases_and_tags_are_reported(file: Path) -> None:
     found = mistakes_in(file, "a: &x 1\nb: *x\nc: !!int '3'\nd: *x\n")
     assert [(line, column) for line, column, _ in found] == [(2, 4), (3, 4), (4, 4)]
 
 
-def test_a_tag_that_would_make_an_object_is_told_and_not_made(file: Path) -> None:
+def test_a_tag_of_a_python_object_is_a_mistake_and_creates_nothing(file: Path) -> None:
     ((line, column, text),) = mistakes_in(file, "a: !!python/object/apply:os.getcwd []\n")
     assert (line, column) == (1, 4)
     assert text.startswith("the tag tag:yaml.org,2002:python/object/apply:os.getcwd;")
 
 
 @pytest.mark.parametrize("depth", [51, 5000, 100_000])
-def test_deep_nesting_is_told_where_it_goes_too_deep(file: Path, depth: int) -> None:
+def test_nesting_is_reported_where_it_becomes_too_deep(file: Path, depth: int) -> None:
     found = mistakes_in(file, "[" * depth + "]" * depth)
-    assert found == [(1, 51, "nested more than 50 deep")]
+    assert found == [(1, 51, "nested more than 50 levels deep")]
 
 
-def test_nesting_as_deep_as_allowed_is_read(file: Path) -> None:
+def test_the_greatest_allowed_depth_is_read(file: Path) -> None:
     assert read(file, "[" * 50 + "]" * 50).mistakes == []
 
 
@@ -154,19 +167,19 @@ def test_nesting_as_deep_as_allowed_is_read(file: Path) -> None:
         *[("a: 1\n---\nb: 2\n", 2), ("a: @x\n", 1), ("a: 1\n%b\n", 2), ("a: \x00\n", 1)],
     ],
 )
-def test_what_is_no_yaml_is_told_on_its_line(file: Path, text: str, line: int) -> None:
-    ((found, _, told),) = mistakes_in(file, text)
-    assert told.startswith("not YAML: ")
-    assert "\n" not in told
-    assert found == line
+def test_invalid_yaml_is_reported_at_its_line(file: Path, text: str, line: int) -> None:
+    ((found_line, _, message),) = mistakes_in(file, text)
+    assert message.startswith("not YAML: ")
+    assert "\n" not in message
+    assert found_line == line
 
 
-def test_what_is_not_utf_8_is_told_at_the_byte(file: Path) -> None:
+def test_invalid_utf_8_is_reported_at_its_byte(file: Path) -> None:
     found = mistakes_in(file, "# é\na: ".encode() + b"\xff\n")
     assert found == [(2, 4, "not UTF-8: found the byte 0xff")]
 
 
-def test_a_file_that_is_not_there_is_told(file: Path) -> None:
+def test_a_missing_file_is_a_mistake(file: Path) -> None:
     with pytest.raises(SpecError) as caught:
         YamlSource(file)
     assert str(caught.value) == f"{file}:1:1: cannot be read: No such file or directory"

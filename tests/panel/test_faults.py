@@ -1,4 +1,4 @@
-"""The members of the panel: each kind makes one real difference, and none elsewhere."""
+"""Generic faults: each makes a difference where its text says so, and nowhere else."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from opcert.arrays import LAYOUTS, Array, copy_in_layout
-from opcert.panel.argument_members import argument_members, requirement_members
-from opcert.panel.data_members import data_members, layout_of
-from opcert.panel.integer_members import integer_members
-from opcert.panel.member import ArrayCall, Member, Outputs, Signature
-from opcert.panel.output_members import output_members
+from opcert.panel.argument_faults import argument_faults, requirement_faults
+from opcert.panel.data_faults import data_faults, layout_of
+from opcert.panel.fault import ArrayCall, Fault, OperatorSignature, Outputs
+from opcert.panel.integer_faults import integer_faults
+from opcert.panel.output_faults import output_faults
 from opcert.reference.rules import require
 from opcert.specification import Spec
 
@@ -51,7 +51,7 @@ MOVE = Spec.model_validate(
     },
     strict=False,
 )
-SIGNATURE = Signature(
+SIGNATURE = OperatorSignature(
     MOVE,
     ("data",),
     {"data": (1, 2), "rows": (1,)},
@@ -62,64 +62,64 @@ SIGNATURE = Signature(
 def move(call: ArrayCall) -> list[Array]:
     """Take rows of data, once or twice; a negative one counts from the end."""
     data, rows = call.inputs["data"], call.inputs["rows"]
-    there = all(-len(data) <= row < len(data) for row in rows.tolist())
-    require(there, "move-1/rows-range", f"rows {rows}")
+    is_in_range = all(-len(data) <= row < len(data) for row in rows.tolist())
+    require(is_in_range, "move-1/rows-range", f"rows {rows}")
     outputs = [data[[*rows.tolist()]].copy()]
     return outputs * (2 if call.attributes.get("mode") == "twice" else 1)
 
 
-def members() -> dict[str, Member]:
-    found = [
-        member
+def faults() -> dict[str, Fault]:
+    made = [
+        fault
         for make in (
-            requirement_members,
-            argument_members,
-            integer_members,
-            data_members,
-            output_members,
+            requirement_faults,
+            argument_faults,
+            integer_faults,
+            data_faults,
+            output_faults,
         )
-        for member in make(SIGNATURE)
+        for fault in make(SIGNATURE)
     ]
-    named = {member.name: member for member in found}
-    assert len(named) == len(found)
-    return named
+    by_name = {fault.name: fault for fault in made}
+    assert len(by_name) == len(made)
+    return by_name
 
 
-MEMBERS = members()
+FAULTS = faults()
 
 
 def call(rows: Sequence[int], data: Array | None = None, **attributes: Any) -> ArrayCall:
-    given = np.arange(1, 7, dtype=np.float32) if data is None else data
-    return ArrayCall({"data": given, "rows": np.array(rows, np.int64)}, attributes)
+    array = np.arange(1, 7, dtype=np.float32) if data is None else data
+    return ArrayCall({"data": array, "rows": np.array(rows, np.int64)}, attributes)
 
 
-def told(name: str, *calls: ArrayCall) -> Any:
-    """Return what a fresh member answers to the last of some calls."""
-    answer = MEMBERS[name].begin()
-    answers = []
+def result(name: str, *calls: ArrayCall) -> Any:
+    """Return the result of the last of some calls with a fault."""
+    run = FAULTS[name].start()
+    results = []
     with np.errstate(all="ignore"):
-        for each in calls:
+        for array_call in calls:
             try:
-                answers.append(answer(each, move))
+                results.append(run(array_call, move))
             except ValueError as error:
-                answers.append(error)
-    return answers[-1]
+                results.append(error)
+    return results[-1]
 
 
 def differs(name: str, *calls: ArrayCall) -> bool:
     """Whether the last call has another result than the reference's."""
 
-    def form(found: Any) -> object:
-        if not isinstance(found, list):
-            return type(found)
-        return [(each.dtype, each.shape, each.tobytes()) for each in found]
+    def form(outputs: Any) -> object:
+        if not isinstance(outputs, list):
+            return type(outputs)
+        return [(output.dtype, output.shape, output.tobytes()) for output in outputs]
 
     try:
-        right: Outputs | ValueError = move(calls[-1])
+        expected: Outputs | ValueError = move(calls[-1])
     except ValueError as error:
-        right = error
-    found = told(name, *calls)
-    return found is not None and form(found) != form(right)
+        expected = error
+    actual = result(name, *calls)
+    return actual is not None and form(actual) != form(expected)
 
 
 NAN = np.array([np.nan, -0.0, 1e-40], np.float32)
@@ -167,7 +167,7 @@ FORTRAN = copy_in_layout(np.arange(6, dtype=np.float32).reshape(2, 3), "fortran"
         ("outputs-empty-missing", call([]), call([0])),
     ],
 )
-def test_a_member_differs_where_it_says_and_not_elsewhere(
+def test_a_fault_makes_a_difference_where_its_text_says_so_and_nowhere_else(
     name: str, wrong: ArrayCall, right: ArrayCall
 ) -> None:
     assert differs(name, wrong)
@@ -184,53 +184,53 @@ def test_a_member_differs_where_it_says_and_not_elsewhere(
         ("checked-once", call([1]), call([6])),
     ],
 )
-def test_what_a_member_remembers_shows_in_the_next_call(
+def test_what_a_fault_keeps_of_a_call_changes_the_next_one(
     name: str, before: ArrayCall, wrong: ArrayCall
 ) -> None:
     assert differs(name, before, wrong)
     assert not differs(name, wrong)
 
 
-def test_a_requirement_that_nothing_can_be_computed_without_is_accepted_all_the_same() -> None:
+def test_an_unchecked_call_is_accepted_even_if_nothing_can_be_computed() -> None:
     with pytest.raises(IndexError):
-        MEMBERS["rows-range-computed"].begin()(call([6]), move)
-    assert MEMBERS["rows-range-unchecked"].begin()(call([6]), move)
-    assert MEMBERS["rows-range-unchecked"].rule == "move-1/rows-range"
+        FAULTS["rows-range-computed"].start()(call([6]), move)
+    assert FAULTS["rows-range-unchecked"].start()(call([6]), move)
+    assert FAULTS["rows-range-unchecked"].rule == "move-1/rows-range"
 
 
 def test_a_view_shares_memory_with_its_input() -> None:
     given = call([2, 3])
-    (view,) = told("view-of-data", given)
+    (view,) = result("view-of-data", given)
     assert np.shares_memory(view, given.inputs["data"])
     assert view.tolist() == [3, 4]
-    assert told("view-of-data", call([3, 2])) is None
+    assert result("view-of-data", call([3, 2])) is None
 
 
-def test_an_input_that_is_returned_is_the_input() -> None:
+def test_a_returned_input_is_the_input_itself() -> None:
     given = call([0, 1], np.array([1, 2], np.float32))
-    assert told("data-returned", given)[0] is given.inputs["data"]
-    assert told("data-returned", call([1, 0], np.array([1, 2], np.float32))) is None
+    assert result("data-returned", given)[0] is given.inputs["data"]
+    assert result("data-returned", call([1, 0], np.array([1, 2], np.float32))) is None
 
 
-def test_a_buffer_is_used_again_after_so_many_calls() -> None:
-    answer = MEMBERS["buffers-reused-after-2"].begin()
-    first, second, third = (answer(call([row]), move)[0] for row in (0, 1, 2))
+def test_a_buffer_is_reused_after_the_stated_number_of_calls() -> None:
+    run = FAULTS["buffers-reused-after-2"].start()
+    first, second, third = (run(call([row]), move)[0] for row in (0, 1, 2))
     assert first is third
     assert second.tolist() == [2]
 
 
-def test_an_input_is_written_to() -> None:
+def test_the_input_is_overwritten() -> None:
     given = call([0])
-    assert told("data-written-to", given)[0].tolist() == [1]
+    assert result("data-written-to", given)[0].tolist() == [1]
     assert not given.inputs["data"].any()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_layout_is_known_by_its_strides(layout: Any) -> None:
+def test_a_layout_is_recognised_by_its_strides(layout: Any) -> None:
     assert layout_of(copy_in_layout(np.zeros((2, 3, 4)), layout)) == layout
 
 
-def test_names_and_texts_say_one_thing_each() -> None:
-    texts = [member.text for member in MEMBERS.values()]
+def test_names_and_texts_are_unique_clauses() -> None:
+    texts = [fault.text for fault in FAULTS.values()]
     assert len(set(texts)) == len(texts)
     assert all(text[0] not in "\n." and not text.endswith(".") for text in texts)

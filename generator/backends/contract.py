@@ -1,0 +1,130 @@
+"""The contract of a backend: what it must have, what it may have, and how it rejects a call."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, runtime_checkable
+
+from opcert.arrays import Array
+from opcert.errors import BackendError, describe_error, safe_repr
+
+MAX_NAME_LENGTH = 1000
+NAME_FORMAT = f"printable text, {MAX_NAME_LENGTH} characters at most"
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """An implementation under certification.
+
+    It may also have `support`, a mapping of operators to what it supports of each (see
+    `opcert.scope.support`), `reuse`, a text on what it keeps from call to call, and `close()`. Its
+    class or factory may have `configurations`: for an option the values that `all` stands for.
+    """
+
+    name: str
+    version: str
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        """Compute `operator`. Outputs share no memory with inputs; inputs stay unchanged.
+
+        Raises:
+            NotImplementedError: the operator, a type or the like is not supported.
+            Exception: the call violates a rule of the operator. The rejection counts as the
+                runtime's, unless the exception has an attribute `rejected_by` of "adapter".
+        """
+
+
+class AdapterRejection(ValueError):
+    """The adapter, not the runtime, finds that a call violates a rule.
+
+    Such a rejection proves nothing about the runtime. opcert reads the attribute `rejected_by`
+    only, so that a backend can mark exceptions of its own without importing opcert.
+    """
+
+    rejected_by = "adapter"
+
+
+@contextmanager
+def adapter_rejections() -> Iterator[None]:
+    """Attribute exceptions of this block to the adapter: it must not call the runtime in it.
+
+    Raises:
+        AdapterRejection: the block raised another exception than NotImplementedError.
+    """
+    try:
+        yield
+    except (AdapterRejection, NotImplementedError):
+        raise
+    except Exception as error:
+        raise AdapterRejection(f"{type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def as_backend_error(context: str) -> Iterator[None]:
+    """Turn every exception of a vendor's code, SystemExit too, into a BackendError."""
+    try:
+        yield
+    except (BackendError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise BackendError(f"{context}: {describe_error(error)}") from None
+
+
+def has_backend_parts(candidate: Any) -> bool:
+    """Whether `candidate` has a name, a version and a method `run`."""
+    return isinstance(candidate, Backend) and callable(candidate.run)
+
+
+def check_backend(candidate: Any, name: str) -> Backend:
+    """Return `candidate` if it meets the contract.
+
+    Raises:
+        BackendError: a part is missing, or its name or version is not printable text.
+    """
+    with as_backend_error(f"'{name}' is not a backend"):
+        if not has_backend_parts(candidate):
+            missing = [part for part in ("name", "version", "run") if not hasattr(candidate, part)]
+            raise BackendError(
+                f"'{name}' is not a backend: it lacks {', '.join(missing) or 'run()'}; expected "
+                "name, version and run(operator, inputs, attributes)"
+            )
+        for part in ("name", "version"):
+            text = getattr(candidate, part)
+            if not is_valid_name(text):
+                raise BackendError(
+                    f"'{name}' is not a backend: {part}: found {safe_repr(text)}; expected "
+                    f"{NAME_FORMAT}"
+                )
+    backend: Backend = candidate
+    return backend
+
+
+def is_valid_name(text: object) -> bool:
+    """Whether a backend may have `text` as its name or version."""
+    return isinstance(text, str) and text.isprintable() and 0 < len(text) <= MAX_NAME_LENGTH
+
+
+def declared_reuse(backend: object) -> str | None:
+    """Return what `backend` declares to keep from call to call, None without a declaration.
+
+    Raises:
+        BackendError: the declaration is not printable text.
+    """
+    with as_backend_error("reuse"):
+        reuse = getattr(backend, "reuse", None)
+    if reuse is None or (isinstance(reuse, str) and reuse.isprintable()):
+        return reuse
+    raise BackendError(f"reuse: found {safe_repr(reuse)}; expected printable text, or nothing")
+
+
+def close_backend(backend: object) -> None:
+    """Let a backend clean up. Its exceptions are ignored: the verdicts are already known."""
+    try:
+        close = getattr(backend, "close", None)
+        if callable(close):
+            close()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: S110
+        pass

@@ -1,0 +1,227 @@
+"""Find a backend by name: a built-in one, an entry point, a module or a file."""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opcert.backends.contract import Backend, as_backend_error, check_backend, has_backend_parts
+from opcert.errors import BackendError, did_you_mean, safe_repr
+from opcert.python_files import import_file
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINT_GROUP = "opcert.backends"
+# As the value of an option: each of its `configurations`.
+ALL_VALUES = "all"
+# In front of the command that starts a driver.
+DRIVER_PREFIX = "driver:"
+BUILT_IN_BACKENDS = {
+    "reference": "opcert.backends.reference:Reference",
+    "onnxruntime": "opcert.backends.onnxruntime:OnnxRuntime",
+    "openvino": "opcert.backends.openvino:OpenVino",
+    "torch": "opcert.backends.torch:Torch",
+    "jax": "opcert.backends.jax:Jax",
+    "array-api": "opcert.backends.array_api:ArrayApi",
+}
+
+
+def load(name: str, /, **options: Any) -> Backend:
+    """Return the backend `name`, constructed with `options`.
+
+    `name` is a built-in backend, an entry point of the group opcert.backends,
+    package.module:attribute or path/file.py:attribute; the attribute is a class, a factory or an
+    instance.
+
+    Raises:
+        BackendError: the name is unknown, the construction fails, the result is not a backend, or
+            an option stands for several configurations.
+    """
+    target = _find(name)
+    for option, values in _choices_of(target, name, options).items():
+        listed = ", ".join(f"{option}={value}" for value in values)
+        raise BackendError(
+            f"{option}={ALL_VALUES} stands for several configurations; choose one: {listed}"
+        )
+    if _is_constructor(target):
+        with as_backend_error(f"backend '{name}' cannot be constructed"):
+            target = target(**options)
+    elif options:
+        raise BackendError(f"backend '{name}' is an instance and takes no options: {options}")
+    return check_backend(target, name)
+
+
+def _is_constructor(target: Any) -> bool:
+    return isinstance(target, type) or (callable(target) and not has_backend_parts(target))
+
+
+def _find(name: str) -> Any:
+    """Return the class, factory or instance that `name` stands for."""
+    if name.startswith(DRIVER_PREFIX):
+        raise BackendError(
+            f"backend '{name}': a driver runs in a process of its own; omit --in-process, and use "
+            "Linux or macOS"
+        )
+    module_name, _, attribute = BUILT_IN_BACKENDS.get(name, name).rpartition(":")
+    if not module_name:
+        return _find_entry_point(name)
+    with as_backend_error(f"backend '{name}': {module_name} cannot be imported"):
+        if module_name.endswith(".py"):
+            module = import_file(Path(module_name).resolve())
+        else:
+            try:
+                module = importlib.import_module(module_name)
+            except ModuleNotFoundError as error:
+                if name not in BUILT_IN_BACKENDS:
+                    raise
+                # The extra of a built-in backend has its name.
+                raise BackendError(
+                    f"backend '{name}' needs the package {error.name}; pip install 'opcert[{name}]'"
+                ) from None
+    if not hasattr(module, attribute):
+        candidates = [key for key, value in vars(module).items() if hasattr(value, "run")]
+        hint = did_you_mean(attribute, candidates)
+        raise BackendError(f"backend '{name}': {module_name} has no '{attribute}'{hint}")
+    return getattr(module, attribute)
+
+
+def registered_backends() -> "Mapping[str, EntryPoint]":
+    """Return the entry points of vendors' backends by name."""
+    # Most workers need no entry point, and this import takes a tenth of their start.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def _find_entry_point(name: str) -> Any:
+    points = registered_backends()
+    if name not in points:
+        hint = did_you_mean(name, [*BUILT_IN_BACKENDS, *points])
+        raise BackendError(
+            f"unknown backend '{name}'{hint}; a backend of your own is path/file.py:attribute "
+            "or package.module:attribute"
+        )
+    with as_backend_error(f"backend '{name}' cannot be imported"):
+        return points[name].load()
+
+
+def in_process_backend(backend: Any, isolated: bool | None) -> Backend:
+    """Return a backend that the caller passed as an object; it runs in this process.
+
+    Raises:
+        BackendError: the caller asks for isolation, or the object is not a backend.
+    """
+    if isolated:
+        raise BackendError(
+            "a backend object runs in this process; to isolate it, pass its name as for --backend"
+        )
+    return check_backend(backend, type(backend).__name__)
+
+
+# -- options
+
+
+def option_choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return, for each of the `options` that is `all`, the values that the backend declares.
+
+    Raises:
+        BackendError: the name is unknown, or its `configurations` are malformed.
+    """
+    return _choices_of(_find(name), name, options)
+
+
+def _choices_of(target: Any, name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+    multiple = [
+        key for key, value in options.items() if isinstance(value, str) and value == ALL_VALUES
+    ]
+    if not multiple:
+        return {}
+    context = f"backend '{name}': configurations"
+    with as_backend_error(context):
+        declared = getattr(target, "configurations", {})
+        if not isinstance(declared, Mapping):
+            raise BackendError(
+                f"{context}: expected a mapping of options to lists of values; found "
+                f"{type(declared).__name__}"
+            )
+        choices = {option: declared[option] for option in multiple if option in declared}
+        for option, values in choices.items():
+            if not (option.isprintable() and _are_distinct_values(values)):
+                raise BackendError(
+                    f"{context}: expected a list of distinct, printable values for option "
+                    f"{option!r}; found {safe_repr(values)}"
+                )
+        return {option: list(values) for option, values in choices.items()}
+
+
+def _are_distinct_values(values: Any) -> bool:
+    if not isinstance(values, list | tuple) or not values:
+        return False
+    # Python refuses to write integers with thousands of digits.
+    if not all(isinstance(v, str) or (isinstance(v, int) and abs(v) < 1 << 64) for v in values):
+        return False
+    texts = [str(value) for value in values]
+    is_distinct = len({*texts, ALL_VALUES}) == len(texts) + 1
+    return is_distinct and all(text.isprintable() for text in texts)
+
+
+def with_reference_specs(
+    name: str, options: Mapping[str, Any], specs: str | Path | None
+) -> dict[str, Any]:
+    """Return `options`; those of the reference get the path of `specs`, where there is one."""
+    if name == "reference" and specs is not None:
+        return {"specs": str(specs), **options}
+    return dict(options)
+
+
+def parse_backend_options(arguments: Sequence[str] | None) -> dict[str, str]:
+    """Return the `--backend-option KEY=VALUE` of a command line.
+
+    Raises:
+        BackendError: an argument is malformed, or a key is given twice.
+    """
+    options: dict[str, str] = {}
+    for argument in arguments or ():
+        key, equals, value = argument.partition("=")
+        if not (key and equals):
+            raise BackendError(f"invalid --backend-option '{argument}'; expected KEY=VALUE")
+        if key in options:
+            raise BackendError(
+                f"duplicate --backend-option '{key}': found '{options[key]}' and '{value}'; "
+                "expected one value"
+            )
+        options[key] = value
+    return options
+
+
+# -- Python code for printed programs
+
+
+def setup_code(name: str, options: Mapping[str, Any]) -> str:
+    """Return Python code that defines `backend` as `name` with `options`.
+
+    It imports opcert only for built-in backends and drivers.
+    """
+    if name.startswith(DRIVER_PREFIX) or name in BUILT_IN_BACKENDS:
+        return load_code(name, options)
+    point = registered_backends().get(name) if ":" not in name else None
+    target_name = name if point is None else point.value
+    module_name, _, attribute = target_name.rpartition(":")
+    arguments = ", ".join(f"{key}={value!r}" for key, value in options.items())
+    call = f"({arguments})" if _is_constructor(_find(name)) else ""
+    if module_name.endswith(".py"):
+        path = str(Path(module_name).resolve())
+        return f"import runpy\n\nbackend = runpy.run_path({path!r})[{attribute!r}]{call}"
+    return f"import {module_name}\n\nbackend = {module_name}.{attribute}{call}"
+
+
+def load_code(name: str, options: Mapping[str, Any]) -> str:
+    """Return Python code that defines `backend` as `name` with `options`, by opcert."""
+    if name.startswith(DRIVER_PREFIX):
+        return (
+            "from opcert.isolation import start_backend\n\n"
+            f"backend = start_backend({name!r}, {dict(options)!r})"
+        )
+    arguments = "".join(f", {key}={value!r}" for key, value in options.items())
+    return f"from opcert.backends import load\n\nbackend = load({name!r}{arguments})"

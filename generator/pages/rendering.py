@@ -1,0 +1,44 @@
+"""Templates -> HTML: pages of operators, for the site of `opcert docs` or beside a report."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment
+
+from opcert.pages.addresses import cases_page_name, page_name
+from opcert.pages.operator_page import OperatorPage, operator_page
+from opcert.specification import SpecFile
+from opcert.suite import FileContents, Suite
+from opcert.template_environment import template_environment
+
+
+def render_pages(spec_files: Iterable[SpecFile], suite: Suite) -> FileContents:
+    """Return the page of each operator by file name, for a folder `operators` beside a report.
+
+    Raises:
+        OpcertError: the suite was generated from another text of a spec.
+    """
+    pages = [operator_page(spec_file, suite) for spec_file in spec_files]
+    return {page_name(page.spec.operator): render_operator_page(page, suite) for page in pages}
+
+
+def render_operator_page(page: OperatorPage, suite: Suite, site: object = None) -> bytes:
+    """Return the page of an operator, as one of `site`, or by itself."""
+    current = page_name(page.spec.operator)
+    return render_template(
+        "operator.html.jinja", page=page, suite=suite, site=site, current=current
+    )
+
+
+def render_template(template: str, **names: Any) -> bytes:
+    """Return the page that an HTML template gives; every value in it is escaped."""
+    return _environment().get_template(template).render(**names).encode()
+
+
+@cache
+def _environment() -> Environment:
+    environment = template_environment()
+    environment.globals["page_name"] = page_name
+    environment.globals["cases_page_name"] = cases_page_name
+    return environment

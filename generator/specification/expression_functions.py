@@ -1,0 +1,85 @@
+"""The functions that expressions can call; none of them takes all memory or all day."""
+
+from collections.abc import Callable, Iterable, Mapping
+from math import prod
+from typing import Any
+
+from opcert.arrays import (
+    broadcasts,
+    extent_kinds,
+    fits,
+    highest,
+    insert,
+    lowest,
+    python_slice,
+    replace,
+    within,
+    wrap,
+)
+
+Functions = Mapping[str, Callable[..., Any]]
+
+# Limits that keep a mistake in a spec from taking all memory or all day: the integers of a range,
+# the bits of a power or a product, the elements of a sum or a repetition.
+_MAX_RANGE = 10**6
+_MAX_BITS = 4096
+_MAX_ELEMENTS = 10**5
+# So few factors cannot take much memory.
+_FEW_FACTORS = 32
+
+
+def bounded_range(*ends: int) -> range:
+    """Return `range(*ends)`, of at most a million integers."""
+    integers = range(*ends)
+    if integers[_MAX_RANGE:]:
+        raise ValueError(f"{integers} is longer than {_MAX_RANGE}")
+    return integers
+
+
+def bounded_power(base: int, exponent: int) -> int | float:
+    """Return `base**exponent`, of at most about 4,096 bits."""
+    if int(abs(base)).bit_length() * exponent > _MAX_BITS:
+        raise ValueError("a power of more than 4,096 bits")
+    return base**exponent  # type: ignore[no-any-return]
+
+
+def bounded_product(left: Any, right: Any) -> Any:
+    """Return `left * right`; a repeated sequence has at most a hundred thousand elements."""
+    for sequence, times in ((left, right), (right, left)):
+        if hasattr(sequence, "__len__") and times * len(sequence) > _MAX_ELEMENTS:
+            raise ValueError(f"a repetition to more than {_MAX_ELEMENTS} elements")
+    return left * right
+
+
+def bounded_sum(left: Any, right: Any) -> Any:
+    """Return `left + right`; two sequences have together at most a hundred thousand elements."""
+    if hasattr(left, "__len__") and len(left) + len(right) > _MAX_ELEMENTS:
+        raise ValueError(f"a sum of more than {_MAX_ELEMENTS} elements")
+    return left + right
+
+
+def remainder(number: int, divisor: int) -> int:
+    """Return `number % divisor`; of a text, `%` would format, to any length."""
+    if isinstance(number, str | bytes):
+        raise ValueError("a remainder of a text")
+    return number % divisor
+
+
+def bounded_prod(values: Iterable[int]) -> int:
+    """Return the product of `values`, of which there are few, or at most about 4,096 bits."""
+    factors = tuple(values)
+    # Few factors may also be values for all elements of an output, which have no bit length.
+    if len(factors) > _FEW_FACTORS and sum(int(n).bit_length() for n in factors) > _MAX_BITS:
+        raise ValueError("a product of more than 4,096 bits")
+    return prod(factors)
+
+
+# What all expressions may call.
+EXPRESSION_FUNCTIONS: Functions = {
+    **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
+    **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip)},
+    **{f.__name__: f for f in (wrap, broadcasts, python_slice, within, extent_kinds)},
+    **{f.__name__: f for f in (insert, replace, fits, lowest, highest)},
+    "range": bounded_range,
+    "prod": bounded_prod,
+}

@@ -1,0 +1,385 @@
+"""The checks of a spec that need no call: names, ids, types, expressions, examples."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from math import prod
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    LAW_FUNCTIONS,
+    TENSOR_BUILDERS,
+    TENSOR_CHANGES,
+    fits,
+)
+from opcert.errors import ExpressionError, did_you_mean
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
+from opcert.specification.expressions import (
+    EXPRESSION_CONSTANTS,
+    TENSOR_ATTRIBUTES,
+    abbreviate,
+    parse_expression,
+)
+from opcert.specification.model import (
+    Example,
+    LawCall,
+    Output,
+    Rule,
+    Spec,
+    Violations,
+)
+from opcert.yaml_files import KEY_STEP, YamlPath
+
+# Each mistake is a path into the spec and a text.
+Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]
+# The attributes that each known name has in expressions.
+KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
+
+# Some arguments only change together: a count and the list of what it counts, or parallel lists.
+_MAX_CHANGED_ARGUMENTS = 4
+_MAX_EXAMPLE_ELEMENTS = 10**6
+_ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
+
+
+def static_mistakes(spec: Spec) -> Mistakes:
+    """Yield each mistake outside the factor table, with the path to it."""
+    yield from _type_mistakes(spec)
+    yield from _name_mistakes(spec)
+    yield from _argument_mistakes(spec)
+    yield from _output_mistakes(spec)
+    yield from _rule_mistakes(spec)
+    yield from _ambiguity_mistakes(spec)
+    yield from _erratum_mistakes(spec)
+    yield from _law_mistakes(spec)
+    yield from _example_mistakes(spec)
+
+
+# -- what all checks share
+
+
+def unknown_name(path: YamlPath, kind: str, name: str, known: Iterable[str]) -> Mistakes:
+    """Yield a mistake if `name` is not a known one of its `kind`."""
+    if name not in (names := list(known)):
+        yield path, f"unknown {kind} '{name}'{did_you_mean(name, names)}"
+
+
+def expression_mistakes(
+    path: YamlPath, text: str, known: KnownNames, functions: Functions = EXPRESSION_FUNCTIONS
+) -> Mistakes:
+    """Yield what is wrong with the expression at `path`, which can use `known` and `functions`."""
+    try:
+        messages = parse_expression(text).mistakes(known, functions)
+    except ExpressionError as error:
+        messages = [str(error)]
+    for message in messages:
+        yield path, message
+
+
+def call_names(spec: Spec) -> KnownNames:
+    """Return the names that a condition on a call can use."""
+    constants = (*EXPRESSION_CONSTANTS, *spec.constants, *spec.types, "omitted")
+    return {
+        **dict.fromkeys(constants, ()),
+        **dict.fromkeys((argument.name for argument in spec.inputs), TENSOR_ATTRIBUTES),
+        **dict.fromkeys((argument.name for argument in spec.attributes), ()),
+    }
+
+
+def is_misspelt_as(name: str, written: Iterable[str], known: Collection[str]) -> bool:
+    """Whether `name` is missing only because one of the unknown names `written` resembles it."""
+    return bool(get_close_matches(name, [other for other in written if other not in known]))
+
+
+def _taken_name(path: YamlPath, name: str, taken: Collection[str]) -> Mistakes:
+    if name in taken:
+        yield path, f"'{name}' already has a meaning in expressions; choose another name"
+
+
+# -- types, names, arguments, outputs
+
+
+def _type_mistakes(spec: Spec) -> Mistakes:
+    for symbol, types in spec.types.items():
+        for i, name in enumerate(types if isinstance(types, tuple) else ()):
+            yield from unknown_name(("types", symbol, i), "element type", name, ELEMENT_TYPES)
+    yield from type_symbol_mistakes(spec)
+    # An output takes its type from an input that is always present.
+    symbols = list(dict.fromkeys(argument.type for argument in spec.inputs if argument.required))
+    for i, output in enumerate(spec.outputs):
+        if output.type not in symbols:
+            text = f"no required input has the type symbol '{output.type}'"
+            yield ("outputs", i, "type"), f"{text}{did_you_mean(output.type, symbols)}"
+    for i, level in enumerate(spec.feature_levels):
+        for j, name in enumerate(level.types):
+            path = ("feature_levels", i, "types", j)
+            yield from unknown_name(path, "element type", name, ELEMENT_TYPES)
+
+
+def type_symbol_mistakes(spec: Spec) -> Mistakes:
+    """Yield each unknown type symbol of an input; roles need them to be known."""
+    for i, argument in enumerate(spec.inputs):
+        yield from unknown_name(("inputs", i, "type"), "type symbol", argument.type, spec.types)
+
+
+def _name_mistakes(spec: Spec) -> Mistakes:
+    arguments: list[tuple[YamlPath, str]] = [
+        *((("inputs", i, "name"), argument.name) for i, argument in enumerate(spec.inputs)),
+        *((("attributes", i, "name"), argument.name) for i, argument in enumerate(spec.attributes)),
+    ]
+    identified = list(arguments)
+    for key in ("rules", "ambiguities", "errata", "laws", "examples"):
+        identified += [((key, i, "id"), part.id) for i, part in enumerate(getattr(spec, key))]
+    first: dict[str, YamlPath] = {}
+    for path, name in identified:
+        if first.setdefault(name, path) != path:
+            yield path, f"duplicate id '{name}'; ids and names of arguments must be unique"
+    named = list(arguments)
+    for key in ("factors", "draw"):
+        named += [(("cases", key, name, KEY_STEP), name) for name in getattr(spec.cases, key)]
+    constants = {*EXPRESSION_CONSTANTS, *spec.constants, *spec.types}
+    for path, name in named:
+        yield from _taken_name(path, name, {*constants, "omitted", "outputs", "level", "i"})
+
+
+def _argument_mistakes(spec: Spec) -> Mistakes:
+    known = call_names(spec)
+    for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, argument in enumerate(arguments):
+            for key in ("rank", "range"):
+                for j, bound in enumerate(getattr(argument, key, None) or ()):
+                    yield from expression_mistakes((part, i, key, j), bound, known)
+    for i, attribute in enumerate(spec.attributes):
+        if attribute.range is not None and attribute.type != "int":
+            text = f"'range' of an attribute of type {attribute.type}; only integers have a range"
+            yield ("attributes", i, "range", KEY_STEP), text
+        if attribute.default is not None:
+            path = ("attributes", i, "default")
+            yield from _value_mistakes(path, attribute, attribute.default)
+
+
+def _value_mistakes(path: YamlPath, attribute: Attribute | Role, value: JsonValue) -> Mistakes:
+    """Yield a mistake if an attribute cannot have `value`."""
+    expected = _ATTRIBUTE_TYPES[attribute.type]
+    if not isinstance(value, expected) or isinstance(value, bool):
+        yield path, f"found {abbreviate(value)}; expected a value of type {attribute.type}"
+    elif attribute.one_of is not None:
+        yield from unknown_name(path, "value", str(value), map(str, attribute.one_of))
+
+
+def _output_mistakes(spec: Spec) -> Mistakes:
+    known = call_names(spec)
+    numbered = {**known, "i": ()}
+    for i, output in enumerate(spec.outputs):
+        yield from expression_mistakes(("outputs", i, "count"), output.count, known)
+        yield from expression_mistakes(("outputs", i, "shape"), output.shape, numbered)
+        yield from _formula_mistakes(("outputs", i), output, numbered)
+
+
+def _formula_mistakes(path: YamlPath, output: Output, numbered: KnownNames) -> Mistakes:
+    if output.element is None:
+        if output.where:
+            yield (*path, "where", KEY_STEP), "'where' without 'element'; expected the formula"
+        return
+    if "at" in numbered:
+        text = "an argument is named 'at', which is the index in a formula; rename the argument"
+        yield (*path, "element", KEY_STEP), text
+    known = {**numbered, "at": ()}
+    for name, text in output.where.items():
+        yield from _taken_name((*path, "where", name, KEY_STEP), name, known)
+        yield from expression_mistakes((*path, "where", name), text, known)
+        known[name] = ()
+    yield from expression_mistakes((*path, "element"), output.element, known)
+
+
+# -- rules, ambiguities, errata
+
+
+def _rule_mistakes(spec: Spec) -> Mistakes:
+    known = call_names(spec)
+    for i, rule in enumerate(spec.rules):
+        path = ("rules", i)
+        yield from expression_mistakes((*path, "when"), rule.when, known)
+        if rule.kind == "behaviour":
+            # Without a text it may lack its `from`; with an unknown one, it is a requirement.
+            if rule.text and rule.derived is None:
+                yield from _behaviour_mistakes(rule, path, known)
+            continue
+        yield from _requirement_mistakes(spec, rule, path, known)
+        # The rules that follow from roles may be in any order.
+        requirements = _requirement_ids(spec.rules if rule.derived else spec.rules[:i])
+        for j, name in enumerate(rule.prerequisites):
+            here = (*path, "prerequisites", j)
+            yield from unknown_name(here, "earlier requirement", name, requirements)
+
+
+def _requirement_ids(rules: Iterable[Rule]) -> list[str]:
+    """Return the ids of requirements, also of rules whose `from` is unknown or missing."""
+    return [
+        rule.id
+        for rule in rules
+        if rule.kind == "requirement" or rule.derived is not None or not rule.text
+    ]
+
+
+def _requirement_mistakes(spec: Spec, rule: Rule, path: YamlPath, known: KnownNames) -> Mistakes:
+    if rule.holds is None:
+        text = f"requirement '{rule.id}' has no condition; expected the key 'holds'"
+        yield (*path, "id"), text
+    else:
+        yield from expression_mistakes((*path, "holds"), rule.holds, known)
+    if rule.violations and rule.unbreakable is not None:
+        text = "both 'violations' and 'unbreakable'; expected one of them"
+        yield (*path, "unbreakable", KEY_STEP), text
+    yield from _violation_mistakes(spec, (*path, "violations"), rule.violations)
+
+
+def _behaviour_mistakes(rule: Rule, path: YamlPath, known: KnownNames) -> Mistakes:
+    for key in ("violations", "unbreakable", "prerequisites"):
+        if getattr(rule, key):
+            text = f"'{key}' in a behaviour; only requirements can be violated"
+            yield (*path, key, KEY_STEP), text
+    if rule.holds is not None:
+        yield from expression_mistakes((*path, "holds"), rule.holds, {**known, "outputs": ()})
+
+
+def _violation_mistakes(spec: Spec, path: YamlPath, violations: Violations) -> Mistakes:
+    arguments = [argument.name for argument in spec.arguments]
+    functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **TENSOR_CHANGES}
+    for name, change in violations.items():
+        if not 1 <= len(change) <= _MAX_CHANGED_ARGUMENTS and path[0] == "rules":
+            expected = f"expected one, or up to {_MAX_CHANGED_ARGUMENTS} that belong together"
+            yield (*path, name), f"changes {len(change)} arguments; {expected}"
+        for argument, text in change.items():
+            here = (*path, name, argument)
+            yield from unknown_name((*here, KEY_STEP), "input or attribute", argument, arguments)
+            yield from expression_mistakes(here, text, call_names(spec), functions)
+
+
+def _ambiguity_mistakes(spec: Spec) -> Mistakes:
+    for i, ambiguity in enumerate(spec.ambiguities):
+        path = ("ambiguities", i)
+        if ambiguity.touches:
+            condition = ambiguity.touches
+            yield from expression_mistakes((*path, "touches"), condition, call_names(spec))
+        for j, name in enumerate(ambiguity.breaks):
+            here = (*path, "breaks", j)
+            known = _requirement_ids(spec.rules)
+            if name in spec.behaviours and name not in known:
+                yield here, f"rule '{name}' is a behaviour; expected a requirement"
+            else:
+                yield from unknown_name(here, "requirement", name, known)
+        yield from _violation_mistakes(spec, (*path, "violations"), ambiguity.violations)
+
+
+def _erratum_mistakes(spec: Spec) -> Mistakes:
+    known = [rule.id for rule in spec.rules]
+    known += [ambiguity.id for ambiguity in spec.ambiguities]
+    known += [example.id for example in spec.examples]
+    for i, erratum in enumerate(spec.errata):
+        for j, name in enumerate(erratum.affects):
+            path = ("errata", i, "affects", j)
+            yield from unknown_name(path, "rule, ambiguity or example", name, known)
+
+
+# -- laws
+
+
+def _law_mistakes(spec: Spec) -> Mistakes:
+    for i, law in enumerate(spec.laws):
+        path = ("laws", i)
+        known = call_names(spec)
+        yield from expression_mistakes((*path, "when"), law.when, known)
+        known = {**known, "outputs": ()}
+        for name, call in law.calls.items():
+            here = (*path, "calls", name)
+            yield from _taken_name((*here, KEY_STEP), name, known)
+            yield from _law_call_mistakes(spec, here, call, known)
+            known = {**known, name: ()}
+        functions = {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
+        yield from expression_mistakes((*path, "holds"), law.holds, known, functions)
+
+
+def _law_call_mistakes(spec: Spec, path: YamlPath, call: LawCall, known: KnownNames) -> Mistakes:
+    functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **LAW_FUNCTIONS}
+    for part, kind, arguments, expressions in (
+        ("inputs", "input", spec.inputs, call.inputs),
+        ("attributes", "attribute", spec.attributes, call.attributes),
+    ):
+        for name, text in expressions.items():
+            here = (*path, part, name)
+            # The arguments of another operator are checked when the law is.
+            if call.operator in (None, spec.operator):
+                names = [argument.name for argument in arguments]
+                yield from unknown_name((*here, KEY_STEP), kind, name, names)
+            yield from expression_mistakes(here, text, known, functions)
+
+
+# -- examples
+
+
+def _example_mistakes(spec: Spec) -> Mistakes:
+    for i, example in enumerate(spec.examples):
+        path = ("examples", i)
+        yield from _example_argument_mistakes(spec, example, path)
+        for name, tensor in example.inputs.items():
+            yield from _tensor_mistakes((*path, "inputs", name), tensor)
+        for j, tensor in enumerate(example.outputs):
+            yield from _tensor_mistakes((*path, "outputs", j), tensor)
+
+
+def _example_argument_mistakes(spec: Spec, example: Example, path: YamlPath) -> Mistakes:
+    for part, kind, arguments, values in (
+        ("inputs", "input", spec.inputs, example.inputs),
+        ("attributes", "attribute", spec.attributes, example.attributes),
+    ):
+        known = [argument.name for argument in arguments]
+        for name in values:
+            yield from unknown_name((*path, part, name, KEY_STEP), kind, name, known)
+        missing = [
+            f"'{argument.name}'"
+            for argument in arguments
+            if argument.required and argument.name not in values
+            if not is_misspelt_as(argument.name, values, known)
+        ]
+        if missing:
+            kinds = kind if len(missing) == 1 else part
+            yield (*path, part), f"missing required {kinds} {', '.join(missing)}"
+    for attribute in spec.attributes:
+        if attribute.name in example.attributes:
+            here = (*path, "attributes", attribute.name)
+            yield from _value_mistakes(here, attribute, example.attributes[attribute.name])
+
+
+def _tensor_mistakes(path: YamlPath, tensor: DocumentedTensor) -> Mistakes:
+    if tensor.type not in ELEMENT_TYPES:
+        # Whether the values fit cannot be said.
+        yield from unknown_name((*path, "type"), "element type", tensor.type, ELEMENT_TYPES)
+        return
+    if min(tensor.shape, default=0) < 0 or prod(tensor.shape) > _MAX_EXAMPLE_ELEMENTS:
+        expected = f"expected sizes for at most {_MAX_EXAMPLE_ELEMENTS} elements"
+        yield (*path, "shape"), f"found the shape {list(tensor.shape)}; {expected}"
+    if tensor.element is not None:
+        yield from expression_mistakes((*path, "element"), tensor.element, {"i": ()})
+        if tensor.values is not None:
+            text = "both 'values' and 'element'; expected one of them"
+            yield (*path, "element", KEY_STEP), text
+    for i, value in enumerate(tensor.values or ()):
+        if not _is_of_type(value, tensor.type):
+            yield (*path, "values", i), f"found {value}; expected a value of {tensor.type}"
+    if tensor.values is not None and len(tensor.values) != prod(tensor.shape):
+        counts = f"{len(tensor.values)} values for the shape {list(tensor.shape)}"
+        yield (*path, "values"), f"{counts}; expected {prod(tensor.shape)}"
+
+
+def _is_of_type(value: bool | int | float, element_type: str) -> bool:
+    if element_type == "boolean":
+        return value in (0, 1)
+    if element_type in INTEGERS:
+        return type(value) is int and fits(element_type, value)
+    return True

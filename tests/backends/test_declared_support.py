@@ -1,0 +1,54 @@
+"""Probing which types a runtime accepts."""
+
+from typing import Any
+
+import pytest
+
+from opcert.arrays import ELEMENT_TYPES, INTEGERS, Array
+from opcert.backends import load
+from opcert.backends.declared_support import DML_SPLIT, INDEX_INPUTS, probe_types
+from opcert.specification import read_specs_in
+
+REFERENCE = load("reference")
+
+
+@pytest.mark.parametrize("operator", [*INDEX_INPUTS, DML_SPLIT])
+def test_the_reference_accepts_the_types_of_the_spec(operator: str) -> None:
+    (spec,) = (file.spec for file in read_specs_in(None) if file.spec.operator == operator)
+    support = probe_types(operator, REFERENCE.run)
+    if operator == DML_SPLIT:
+        assert set(support["types"]) == set(spec.types["T"])
+    else:
+        assert support == {"types": list(ELEMENT_TYPES), "index_types": list(INTEGERS)}
+
+
+def test_a_rejected_type_is_not_declared() -> None:
+    def attempt(_: str, inputs: dict[str, Array], __: dict[str, Any]) -> None:
+        if any(array.dtype == "u1" for array in inputs.values()):
+            raise ValueError("no kernel")
+
+    support = probe_types("openvino/Gather-8", attempt)
+    assert set(ELEMENT_TYPES) - set(support["types"]) == {"u8"}
+    assert set(INTEGERS) - set(support["index_types"]) == {"u8"}
+
+
+def test_types_are_declared_by_input_where_inputs_differ() -> None:
+    def attempt(_: str, inputs: dict[str, Array], __: dict[str, Any]) -> None:
+        if inputs["indices"].dtype not in ("i4", "i8"):
+            raise ValueError("no kernel")
+
+    support = probe_types("openvino/Gather-8", attempt)
+    assert support["input_types"] == {"indices": ["i32", "i64"]}
+    assert "index_types" not in support
+
+
+def test_inputs_that_share_a_type_are_probed_together() -> None:
+    same_types = [["start", "stop", "step", "axes"]]
+
+    def attempt(_: str, inputs: dict[str, Array], __: dict[str, Any]) -> None:
+        if len({inputs[name].dtype for name in same_types[0]}) > 1:
+            raise ValueError("types differ")
+
+    support = probe_types("openvino/Slice-8", attempt, same_types)
+    assert support["index_types"] == list(INTEGERS)
+    assert support["same_types"] == same_types

@@ -1,0 +1,210 @@
+"""The guide to specs: its tutorial, run step by step, and its tables, compared with the code."""
+
+import contextlib
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, TypeAdapter
+
+from opcert.roles import ROLES
+from opcert.roles.argument import Attribute, Input
+from opcert.roles.role import Role
+from opcert.specification.documented import WrittenTensor
+from opcert.specification.model import (
+    Ambiguity,
+    Erratum,
+    Example,
+    FactorTable,
+    Law,
+    Output,
+    Rule,
+    Spec,
+)
+from opcert.specification.role_rules import derived_requirements
+from tests.command_line import opcert_program
+from tests.guides.guides import ROOT
+from tests.shipped import SPECS, spec
+
+GUIDE = (ROOT / "specs" / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SPEC = "my_specs/Chunk-1.yaml"
+MODELS: dict[str, tuple[type[BaseModel], ...]] = {
+    "Keys of a spec": (Spec,),
+    "Inputs and attributes": (Input, Attribute),
+    "Outputs": (Output,),
+    "Rules": (Rule,),
+    "Ambiguities": (Ambiguity,),
+    "Errata": (Erratum,),
+    "Examples": (Example,),
+    "Laws": (Law,),
+    "Cases and levels": (FactorTable,),
+}
+SECTION = re.compile(r"^(\w+):(?:.*\n(?:[ \n].*\n?)*)", re.MULTILINE)
+
+
+def sections(text: str) -> dict[str, str]:
+    """Return the top-level sections of a YAML text by key."""
+    return {match[1]: match[0] for match in SECTION.finditer(text)}
+
+
+def tutorial() -> Iterator[tuple[str, str, str]]:
+    """Yield the blocks of the tutorial: language, file, text."""
+    text = GUIDE[GUIDE.index("\n## Tutorial\n") : GUIDE.index("\n## Reference\n")]
+    return ((m[1], m[2] or "", m[3]) for m in FENCE.finditer(text))
+
+
+def normalized(line: str) -> str:
+    """Return a line of output without numbers and digests, and without the widths of columns."""
+    return re.sub(r"\b[0-9a-f]{8}\b|\d+| {2,}|[─━]+", "#", line.rstrip())
+
+
+def assert_shown(shown: list[str], printed: list[str]) -> None:
+    """Require the lines of a guide in what is printed; the line … stands for any lines."""
+    pattern = "\n".join(".*" if line == "…" else re.escape(normalized(line)) for line in shown)
+    text = "\n".join(map(normalized, printed))
+    assert re.fullmatch(pattern, text, re.DOTALL), text
+
+
+def output_of(command: str) -> list[str]:
+    """Run opcert as a program, which imports the reference anew, and return what it prints."""
+    _, stdout, stderr = opcert_program(*shlex.split(command)[1:])
+    return f"{stderr}{stdout}".splitlines()
+
+
+def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+    (tmp_path / "my_specs").mkdir()
+    spec: dict[str, str] = {}
+    commands = 0
+    with contextlib.chdir(tmp_path):
+        for language, file, text in tutorial():
+            if file == SPEC and spec:
+                assert sections(text) == spec, "the whole spec is not what the steps make"
+            if file:
+                Path(file).write_text(text)
+                spec = sections(text) if file == SPEC else spec
+            elif language == "yaml":
+                spec |= sections(text)
+                Path(SPEC).write_text("".join(spec.values()))
+            elif text.startswith("$ "):
+                prompt, *shown = text.splitlines()
+                printed = output_of(prompt.removeprefix("$ "))
+                assert_shown(shown, printed)
+                commands += 1
+    assert commands == 4
+
+
+def section(title: str) -> str:
+    """Return the text below a heading of the reference."""
+    return GUIDE.partition(f"\n### {title}\n")[2].partition("\n##")[0]
+
+
+def table(text: str, header: str) -> dict[str, str]:
+    """Return the second column of the table with `header` by the name in its first."""
+    rows = text.partition(f"| {header} |")[2].partition("\n\n")[0]
+    return dict(re.findall(r"^\| `([\w-]+)` \| (.*) \|$", rows, re.MULTILINE))
+
+
+@pytest.mark.parametrize("title", MODELS)
+def test_every_key_of_a_spec_is_listed(title: str) -> None:
+    fields = {
+        field.alias or name for model in MODELS[title] for name, field in model.model_fields.items()
+    }
+    # That an argument has a role is what makes it more than an input or an attribute.
+    role = {"role"} if title == "Inputs and attributes" else set()
+    assert table(section(title), "key | meaning").keys() == fields | role
+
+
+def test_the_values_of_every_key_of_a_role_are_listed() -> None:
+    listed = table(section("Roles"), "key | values")
+    for role in ROLES.values():
+        for name, field in role.model_fields.items():
+            if name in Role.model_fields:
+                continue
+            annotation = str(field.annotation)
+            values = re.findall(r"'(\w+)'", annotation) if "Literal" in annotation else []
+            if field.annotation is bool:
+                values = ["true", "false"]
+            for value in values:
+                assert f"`{value}`" in listed[name], name
+
+
+def test_the_requirements_of_roles_are_listed() -> None:
+    listed = table(section("Roles"), "role | requirements that follow")
+    assert listed.keys() == ROLES.keys() - {"data"}
+    for name in SPECS:
+        arguments = {argument.name: argument for argument in spec(name).spec.bound_roles}
+        for key in derived_requirements(spec(name).spec):
+            argument, _, requirement = key.partition(".")
+            if requirement:
+                assert f"`{requirement}`" in listed[arguments[argument].role], key
+
+
+def patterns() -> Iterator[str]:
+    """Yield the messages of the guide, with … for any text."""
+    text = GUIDE[GUIDE.index("\n## Messages\n") :]
+    for row in re.findall(r"^\| (`.*?) \| ", text, re.MULTILINE):
+        yield from re.findall(r"`([^`]+)`", row)
+
+
+def test_every_message_of_a_mistake_is_explained() -> None:
+    regexes = [".*".join(map(re.escape, pattern.split("…"))) for pattern in patterns()]
+    edits = (ROOT / "tests" / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
+    messages = {line.removeprefix("! ") for line in edits.splitlines() if line.startswith("! ")}
+    assert len(messages) > 100
+    missing = [m for m in messages if not any(re.fullmatch(regex, m) for regex in regexes)]
+    assert not missing
+
+
+def test_every_explained_message_is_one_of_opcert() -> None:
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "generator").rglob("*.py")
+    )
+    # Strings that go on in another line.
+    sources = re.sub(r'"\s+f?"', "", sources)
+    edits = (ROOT / "tests" / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
+    for pattern in patterns():
+        longest = max(re.split(r"…|'…'", pattern), key=len).strip(" ':;,")
+        assert longest in sources or longest in edits, pattern
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The spec of the tutorial as its end shows it, beside its reference."""
+    for _, file, text in tutorial():
+        if file:
+            (tmp_path / Path(file).name).write_text(text)
+    return tmp_path / Path(SPEC).name
+
+
+def test_the_formula_finds_the_fault_that_the_tutorial_suggests(example: Path) -> None:
+    reference = example.with_name("chunk.py")
+    text = reference.read_text()
+    assert text.count("axis)]\n") == 1
+    reference.write_text(text.replace("axis)]\n", "axis)][::-1]\n"))
+    printed = output_of(f"opcert check {example}")
+    assert any("output 0: at [0" in line and "the formula gives" in line for line in printed)
+    assert any("chunk-1/example-1: output 0 of the example is" in line for line in printed)
+
+
+def test_the_law_of_the_guide_holds_for_the_operator_of_the_tutorial(example: Path) -> None:
+    (law,) = re.findall(r"^```yaml\n(laws:\n.*?)^```$", section("Laws"), re.MULTILINE | re.DOTALL)
+    with example.open("a") as file:
+        file.write(law)
+    assert output_of(f"opcert check --no-strength {example}")[-1] == "9 rules, each exercised"
+
+
+def test_the_violation_of_the_guide_is_one_of_a_spec() -> None:
+    (shown,) = re.findall(
+        r"^```yaml\nviolations:\n(.*?)^```$", section("Negative cases"), re.M | re.S
+    )
+    assert shown.strip() in SPECS["Gather-8"].read_text(encoding="utf-8")
+
+
+def test_the_tensors_of_the_guide_are_valid() -> None:
+    texts = re.findall(r"`(\w+\[[\d, ]+\][^`]*)`", section("Examples"))
+    assert len(texts) == 5
+    for text in texts:
+        TypeAdapter(WrittenTensor).validate_python(text)
