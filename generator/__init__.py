@@ -9,7 +9,7 @@ backends       what is certified: the contract, the lookup, one file for each ru
 suite          vectors -> suite: packs, indexes, pytest files, manifest; and back; coverage
 scope          what counts: declared support, claims, feature levels, waivers
 programs       calls -> a Python program that makes them
-run            call x backend -> outcome: supported, rehearsed, compared
+run            call x backend -> outcome: called, repeated, compared
 isolation      the same in a process of its own: workers, drivers, configurations
 verdicts       vector, outcome -> verdict: causes, confirmation, reduction
 panel          spec x suite -> how many generic wrong backends the suite finds

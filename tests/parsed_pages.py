@@ -9,7 +9,7 @@ VOID = {"meta", "br", "input", "wbr"}
 
 @dataclass
 class Page(HTMLParser):
-    """What stands in a page; a tag that is not closed in its place is an error."""
+    """What a page contains; a tag that is not closed in its place is an error."""
 
     open: list[str] = field(default_factory=list)
     tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
@@ -22,7 +22,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        assert len(given) == len(attrs), f"an attribute of {tag} stands twice"
+        assert len(given) == len(attrs), f"an attribute of {tag} occurs twice"
         self.tags.append((tag, given))
         self.ids += [value for value in (given.get("id"),) if value]
         self.links += [value for value in (given.get("href"),) if value]

@@ -8,7 +8,7 @@ TAKE = (FOLDER / "take.yaml").read_text()
 
 
 def spec(folder: Path, *changes: tuple[str, str], name: str = "take") -> Path:
-    """Write the small valid spec with `changes` beside its reference."""
+    """Write the small valid spec with `changes` next to its reference."""
     text = TAKE
     for old, new in changes:
         assert text.count(old) == 1, old

@@ -104,6 +104,6 @@ def test_the_listed_packages_are_the_folders() -> None:
 def test_the_top_level_holds_what_the_design_names() -> None:
     allowed = {"pyproject.toml", "README.md", "LICENSE"}
     allowed |= {"specs", "generator", "reference", "generated", "tests"}
-    beside = {"build", "dist"}
+    ignored = {"build", "dist"}
     found = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
-    assert {name for name in found if not name.endswith(".egg-info")} - beside <= allowed
+    assert {name for name in found if not name.endswith(".egg-info")} - ignored <= allowed

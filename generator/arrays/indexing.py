@@ -37,7 +37,7 @@ def within(values: Sequence[int], low: int, high: int) -> bool:
 def extent_kinds(extents: Sequence[int], taken: int) -> tuple[str, ...]:
     """Return the kinds of extents, as `dims` draws them, that `extents` belong to.
 
-    `taken` is the number of elements of the dimensions that they are drawn beside.
+    `taken` is the number of elements of the other dimensions.
     """
     if not extents:
         return ("varied",)

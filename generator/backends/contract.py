@@ -17,7 +17,7 @@ class Backend(Protocol):
 
     It may also have `support`, a mapping of operators to what it supports of each (see
     `opcert.scope.support`), `reuse`, a text on what it keeps from call to call, and `close()`. Its
-    class or factory may have `configurations`: for an option the values that `all` stands for.
+    class or factory may have `configurations`: for an option the values that `all` means.
     """
 
     name: str

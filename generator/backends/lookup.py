@@ -36,13 +36,13 @@ def load(name: str, /, **options: Any) -> Backend:
 
     Raises:
         BackendError: the name is unknown, the construction fails, the result is not a backend, or
-            an option stands for several configurations.
+            an option means several configurations.
     """
     target = _find(name)
     for option, values in _choices_of(target, name, options).items():
         listed = ", ".join(f"{option}={value}" for value in values)
         raise BackendError(
-            f"{option}={ALL_VALUES} stands for several configurations; choose one: {listed}"
+            f"{option}={ALL_VALUES} means several configurations; choose one: {listed}"
         )
     if _is_constructor(target):
         with as_backend_error(f"backend '{name}' cannot be constructed"):
@@ -57,7 +57,7 @@ def _is_constructor(target: Any) -> bool:
 
 
 def _find(name: str) -> Any:
-    """Return the class, factory or instance that `name` stands for."""
+    """Return the class, factory or instance that `name` means."""
     if name.startswith(DRIVER_PREFIX):
         raise BackendError(
             f"backend '{name}': a driver runs in a process of its own; omit --in-process, and use "

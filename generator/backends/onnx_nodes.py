@@ -171,7 +171,7 @@ def build_model(node: Node) -> ModelProto:
 def _node_call(
     node_type: str, arrays: Mapping[str, Array], attributes: Attributes, outputs: int = 1
 ) -> NodeCall:
-    """Return a call of a node for any sizes; an array without a name stands for an omitted one."""
+    """Return a call of a node for any sizes; an array without a name means an omitted one."""
     inputs = tuple(
         (name, type_name(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
     )

@@ -82,7 +82,7 @@ class Candidate:
 def declared_bounds(
     conditions: Conditions, call: Call, argument: str
 ) -> tuple[int | None, int | None]:
-    """Return the declared range of an argument in a call, or Nones where there is none."""
+    """Return the declared range of an argument in a call, or Nones where it has no range."""
     (declared,) = (each for each in conditions.spec.arguments if each.name == argument)
     if declared.range is None:
         return None, None

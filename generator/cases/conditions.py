@@ -213,7 +213,7 @@ class Conditions:
         return next((a.id for a in touched if violated <= {*a.breaks}), touched[0].id)
 
     def output_counts(self, call: Call) -> list[int]:
-        """Return how many outputs of a valid `call` each output description stands for.
+        """Return how many outputs of a valid `call` each output description describes.
 
         Raises:
             ExpressionError: a count cannot be evaluated, or is no number of outputs.
@@ -225,7 +225,7 @@ class Conditions:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
 
         Raises:
-            ExpressionError: a count or a shape cannot be evaluated, or is none.
+            ExpressionError: a count or a shape cannot be evaluated, or has the wrong type.
         """
         scope = evaluation_scope(self.names(call))
         # The first input of each type symbol gives its type.

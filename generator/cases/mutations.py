@@ -2,7 +2,7 @@
 
 They know nothing of the rules: what a mutated call violates is for the spec's conditions to say.
 As the mutation operators of mutation testing (DeMillo, Lipton and Sayward, 1978) do for programs,
-each stands for a class of omissions, here in the checks of an implementation.
+each means a class of omissions, here in the checks of an implementation.
 """
 
 from collections.abc import Callable, Iterator, Sequence

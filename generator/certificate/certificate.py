@@ -127,7 +127,7 @@ class Platform(StrictModel):
 class Certificate(StrictModel):
     """The verdicts of one run of a backend on a suite, and what follows from them.
 
-    `files` are the digests of the files beside the certificate. `excerpts` show, for the
+    `files` are the digests of the files next to the certificate. `excerpts` show, for the
     representative failure of each cause, expected and actual elements around the first difference.
     `reproductions` say how the failures that confirmation tried were reproduced. Both are by case.
     """

@@ -250,7 +250,7 @@ class _Request:
         return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE
 
     def _write(self, certificate: "Certificate", target: Path) -> "Certificate":
-        """Write a certificate and the files beside it, and return it as it was written.
+        """Write a certificate and the files next to it, and return it as it was written.
 
         Only a finished run has a report.
         """

@@ -69,7 +69,7 @@ def verify(
     if path.is_dir():
         findings += folder_findings(path, certificate)
     elif certificate.files:
-        unchecked.append("the files beside it (name the folder)")
+        unchecked.append("the files next to it (name the folder)")
     if specs is not None and suite is None:
         opened = regenerate_suite(certificate.suite, specs)
     else:
@@ -125,7 +125,7 @@ def _check_signature(
 def _check_report(
     certificate: "Certificate", suite: "Suite", specs: Path | None, is_sound: bool
 ) -> "tuple[list[Finding], list[str]]":
-    """Return the findings about the files beside a certificate, and what was not compared."""
+    """Return the findings about the files next to a certificate, and what was not compared."""
     from opcert.verification import file_name_findings, has_this_version, report_findings
 
     if not has_this_version(certificate):

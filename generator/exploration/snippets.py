@@ -20,7 +20,7 @@ from opcert.run import SessionStep
 # An example lists the values of tensors of so many elements; a pattern fills larger ones.
 _MAX_LISTED = 64
 # How many values of an input a line shows.
-_MAX_SHOWN = 16
+_MAX_LISTED = 16
 # A call of these kinds does not return: the program says so after it.
 _FATAL_KINDS = ("crash", "hang", "protocol")
 
@@ -48,8 +48,8 @@ def _call_line(step: SessionStep) -> str:
     parts = []
     for name, array in step.inputs.items():
         layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
-        is_shown = array.size <= _MAX_SHOWN and name not in step.data_inputs
-        values = f" {array.tolist()}" if is_shown else ""
+        is_listed = array.size <= _MAX_LISTED and name not in step.data_inputs
+        values = f" {array.tolist()}" if is_listed else ""
         parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
     return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
 

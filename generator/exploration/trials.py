@@ -26,7 +26,7 @@ from opcert.scope import Support
 from opcert.specification import SpecFile, golden_outputs
 from opcert.verdicts import Candidate
 
-# How many patterns data is drawn from; the first stands for elements numbered from 1.
+# How many patterns data is drawn from; the first means elements numbered from 1.
 _PATTERNS = 1 << 16
 # How many mutations and violations are tried on a call, and how many invalid calls follow a valid
 # one at most.
@@ -39,7 +39,7 @@ class Trial:
     """A valid call, and the steps that try it.
 
     `mutation` numbers the first mutation or violation that is applied, and `law` the law that
-    makes further calls; 0 stands for none.
+    makes further calls; 0 means none.
     """
 
     call: Call

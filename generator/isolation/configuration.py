@@ -1,4 +1,4 @@
-"""Options of a backend -> the configurations that they stand for, each with a certificate."""
+"""Options of a backend -> the configurations that they mean, each with a certificate."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ class Configuration:
 def configurations(
     backend: str, options: Mapping[str, Any] | None = None, isolated: bool | None = None
 ) -> list[Configuration]:
-    """Return the configurations that `options` stand for: one, unless an option is `all`.
+    """Return the configurations that `options` mean: one, unless an option is `all`.
 
     A process of its own imports the backend, unless `isolated` is False. A backend that cannot be
     imported has one configuration, so that its run reports the error.

@@ -63,7 +63,7 @@ class SupervisedBackend(IsolatedBackend):
         self.support, self.reuse = introduction.support, introduction.reuse
 
     def _running_worker(self) -> Worker | Driver:
-        """Return the process, after starting it if there is none.
+        """Return the process, after starting it if necessary.
 
         Raises:
             BackendError: it cannot be started, or has failed to start too often.

@@ -179,7 +179,7 @@ def main() -> None:
     """Host the backend that the first request names."""
     requests, replies, memory = map(int, sys.argv[1:])
     serve(requests, replies, SharedArea(memory))
-    # Threads that the backend has left behind must not keep the process alive.
+    # Threads that the backend still runs must not keep the process alive.
     os._exit(0)
 
 

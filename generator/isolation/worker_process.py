@@ -164,7 +164,7 @@ class Worker:
         return self._area.array(dtype, description["shape"], description["offset"]).copy()
 
     def outputs_changed(self, number: int) -> bool:
-        """Whether the outputs of a call have changed, as far as the worker can still tell."""
+        """Whether the outputs of a call have changed, as far as the worker still knows."""
         if number not in self._compared and self._process.alive:
             numbers = range(number, number + _COMPARED_TOGETHER)
             self._compared.update(numbers)

@@ -125,7 +125,7 @@ class OperatorPage:
 
     @property
     def observation_names(self) -> dict[str, str]:
-        """The names that observations use and that are no factors, with what they stand for."""
+        """The names that observations use and that are no factors, with their meaning."""
         table = self.spec.cases
         places = {name: f"each of {text}" for name, text in table.places.items()}
         steps = {name: text for name, text in table.observe.items() if name not in table.factors}

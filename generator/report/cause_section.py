@@ -80,7 +80,7 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
     call = operator.describe_call(case)
     contract = BACKEND_CONTRACT.get(cause.kind, "") if cause.kind else ""
     rules = [case.violated_rule] if case.violated_rule else [cause.rule]
-    shown_rules = {
+    cited_rules = {
         rule: operator.index.rules[rule] for rule in rules if rule in case.rules and not contract
     }
     lines = verdict.detail.splitlines()
@@ -97,11 +97,11 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
         case=case.id,
         call=call,
         expected=_describe_expected(operator, case),
-        rules=shown_rules,
+        rules=cited_rules,
         errata=[
             erratum
             for erratum in operator.index.errata.values()
-            if not contract and {case.id, *shown_rules} & set(erratum.affects)
+            if not contract and {case.id, *cited_rules} & set(erratum.affects)
         ],
         contract=contract,
         detail="\n".join(detail),

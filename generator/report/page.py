@@ -216,7 +216,7 @@ class ReportPage:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The data of the list of cases for report.js, in which numbers stand for names."""
+        """The data of the list of cases for report.js, with numbers for names."""
         verdicts = self.certificate.verdicts
         kinds = sorted({verdict.kind for verdict in verdicts if verdict.kind is not None})
         rules = list(dict.fromkeys(rule for verdict in verdicts for rule in verdict.rules))

@@ -37,7 +37,7 @@ _SIGNS = {"positive": "", "negative": "axes from the end", "mixed": "some axes f
 class AxesRole(ListRole):
     """A list of axes of data in any order: a tensor, or an attribute.
 
-    An omitted list stands for all axes, or with `omitted: first` for the first ones, as many as the
+    An omitted list means all axes, or with `omitted: first` for the first ones, as many as the
     lists have elements that go `along` it. With `negative`, negative axes count from the end. With
     `unique`, no axis may be listed twice.
     """

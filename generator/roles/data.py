@@ -95,7 +95,7 @@ class DataRole(Role):
         yield Factor(self.factor("axis"), _AXES, (self.factor("rank"),), "the {} axis")
         others = ("varied", "ones", "huge") if is_stress else _OTHERS
         allowed = [kind for kind in others if kind != "zero" or self.empty]
-        yield Factor.of_names(self.factor("others"), allowed, "{} extents beside it")
+        yield Factor.of_names(self.factor("others"), allowed, "{} extents next to it")
         words = {level: text.format(name) for level, text in LAYOUT_WORDS.items()}
         yield Factor(self.factor("layout"), {layout: layout for layout in LAYOUTS}, words=words)
         uniform = ("no",) if is_stress else ("no", "some")

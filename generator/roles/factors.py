@@ -16,7 +16,7 @@ class Factor:
     """A dimension of the input space and its levels, the plainest first.
 
     A level has a value: a constant, or a function of the values of the factors in `depends_on`.
-    `words` describe each level in a sentence; in a single text, {} stands for the level.
+    `words` describe each level in a sentence; in a single text, {} means the level.
     """
 
     name: str

@@ -24,7 +24,7 @@ class FillRole(Role):
     """One element of the type of data: a tensor.
 
     `form` lists the allowed forms: `scalar` (rank 0) and `one_element` (shape [1]). An omitted fill
-    stands for 0.
+    means 0.
     """
 
     relations: ClassVar = {"like": ("data",)}

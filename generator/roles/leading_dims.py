@@ -33,7 +33,7 @@ class LeadingDimsRole(Role):
 
     The extents of these dimensions are equal. A negative number is relative to the rank of
     `negative_from`; without that key it is invalid. If `at_most` names an axis of `of`, the shared
-    dimensions all precede that axis. An omitted number stands for `default`.
+    dimensions all precede that axis. An omitted number means `default`.
     """
 
     relations: ClassVar = {

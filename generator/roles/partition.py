@@ -36,7 +36,7 @@ _MAX_BYTE = highest("u8")
 class PartitionRole(ListRole):
     """Lengths that sum to the size of an axis.
 
-    With `remainder`, one of them may be -1: it stands for what remains of the axis. A length may be
+    With `remainder`, one of them may be -1: it means what remains of the axis. A length may be
     0 unless `empty` is false.
     """
 
@@ -227,7 +227,7 @@ class PartitionRole(ListRole):
         )
         yield Requirement(
             f"{name}.remainder",
-            f"Beside a -1, the lengths are not more than the size of the axis of {self.of}.",
+            f"The lengths other than a -1 sum to no more than the size of the axis of {self.of}.",
             f"{total} + 1 <= {self._size_expr}",
             f"-1 in {values}",
             prerequisites,

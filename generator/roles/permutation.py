@@ -29,7 +29,7 @@ _ORDERS = {
 class PermutationRole(PerAxis):
     """An order of all axes of data, each listed once and counted from the front.
 
-    An omitted permutation stands for the reversed order.
+    An omitted permutation means the reversed order.
     """
 
     role: Literal["permutation"]

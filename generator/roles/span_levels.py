@@ -60,8 +60,8 @@ STEP_SIZES_UNDER_STRESS: dict[str, tuple[SpanValue, str]] = {
     **{level: STEP_SIZES[level] for level in ("one", "two", "three", "least", "past_u8")},
     "past_u16": (1 << 16, "of 2^16"),
 }
-# The levels that an omitted part stands for, forwards and backwards: they take the whole axis.
-OMITTED_STANDS_FOR = {"start": ("zero", "last"), "stop": ("end", "below"), "step": ("one", None)}
+# The levels that an omitted part means, forwards and backwards: they take the whole axis.
+OMITTED_MEANS = {"start": ("zero", "last"), "stop": ("end", "below"), "step": ("one", None)}
 SELECTED = {
     "some": "selects some",
     "all": "selects all",

@@ -27,7 +27,7 @@ from opcert.roles.samplers import Sampler
 from opcert.roles.span_levels import (
     ENDPOINTS,
     ENDPOINTS_UNDER_STRESS,
-    OMITTED_STANDS_FOR,
+    OMITTED_MEANS,
     PLAINEST_ENDPOINTS,
     SELECTED,
     STEP_SIZES,
@@ -47,7 +47,7 @@ class SpansRole(ListRole):
 
     Three arguments have the role, one for each `part`: `start`, `stop` and `step`. Each is a tensor
     or an attribute with an element for each of the axes that `along` names, or for all axes. An
-    omitted part stands for the whole axis, in steps of 1.
+    omitted part means the whole axis, in steps of 1.
     """
 
     relations: ClassVar = {"of": ("data",), "along": ("axes",)}
@@ -168,9 +168,9 @@ class SpansRole(ListRole):
         if not self.required:
             given = self.factor("given")
             yield from self.omission_constraints(given, "no")
-            stands_for = OMITTED_STANDS_FOR[self.part]
+            meaning = OMITTED_MEANS[self.part]
             yield forbid(
-                lambda given, value, sign: given == "no" and value != stands_for[sign < 0],
+                lambda given, value, sign: given == "no" and value != meaning[sign < 0],
                 *(given, LevelName(value), direction),
             )
         if self.part == "start" and self._tensor_parts:

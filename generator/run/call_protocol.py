@@ -209,7 +209,7 @@ def _judge_inverted(
     prefix, kind = INVERTED_PREFIX, difference.kind
     if kind == "value" and compare_outputs(previous_golden, second.outputs) is None:
         # This is not necessarily a cached result: saturation, for example, maps both data to the
-        # same outputs. Only a fresh process can tell whether the previous call matters.
+        # same outputs. Only a fresh process reveals whether the previous call matters.
         prefix = ECHO_PREFIX
     return [Difference(kind, f"{prefix}: {difference.text}", difference.excerpt)]
 

@@ -2,7 +2,7 @@
 
 A formula is written for one element. Evaluating it once for each would take longer than all other
 work on a suite, so that its names and values are arrays over the elements of the output:
-conditions choose element by element, and an index stands for all values of that index.
+conditions choose element by element, and an index means all values of that index.
 """
 
 import ast

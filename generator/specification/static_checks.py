@@ -358,7 +358,7 @@ def _example_argument_mistakes(spec: Spec, example: Example, path: YamlPath) -> 
 
 def _tensor_mistakes(path: YamlPath, tensor: DocumentedTensor) -> Mistakes:
     if tensor.type not in ELEMENT_TYPES:
-        # Whether the values fit cannot be said.
+        # Nobody knows whether the values fit.
         yield from unknown_name((*path, "type"), "element type", tensor.type, ELEMENT_TYPES)
         return
     if min(tensor.shape, default=0) < 0 or prod(tensor.shape) > _MAX_EXAMPLE_ELEMENTS:

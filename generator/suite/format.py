@@ -176,7 +176,7 @@ class IndexedCase(StrictModel):
 
 
 class Index(StrictModel):
-    """The cases of one operator, the pack with their arrays, and the document's facts behind them.
+    """The cases of one operator, the pack with their arrays, and facts of the document.
 
     `factors` maps each factor to its levels, and each level to a phrase that describes it, which
     is empty for a level that needs no mention.

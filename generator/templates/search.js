@@ -1,7 +1,7 @@
 // opcert docs: the search field of this site. The index is read when the field is first used.
 (() => {
   "use strict";
-  const SHOWN = 40;
+  const MAX_RESULTS = 40;
   const form = document.querySelector("form.search");
   const field = form.querySelector("input");
   const panel = form.querySelector(".results");
@@ -61,7 +61,7 @@
       .filter((entry) => words.every((word) => entry.all.includes(word)))
       .map((entry) => ({ entry, rank: rank(entry, query, words) }))
       .sort((a, b) => a.rank - b.rank || a.entry.order - b.entry.order);
-    for (const { entry } of matches.slice(0, SHOWN)) {
+    for (const { entry } of matches.slice(0, MAX_RESULTS)) {
       const link = document.createElement("a");
       link.href = entry.href;
       link.append(
@@ -74,7 +74,7 @@
       list.append(item);
     }
     const number = matches.length === 1 ? "1 result" : `${matches.length} results`;
-    status.textContent = matches.length > SHOWN ? `${number}, the first ${SHOWN} are shown` : number;
+    status.textContent = matches.length > MAX_RESULTS ? `${number}, the first ${MAX_RESULTS} are displayed` : number;
   };
 
   const close = () => { panel.hidden = true; };

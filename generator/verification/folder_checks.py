@@ -1,4 +1,4 @@
-"""Checks of the files beside a certificate: form, digests, signature, claim, waivers and report.
+"""Checks of the files next to a certificate: form, digests, signature, claim, waivers and report.
 
 The folder may come from a stranger, so no link is followed and no name leads out of it.
 """
@@ -60,7 +60,7 @@ def find_certificate(path: Path) -> Path:
 
 
 def read_signature(certificate: Path) -> bytes | None:
-    """Return the text of the signature beside a certificate, or None if there is none.
+    """Return the text of the signature next to a certificate, or None if it is not signed.
 
     Raises:
         OpcertError: it cannot be read.
@@ -108,7 +108,7 @@ def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]
 
 
 def _scope_file_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
-    """Yield how claim and waivers differ from the files beside the certificate."""
+    """Yield how claim and waivers differ from the files next to the certificate."""
     entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, Any, type[BaseModel]]] = {
         CLAIM_FILE: ("claim", certificate.claim, ClaimContent, ClaimContent),
         WAIVERS_FILE: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),

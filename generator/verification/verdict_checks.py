@@ -49,7 +49,7 @@ _POSSIBLE: Mapping[tuple[str, Observed], tuple[Judgement, ...]] = {
     ),
     ("rejection", "unsupported"): (*_DECLINED, *_FOUND_LATER),
 }
-# Kinds of a failed baseline beside which a rejection may be credited: they are found after it was
+# Kinds of a failed baseline with which a rejection may be credited: they are found after it was
 # judged, or never keep it from being credited.
 _CREDITING_KINDS = ("bits", "aliased-output", "mutated-input", "state")
 

@@ -49,9 +49,9 @@ def model_mistakes(
     unknown_keys = [place[:-1] for place in by_place if place[-1:] == (KEY_STEP,)]
     mistakes = []
     for place, errors in by_place.items():
-        siblings = [str(path[-1]) for path in unknown_keys if path[:-1] == place[:-1]]
+        unknown_names = [str(path[-1]) for path in unknown_keys if path[:-1] == place[:-1]]
         is_missing = errors[0]["type"] == "missing"
-        is_misspelt = is_missing and bool(get_close_matches(str(place[-1]), siblings))
+        is_misspelt = is_missing and bool(get_close_matches(str(place[-1]), unknown_names))
         is_reported = tuple(step for step in place if step != KEY_STEP) in source.reported
         if place not in outer_places and not is_misspelt and not is_reported:
             mistakes.append(source.mistake(place, _error_text(errors, model)))

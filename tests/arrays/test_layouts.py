@@ -49,7 +49,7 @@ def c_steps(extents: list[int]) -> list[int]:
 
 
 def memory(array: Array) -> Array:
-    """Every element of the memory behind `array`, as bits."""
+    """Every element of the memory of `array`, as bits."""
     base = array
     while isinstance(base.base, np.ndarray):
         base = base.base

@@ -203,7 +203,7 @@ def reaching(draw: st.DrawFn, types: tuple[str, ...] = WITH_SPECIALS) -> tuple[T
 
 
 def outputs_of(array: Array, reached: list[int]) -> list[Array]:
-    """Two outputs, the second of which repeats the first, behind one of another type."""
+    """Two outputs, the second of which repeats the first, after one of another type."""
     picked = array.ravel()[reached]
     return [np.zeros(3, np.complex64), picked, picked[::-1]]
 

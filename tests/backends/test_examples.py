@@ -1,4 +1,4 @@
-"""The files that people copy: each works as it is, with the others beside it."""
+"""The files that people copy: each works as it is, with the others next to it."""
 
 import json
 import shutil
@@ -102,8 +102,8 @@ def test_the_workflow_certifies_and_uploads_the_report(tmp_path: Path) -> None:
     assert (tmp_path / "checkout" / upload["with"]["path"] / "report.html").is_file()
 
 
-def test_each_example_is_short_and_shown_in_a_guide_as_it_is() -> None:
-    shown = {block.file: block.text for guide in GUIDES for block in guide.blocks if block.file}
+def test_each_example_is_short_and_printed_in_a_guide_as_it_is() -> None:
+    printed = {block.file: block.text for guide in GUIDES for block in guide.blocks if block.file}
     links = {Path(link).name for guide in GUIDES for link in guide.links}
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
     names = files - {"README.md"}
@@ -120,4 +120,4 @@ def test_each_example_is_short_and_shown_in_a_guide_as_it_is() -> None:
         text = (EXAMPLES / name).read_text(encoding="utf-8")
         assert len(text.splitlines()) <= LONGEST.get(name, 100), name
         assert name in links, name
-        assert shown.get(name, text) == text, name
+        assert printed.get(name, text) == text, name

@@ -1,4 +1,4 @@
-"""The reference of the made-up operator that the bad specs describe, and wrong ones beside it."""
+"""The reference of the made-up operator that the bad specs describe, and wrong ones."""
 
 from typing import Any
 

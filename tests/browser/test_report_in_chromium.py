@@ -106,7 +106,7 @@ def test_the_conclusion_is_on_the_first_screen(page: Any) -> None:
     assert conclusion.bounding_box()["y"] < 200
 
 
-def test_without_a_filter_every_case_matches_and_the_first_are_shown(page: Any) -> None:
+def test_without_a_filter_every_case_matches_and_the_first_are_displayed(page: Any) -> None:
     assert listed(page) == len(verdicts())
     assert page.locator(ROWS).count() == 200
     page.get_by_role("button", name="Show more").click()

@@ -147,7 +147,7 @@ def test_outputs_have_the_declared_shapes_and_the_type_of_their_symbol() -> None
     assert conditions().outputs(call(3)) == [Tensor("i8", (3, 2))]
 
 
-def test_an_output_description_can_stand_for_several_numbered_outputs() -> None:
+def test_an_output_description_can_describe_several_numbered_outputs() -> None:
     parts = [{"name": "o", "type": "T", "text": "", "count": "count", "shape": "[i]"}]
     assert conditions(outputs=parts).outputs(call(2)) == [Tensor("i8", (0,)), Tensor("i8", (1,))]
 

@@ -257,7 +257,7 @@ OF_ANY_CALL = {("indices_order", "drawn"), ("target_shape_new", "drawn")}
 
 @each_spec
 def test_no_level_is_exhibited_everywhere(name: str) -> None:
-    """A level that any call exhibits tests nothing, unless it stands for the ordinary."""
+    """A level that any call exhibits tests nothing, unless it is the ordinary one."""
     subject = Observer(SPECS[name].spec)
     always = {(factor, level) for factor, levels in subject.levels.items() for level in levels}
     for _, stored in stored_calls(name):

@@ -18,7 +18,7 @@ from opcert.reference.variadic_split import parts_along
 from tests.faults.calls import ints
 from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right
 from tests.faults.finding import core_suite
-from tests.faults.standing import conditions, described
+from tests.faults.conditions import conditions, described
 
 Compute = Callable[[Call], list[Array]]
 UINT = 1 << 32
@@ -247,7 +247,7 @@ def test_a_backend_with_the_other_reading_of_every_ambiguity_is_conformant(
 # What the documents decide
 
 
-def accepts_no_slices_beside_axes(call: Call) -> list[Array]:
+def accepts_no_slices_with_axes(call: Call) -> list[Array]:
     lists = [call.inputs.get(name) for name in ("start", "stop", "step")]
     if all(each is not None and each.shape == (0,) for each in lists):
         return right(SLICE, call.given(axes=ints([])))
@@ -316,7 +316,7 @@ def takes_sizes_in_32_bits(call: Call) -> list[Array]:
 
 
 DECIDED: list[tuple[str, Compute, str]] = [
-    (SLICE, accepts_no_slices_beside_axes, "equal-lengths"),
+    (SLICE, accepts_no_slices_with_axes, "equal-lengths"),
     (SLICE, takes_the_greatest_stop_for_the_end, ""),
     (SPLIT, accepts_no_lengths, "lengths-sum"),
     (GATHER, never_checks_the_lower_bound_of_batch_dims, "batch-dims-range"),
@@ -353,7 +353,7 @@ def test_every_explicit_call_without_a_mapping_is_one_that_numpys_alignment_acce
     assert {each.status for each in deciding} == {"fail"}
 
 
-# What is said of the cases
+# What the cases state
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -371,9 +371,9 @@ def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(operator: 
 
 def test_a_stop_reaches_the_end_only_where_its_type_does() -> None:
     suite = core_suite().operators[SLICE]
-    shown = [case for case in suite.index.cases if "slice-8/to-the-end" in case.rules]
-    assert shown
-    for case in shown:
+    cases = [case for case in suite.index.cases if "slice-8/to-the-end" in case.rules]
+    assert cases
+    for case in cases:
         inputs = suite.inputs(case)
         stop, step, data = inputs["stop"], inputs["step"], inputs["data"]
         least, most = np.iinfo(stop.dtype).min, np.iinfo(stop.dtype).max

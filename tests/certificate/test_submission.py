@@ -41,7 +41,7 @@ def test_an_untouched_folder_is_sound_even_if_not_conformant(folder: Path) -> No
 def test_the_certificate_alone_is_checked_without_the_files(folder: Path) -> None:
     result = opcert("verify", folder / "certificate.json")
     assert result.exit_code == 0
-    assert "not checked: who made it (no signature), the files beside it (name the folder)" in (
+    assert "not checked: who made it (no signature), the files next to it (name the folder)" in (
         result.stdout
     )
 

@@ -129,7 +129,7 @@ def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("backend", "code"), [("reference", 0), ("AcceptsEverything", 1)])
-def test_certify_writes_the_report_beside_the_certificate(
+def test_certify_writes_the_report_next_to_the_certificate(
     backend: str, code: int, tmp_path: Path
 ) -> None:
     named = backend if code == 0 else f"{WRONG}:{backend}"

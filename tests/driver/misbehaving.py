@@ -84,7 +84,7 @@ WRITES: Mapping[str, Callable[[Answer, bytes], bytes]] = {
     "deep": lambda _answer, _data: b"[" * 100_000 + b"\n",
     "endless-line": lambda _answer, _data: b"x" * (1 << 25),
     "in-front": lambda answer, data: b"[info] rank 3\n" + line(answer) + data,
-    "behind": lambda answer, data: line(answer) + data + b"done\n",
+    "trailing": lambda answer, data: line(answer) + data + b"done\n",
     "too-many-bytes": lambda answer, data: line(answer) + data + b"\0" * 4,
     "wrong-id": lambda answer, data: line({**answer, "id": answer["id"] - 1}) + data,
     "text-id": lambda answer, data: line({**answer, "id": str(answer["id"])}) + data,

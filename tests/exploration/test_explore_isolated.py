@@ -98,7 +98,7 @@ def test_a_hang_is_found_and_printed(tmp_path: Path) -> None:
         ("abort", "crash", "ended by SIGABRT"),
         ("exit", "crash", "exited with 0"),
         ("garbage", "protocol", "is not a line of JSON"),
-        ("behind", "protocol", "stdout is for answers alone"),
+        ("trailing", "protocol", "stdout is for answers alone"),
     ],
 )
 def test_a_driver_that_misbehaves_is_found_and_printed(

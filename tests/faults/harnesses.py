@@ -92,7 +92,7 @@ HARNESSES = [
     ),
     Harness(
         "never-repeats", "makes no call again, after other data or after a rejection",
-        patches.both(patches.twice, patches.no_call_behind),
+        patches.both(patches.twice, patches.no_call_after),
         ("slice-8/ring-8", "dml-split/data-taken-for-uploaded"),
     ),
     Harness(
@@ -129,7 +129,7 @@ HARNESSES = [
     ),
     Harness(
         "rejections-pass", "counts any rejection as passed",
-        patches.both(patches.judging(patches.passing("rejected")), patches.no_call_behind),
+        patches.both(patches.judging(patches.passing("rejected")), patches.no_call_after),
         (*_of_split("rank-7-rejected"), "slice-8/axes-required"),
     ),
     Harness(

@@ -147,7 +147,7 @@ def twice(patch: MonkeyPatch) -> None:
     patch.setattr(call_protocol._ValidCalls, "run", run)
 
 
-def no_call_behind(patch: MonkeyPatch) -> None:
+def no_call_after(patch: MonkeyPatch) -> None:
     """Make no valid call after a rejected one."""
 
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:

@@ -6,9 +6,9 @@ One fault of each mechanism of each operator is sought always, the others where 
 import pytest
 
 from tests.faults.catalogue import FAULTS, MECHANISMS
+from tests.faults.conditions import conditions, open_in, violated_by
 from tests.faults.fault import OPERATORS, the_right_one
 from tests.faults.finding import first_failure, found
-from tests.faults.standing import broken_by, conditions, open_in
 from tests.faults.witness import deviation
 
 _FIRST = {(fault.mechanism, fault.operator): name for name, fault in reversed(FAULTS.items())}
@@ -38,7 +38,7 @@ def test_no_witness_touches_what_its_document_leaves_open() -> None:
 
 def test_the_witness_of_an_unchecked_rule_breaks_that_rule_alone() -> None:
     unchecked = {name: fault for name, fault in FAULTS.items() if fault.rule}
-    broken = {name: broken_by(fault) for name, fault in unchecked.items()}
+    broken = {name: violated_by(fault) for name, fault in unchecked.items()}
     assert broken == {name: {fault.rule} for name, fault in unchecked.items()}
 
 

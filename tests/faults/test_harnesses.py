@@ -70,7 +70,7 @@ def test_a_harness_that_credits_no_rejection_fails_the_reference(
     assert first_failure(the_right_one(operator)) is not None
 
 
-def test_a_harness_that_looks_at_no_twin_passes_what_rejects_everything(
+def test_a_harness_that_runs_no_baseline_passes_what_rejects_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     judged = partial(certify, RejectsEverything(), core_suite(), case="dml-split/axis-range*")

@@ -53,7 +53,7 @@ class Block:
 
     @property
     def file(self) -> str:
-        """The path of the file that is shown whole, or nothing."""
+        """The path of the file that the fence contains, or nothing."""
         return "" if self.runs else self.argument
 
     @property

@@ -73,14 +73,14 @@ DECLARATIONS = [
 
 @pytest.mark.parametrize("block", DECLARATIONS)
 def test_declarations_of_support_are_valid(block: Block) -> None:
-    shown: dict[str, object] = {}
-    exec(block.text, shown)  # noqa: S102 -- the guide's own
-    declared = checked_support(SimpleNamespace(support=shown["support"]), core_suite()).declared
+    namespace: dict[str, object] = {}
+    exec(block.text, namespace)  # noqa: S102 -- the guide's own
+    declared = checked_support(SimpleNamespace(support=namespace["support"]), core_suite()).declared
     assert declared is not None
     assert declared["openvino/Broadcast-1"].excluded == ["broadcast-1/explicit-mode"]
 
 
-def test_a_declaration_of_support_is_shown() -> None:
+def test_a_declaration_of_support_is_valid() -> None:
     assert DECLARATIONS
 
 

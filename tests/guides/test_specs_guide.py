@@ -61,9 +61,9 @@ def normalized(line: str) -> str:
     return re.sub(r"\b[0-9a-f]{8}\b|\d+| {2,}|[─━]+", "#", line.rstrip())
 
 
-def assert_shown(shown: list[str], printed: list[str]) -> None:
-    """Require the lines of a guide in what is printed; the line … stands for any lines."""
-    pattern = "\n".join(".*" if line == "…" else re.escape(normalized(line)) for line in shown)
+def assert_printed(expected: list[str], printed: list[str]) -> None:
+    """Require the lines of a guide in what is printed; the line … means any lines."""
+    pattern = "\n".join(".*" if line == "…" else re.escape(normalized(line)) for line in expected)
     text = "\n".join(map(normalized, printed))
     assert re.fullmatch(pattern, text, re.DOTALL), text
 
@@ -89,9 +89,9 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
                 spec |= sections(text)
                 Path(SPEC).write_text("".join(spec.values()))
             elif text.startswith("$ "):
-                prompt, *shown = text.splitlines()
+                prompt, *expected = text.splitlines()
                 printed = output_of(prompt.removeprefix("$ "))
-                assert_shown(shown, printed)
+                assert_printed(expected, printed)
                 commands += 1
     assert commands == 4
 
@@ -172,7 +172,7 @@ def test_every_explained_message_is_one_of_opcert() -> None:
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """The spec of the tutorial as its end shows it, beside its reference."""
+    """The spec of the tutorial as its end shows it, with its reference."""
     for _, file, text in tutorial():
         if file:
             (tmp_path / Path(file).name).write_text(text)
@@ -197,10 +197,10 @@ def test_the_law_of_the_guide_holds_for_the_operator_of_the_tutorial(example: Pa
 
 
 def test_the_violation_of_the_guide_is_one_of_a_spec() -> None:
-    (shown,) = re.findall(
+    (expected,) = re.findall(
         r"^```yaml\nviolations:\n(.*?)^```$", section("Negative cases"), re.M | re.S
     )
-    assert shown.strip() in SPECS["Gather-8"].read_text(encoding="utf-8")
+    assert expected.strip() in SPECS["Gather-8"].read_text(encoding="utf-8")
 
 
 def test_the_tensors_of_the_guide_are_valid() -> None:

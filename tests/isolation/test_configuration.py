@@ -1,4 +1,4 @@
-"""Configurations: the values that `all` stands for, and a certificate for each."""
+"""Configurations: the values that `all` means, and a certificate for each."""
 
 import subprocess
 import sys
@@ -94,7 +94,7 @@ def test_claim_and_explore_need_one_configuration(command: str, tmp_path: Path) 
     out = ("--out", tmp_path / "claim.yaml") if command == "claim" else ()
     result = opcert(command, *backend, *out)
     assert result.exit_code == 2
-    text = "device=all stands for several configurations; choose one: device=CPU, device=GPU.0, "
+    text = "device=all means several configurations; choose one: device=CPU, device=GPU.0, "
     assert text in result.stderr
 
 

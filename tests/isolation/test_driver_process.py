@@ -1,6 +1,6 @@
 """Drivers: whatever a program does, every case gets its own verdict, or the start fails.
 
-No test may leave a process behind.
+No test may leave a process running.
 """
 
 import re
@@ -91,7 +91,7 @@ def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
         ("endless-line", "no newline within"),
         ("in-front", r"b'\[info\] rank 3' is not a line of JSON"),
         (
-            "behind",
+            "trailing",
             r"unexpected output after the answer and its outputs: b'done\\n'; stdout",
         ),
         ("too-many-bytes", "unexpected output after the answer and its outputs"),

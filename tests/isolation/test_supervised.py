@@ -1,6 +1,6 @@
 """Isolation: whatever a backend does to its process, every case gets its own verdict.
 
-No test may leave a process behind.
+No test may leave a process running.
 """
 
 import os

@@ -100,7 +100,7 @@ def complaints(score: Score, listed: Sequence[Equivalent]) -> Iterator[str]:
         if each.identity not in survivors | undone:
             yield f"listed as equivalent, but no survivor: {each}"
     if len(survivors) < len(score.survivors()):
-        yield "two survivors look alike: tell their lines apart, or one may hide the other"
+        yield "two survivors look alike: distinguish their lines, or one may hide the other"
     if score.undone:
         yield f"{len(score.undone)} mutants not tried: give it more --minutes"
 

@@ -1,4 +1,4 @@
-"""The mutants that no call can tell from the reference, each with the reason."""
+"""The mutants that no call distinguishes from the reference, each with the reason."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -86,7 +86,7 @@ def one_survivor() -> Mutant:
 
 
 def test_survivors_and_the_list_have_to_agree(survivor: Mutant) -> None:
-    listed = Equivalent(*survivor.identity, why="no call can tell")
+    listed = Equivalent(*survivor.identity, why="no call distinguishes it")
     assert not list(complaints(Score({survivor: "survived"}), [listed]))
     assert not list(complaints(Score({}, [survivor]), [listed]))[:-1]
     (text,) = complaints(Score(dict.fromkeys(baselines(survivor), "survived")), [listed])

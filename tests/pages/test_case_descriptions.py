@@ -86,8 +86,8 @@ def test_an_ambiguous_case_has_an_argument_for_either_reading() -> None:
     described = description(case)
     assert described.ambiguity == "gather-8/boolean-index"
     assert described.ambiguity_text is not None
-    assert described.ambiguity_text.valid.startswith("False and true stand for 0 and 1")
-    assert described.ambiguity_text.invalid.startswith("The document speaks of integers")
+    assert described.ambiguity_text.valid.startswith("False and true mean 0 and 1")
+    assert described.ambiguity_text.invalid.startswith("The document requires integers")
 
 
 def test_errata_that_affect_a_rule_or_an_example_are_with_its_cases() -> None:

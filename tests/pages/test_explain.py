@@ -12,7 +12,7 @@ SUITE = core_suite()
 AXIS_BEFORE = re.compile(r"gather-8/batch-dims-at-most-axis\.axis-set-to-zero-[0-9a-f]{8}")
 
 
-def shown(name: str) -> str:
+def explained(name: str) -> str:
     return explain_case(describe_case(*find_case(SUITE, name)), "pass\n")
 
 
@@ -35,8 +35,8 @@ def test_an_unknown_or_ambiguous_name_is_an_error(name: str, message: str) -> No
         find_case(SUITE, name)
 
 
-def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:
-    text = shown("gather-8/example-2")
+def test_a_valid_case_is_explained_with_call_outputs_and_reasons() -> None:
+    text = explained("gather-8/example-2")
     assert text.startswith(
         "gather-8/example-2, a case of openvino/Gather-8\n    属性 (Attributes), "
     )
@@ -46,9 +46,9 @@ def test_a_valid_case_is_shown_with_call_outputs_and_reasons() -> None:
     assert text.endswith("```python\npass\n```")
 
 
-def test_a_rejection_is_shown_with_its_rule_and_its_baseline() -> None:
+def test_a_rejection_is_explained_with_its_rule_and_its_baseline() -> None:
     name = next(name for name in SUITE.cases if AXIS_BEFORE.fullmatch(name))
-    baseline, text = SUITE.cases[name][1].baseline, shown(name)
+    baseline, text = SUITE.cases[name][1].baseline, explained(name)
     assert f"    one change to its baseline: {baseline}\n" in text
     assert re.search(r"\n    axis is (\[?)-?\d(\]?) instead of \1-?\d\2\n", text)
     assert (
@@ -59,23 +59,23 @@ def test_a_rejection_is_shown_with_its_rule_and_its_baseline() -> None:
     assert "output" not in text
 
 
-def test_omissions_and_ambiguities_are_shown() -> None:
+def test_omissions_and_ambiguities_are_explained() -> None:
     left_out = next(c.id for _, c in SUITE if c.id.startswith("gather-8/required-inputs.axis-"))
-    assert "\n    axis is omitted\n" in shown(left_out)
+    assert "\n    axis is omitted\n" in explained(left_out)
     ambiguous = next(c.id for _, c in SUITE if c.id.startswith("gather-8/boolean-index."))
-    text = shown(ambiguous)
+    text = explained(ambiguous)
     assert "\nimplementation-defined, because of gather-8/boolean-index; it decides no" in text
     assert ") Whether boolean counts as an integer type.\n    It is valid: False and" in text
-    assert "\n    It is invalid: The document speaks of integers;" in text
+    assert "\n    It is invalid: The document requires integers;" in text
     assert "\nby the reference: rejection, because the call violates\n" in text
     assert "\n    The reference takes it to be invalid.\n" in text
 
 
 @pytest.mark.parametrize("ambiguity", sorted({c.ambiguity for _, c in SUITE if c.ambiguity}))
-def test_the_reading_of_the_reference_is_shown_right(ambiguity: str) -> None:
+def test_the_reading_of_the_reference_is_explained_right(ambiguity: str) -> None:
     for _, case in SUITE:
         if case.ambiguity == ambiguity:
-            text = shown(case.id)
+            text = explained(case.id)
             rejected = case.expects == "rejection"
             assert ("\nby the reference: rejection, " in text) == rejected
             assert (" takes it to be invalid." in text) == rejected
@@ -85,18 +85,18 @@ def test_the_reading_of_the_reference_is_shown_right(ambiguity: str) -> None:
 def test_the_document_is_named_with_its_digest() -> None:
     document = SUITE.operators["openvino/Gather-8"].index.document
     digest = document.sha256
-    assert f"\n    by the document Gather, Gather-8, SHA-256 {digest}\n" in shown(
+    assert f"\n    by the document Gather, Gather-8, SHA-256 {digest}\n" in explained(
         "gather-8/example-2"
     )
 
 
-def test_errata_are_shown() -> None:
-    text = shown("gather-8/layer-example")
+def test_errata_are_explained() -> None:
+    text = explained("gather-8/layer-example")
     assert "\nerrata\n    (" in text
     assert "The output has the id of an input port. Read as: It is a port of its own." in text
 
 
-def test_levels_and_feature_levels_are_shown() -> None:
+def test_levels_and_feature_levels_are_explained() -> None:
     drawn = next(c.id for _, c in SUITE if c.id.startswith("dml-split/valid-i8-3-"))
-    assert "\nlevels\n    InputTensor_type=i8 InputTensor_rank=3 " in shown(drawn)
-    assert "    in feature levels 4_1, 3_0\n" in shown(drawn)
+    assert "\nlevels\n    InputTensor_type=i8 InputTensor_rank=3 " in explained(drawn)
+    assert "    in feature levels 4_1, 3_0\n" in explained(drawn)

@@ -70,7 +70,7 @@ def test_a_factor_that_is_written_out_has_what_its_levels_show_by(tmp_path: Path
     assert page.observation_names["k"].startswith("each of [0]")
 
 
-def test_an_example_is_shown_nested_or_by_what_fills_it() -> None:
+def test_an_example_is_printed_nested_or_by_what_fills_it() -> None:
     examples = {each.id: each for each in page_of("Gather-8").examples}
     second, layer = examples["gather-8/example-2"], examples["gather-8/layer-example"]
     assert second.inputs[1].elements == "[[0, 0, 4], [4, 0, 0]]"
@@ -100,6 +100,6 @@ def test_a_page_has_the_strength_that_it_is_given() -> None:
     assert page_of(name).strength is None
     assert operator_page(spec(name), SUITE, strength).strength is strength
     operator = spec(name).spec.operator
-    shown = render_site([spec(name)], SUITE, {operator: strength}, [])[page_name(operator)].decode()
-    assert "Generic faults found: 8 of 9." in shown
-    assert "x is &lt;cut&gt;" in shown
+    page = render_site([spec(name)], SUITE, {operator: strength}, [])[page_name(operator)].decode()
+    assert "Generic faults found: 8 of 9." in page
+    assert "x is &lt;cut&gt;" in page

@@ -44,7 +44,7 @@ def pages() -> dict[str, str]:
 
 @cache
 def standalone() -> dict[str, str]:
-    """The pages of the operators as they are beside a report."""
+    """The pages of the operators as they are of a report."""
     rendered = render_pages([spec(name) for name in SPECS], suite())
     return {name: data.decode() for name, data in rendered.items()}
 
@@ -129,7 +129,7 @@ def test_the_navigation_has_every_page_and_marks_the_current_one(name: str) -> N
 
 
 @each_standalone
-def test_a_page_beside_a_report_needs_nothing_but_the_report(name: str) -> None:
+def test_a_page_of_a_report_needs_nothing_but_the_report(name: str) -> None:
     page = parsed(standalone()[name])
     assert not {"script", "img", "link", "iframe", "form"} & {tag for tag, _ in page.tags}
     for link in page.links:
@@ -286,7 +286,7 @@ class TestColours:
     @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
     @pytest.mark.parametrize("ground", ["paper", "panel"])
     @pytest.mark.parametrize("ink", INK)
-    def test_text_stands_out_from_its_ground(self, ink: str, ground: str, scheme: int) -> None:
+    def test_text_contrasts_with_its_ground(self, ink: str, ground: str, scheme: int) -> None:
         text = pages()["operators.html"]
         colours = [re.findall(rf"--{name}: (#\w{{6}});", text)[scheme] for name in (ink, ground)]
         light, dark = sorted(map(_luminance, colours), reverse=True)
@@ -295,9 +295,9 @@ class TestColours:
 
 @each_spec
 def test_the_page_of_an_operator_has_its_formula(name: str) -> None:
-    shown = re.sub(r"<[^>]*>|\s+", " ", pages()[page_name(spec(name).spec.operator)])
-    shown = re.sub(r"\s+", " ", unescape(shown))
+    page = re.sub(r"<[^>]*>|\s+", " ", pages()[page_name(spec(name).spec.operator)])
+    page = re.sub(r"\s+", " ", unescape(page))
     for output in spec(name).spec.outputs:
-        assert f"with the indices at is {' '.join(str(output.element).split())}" in shown
+        assert f"with the indices at is {' '.join(str(output.element).split())}" in page
         for key, text in output.where.items():
-            assert f"{key} is {' '.join(text.split())}" in shown
+            assert f"{key} is {' '.join(text.split())}" in page

@@ -57,7 +57,7 @@ def shared_memory(call: Call, outputs: Sequence[Array]) -> list[tuple[int, int]]
     ]
 
 
-def rules_beside(operator: Callable[..., list[Array]]) -> set[str]:
+def rules_besides(operator: Callable[..., list[Array]]) -> set[str]:
     """The rules that an operator's module spells out, without their prefix."""
     source = inspect.getsource(sys.modules[operator.__module__])
     return set(re.findall(r'"[a-z0-9-]+/([a-z-]+)"', source))
@@ -125,4 +125,4 @@ def test_a_breach_is_rejected_by_the_rule_it_breaks(
 
 @of_each
 def test_every_rule_of_the_reference_has_a_breach(subject: Subject) -> None:
-    assert rules_beside(subject.reference) <= subject.breaches.keys()
+    assert rules_besides(subject.reference) <= subject.breaches.keys()

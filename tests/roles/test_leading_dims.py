@@ -36,7 +36,7 @@ def test_a_negative_number_and_a_default_are_built_and_observed(tmp_path: Path) 
     assert {*numbers} == {None, -3, -2, -1, 0, 1, 2, 3}
 
 
-def test_an_omitted_number_stands_for_the_default(tmp_path: Path) -> None:
+def test_an_omitted_number_means_the_default(tmp_path: Path) -> None:
     spec = read_spec(write_changed(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
     for call in random_calls(spec, 300):
         if "batches" not in call.attributes:

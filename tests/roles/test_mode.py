@@ -1,4 +1,4 @@
-"""The role `mode`: its words, and what an omitted one stands for."""
+"""The role `mode`: its words, and what an omitted one means."""
 
 from pathlib import Path
 

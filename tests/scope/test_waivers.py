@@ -122,7 +122,7 @@ def test_a_waived_verdict_stores_the_verdict_before_its_waiver(file: Path, kind:
         assert waived.without_waiver() == verdict
 
 
-def test_a_certificate_has_the_verdict_before_a_waiver_beside_the_one_after_it(file: Path) -> None:
+def test_a_certificate_has_the_verdict_before_a_waiver_and_the_one_after_it(file: Path) -> None:
     certificate = waiving(file, f"- {{case: '*', kind: value, {REST}}}\n", wrong.ThroughFloat16)
     verdicts = json.loads(certificate.to_json())["verdicts"]
     waived = [verdict for verdict in verdicts if verdict["status"] == "waived"]

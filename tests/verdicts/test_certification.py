@@ -56,7 +56,7 @@ def test_a_backend_that_computes_nothing_gets_no_certificate(
     assert certificate.grade is None
 
 
-def test_a_rejection_is_not_credited_where_the_valid_twin_fails() -> None:
+def test_a_rejection_is_not_credited_where_the_valid_baseline_fails() -> None:
     certificate = certify(wrong.RejectsEverything(), core_suite(), operator=DML)
     assert kinds(certificate).keys() == {"rejected", "uncredited"}
     assert not certificate.counts["pass"]
@@ -130,7 +130,7 @@ def test_ambiguous_cases_never_decide() -> None:
     assert certificate.reasons == ["nothing was verified"]
 
 
-def test_a_twin_runs_on_demand_where_it_is_not_selected() -> None:
+def test_a_baseline_runs_on_demand_where_it_is_not_selected() -> None:
     certificate = certify("reference", core_suite(), case="slice-8/step-nonzero.*")
     assert {v.status for v in certificate.verdicts} == {"pass"}
     assert all("step-nonzero" in v.case for v in certificate.verdicts)

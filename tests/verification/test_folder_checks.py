@@ -1,4 +1,4 @@
-"""The report beside a certificate is exactly the one that opcert renders."""
+"""The report next to a certificate is exactly the one that opcert renders."""
 
 import re
 from collections.abc import Callable

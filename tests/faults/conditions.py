@@ -21,7 +21,7 @@ def open_in(fault: Fault) -> set[str]:
     return {each for each in found if each is not None}
 
 
-def broken_by(fault: Fault) -> set[str]:
+def violated_by(fault: Fault) -> set[str]:
     """Return the requirements that the last call of a witness breaks."""
     of = conditions(fault.operator)
     return {f"{of.spec.slug}/{rule}" for rule in of.check(described(fault.witness[-1])).violated}
