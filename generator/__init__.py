@@ -7,16 +7,17 @@ specification  what an operator is: YAML -> model, every mistake with its place
 cases          spec -> cases -> vectors: calls drawn, mutated, and proved; formulas, laws
 backends       what is certified: the contract, the lookup, one file for each runtime
 suite          vectors -> suite: packs, indexes, pytest files, manifest; and back; coverage
+scope          what counts: declared support, claims, feature levels, waivers
 programs       calls -> a Python program that makes them
 run            call x backend -> outcome: supported, rehearsed, compared
 isolation      the same in a process of its own: workers, drivers, configurations
-verdicts       vector, outcome -> verdict: scope, waivers, causes, confirmation
+verdicts       vector, outcome -> verdict: causes, confirmation, reduction
 panel          spec x suite -> how many generic wrong backends the suite finds
 pages          spec, suite -> HTML for each operator; a case explained
 exploration    spec x backend -> findings: fresh calls beyond the suite
 certificate    verdicts -> certificate: a whole run, or the rest of one; file, folder, signature
 report         certificate -> terminal, HTML, JUnit XML, side by side
-verification   certificate x suite -> flaws
+verification   certificate x suite -> findings
 commands       opcert certify, verify and the others; `cli` puts them together
 """
 

@@ -1,4 +1,4 @@
-"""The command line: its commands by name, and what holds for all of them."""
+"""The command line: its commands, and what they have in common."""
 
 import sys
 from traceback import print_exc
@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from opcert.commands.backends import backends, claim
+from opcert.commands.backends import backends, claim, driver_check
 from opcert.commands.certify import certify
-from opcert.commands.driver import driver_check
 from opcert.commands.explore import explore
-from opcert.commands.options import OWN_FAULT, OnceCommand
-from opcert.commands.output import patient_output
+from opcert.commands.options import ExitCode, OnceCommand
+from opcert.commands.output import tolerant_output
 from opcert.commands.pages import docs, explain, report
 from opcert.commands.specs import check, coverage, generate, schema
 from opcert.commands.verify import verify
@@ -32,8 +31,8 @@ for command in (
     app.command(cls=OnceCommand)(command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from opcert import __version__
 
         typer.echo(f"opcert {__version__}")
@@ -43,20 +42,21 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Certify implementations of tensor operators against written specifications."""
 
 
 def main() -> None:
-    """Run the command line; a fault of opcert itself is told by a traceback and exit code 70."""
-    with patient_output():
+    """Run the command line; a fault of opcert itself ends it with a traceback and exit code 70."""
+    with tolerant_output():
         try:
             app(windows_expand_args=False)
         except Exception:
             print_exc()
-            sys.exit(OWN_FAULT)
+            sys.exit(ExitCode.INTERNAL_ERROR)
 
 
 if __name__ == "__main__":

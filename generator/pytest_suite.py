@@ -11,11 +11,11 @@ import pytest
 
 from opcert.arrays import ELEMENT_TYPES, Array, type_name
 from opcert.backends import close_backend, parse_backend_options
-from opcert.errors import OpcertError, SuiteError
+from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation import start_backend
-from opcert.scope import read_claim
+from opcert.scope import Waivers, read_claim, read_waivers
 from opcert.suite import Suite, SuiteCase
-from opcert.verdicts import Certification, Verdict, Waivers, read_waivers, unverified_reasons
+from opcert.verdicts import WAIVABLE_KINDS, Certification, Verdict, unverified_reasons
 
 # Statuses that do not block conformance; pytest reports them as skipped.
 SKIPPED_STATUSES = ("unsupported", "implementation-defined", "out-of-claim", "waived")
@@ -64,8 +64,8 @@ class SuiteRun:
 
     def verdict(self, case: str) -> Verdict:
         """Run a case, unless it has run, and return its verdict."""
-        verdict = self.certification.verdict(case, hold=False)
-        return verdict if self.waivers is None else self.waivers.applied(verdict)
+        verdict = self.certification.verdict(case, retain=False)
+        return verdict if self.waivers is None else self.waivers.apply(verdict)
 
     def verdicts(self) -> list[Verdict]:
         """Return all verdicts, after the last case has run.
@@ -74,7 +74,11 @@ class SuiteRun:
             SpecError: a waiver is unused: it matches cases that ran, none of which fails.
         """
         verdicts = self.certification.finish()
-        return verdicts if self.waivers is None else self.waivers.settled(verdicts)
+        if self.waivers is None:
+            return verdicts
+        if mistakes := self.waivers.unused(verdicts):
+            raise SpecError(mistakes)
+        return [self.waivers.apply(verdict) for verdict in verdicts]
 
 
 class Conforms:
@@ -186,7 +190,8 @@ def _start_run(suite: Suite, config: pytest.Config) -> SuiteRun:
     claim = None if claim_file is None else read_claim(claim_file, suite)
     waivers = None
     if waivers_file is not None:
-        waivers = read_waivers(waivers_file, suite, options.get("device"))
+        device = options.get("device")
+        waivers = read_waivers(waivers_file, suite, device, kinds=WAIVABLE_KINDS)
     if claim is not None:
         level = claim.feature_level(level)
     isolated = False if config.getoption("in_process") else None

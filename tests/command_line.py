@@ -1,4 +1,4 @@
-"""The command line as a user calls it: within this process, or as a program of its own."""
+"""The command line, called in this process or run as a program."""
 
 import resource
 import subprocess
@@ -11,12 +11,12 @@ from typer.testing import CliRunner, Result
 
 from opcert.cli import app
 
-# Files of backends, to be named on the command line.
+# Files with backends.
 WRONG = Path(__file__).with_name("wrong_backends.py")
 MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 
 
-# In the background a shell has its commands ignore an interrupt.
+# A shell starts background commands with interrupts ignored.
 _INTERRUPTIBLE = """import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 runpy.run_module("opcert.cli", run_name="__main__", alter_sys=True)
@@ -29,7 +29,7 @@ def opcert(*arguments: str | Path | int) -> Result:
 
 
 def limited(answers: Connection, *arguments: str | Path) -> None:
-    """Send how opcert ended in 4 GiB of memory: its exit code, stderr, and what it raised."""
+    """Run opcert in 4 GiB of memory; send its exit code, stderr, and the type of its exception."""
     resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
     done = opcert(*arguments)
     answers.send((done.exit_code, done.stderr, type(done.exception).__name__))

@@ -1,4 +1,4 @@
-"""A folder that is handed in: a wrong backend, certified with claim, waivers and declaration."""
+"""A submission: a wrong backend, certified with claim, waivers and declared support."""
 
 import json
 import tempfile
@@ -16,7 +16,7 @@ from tests.faults.finding import core_suite
 
 SPLIT = "directml/DML_OPERATOR_SPLIT"
 GIVEN = {
-    CLAIM_FILE: f"operators:\n  {SPLIT}:\n    types: [f32, f16, i8, u8]\n    ranks: [1, 2, 3, 4, 5]\n",
+    CLAIM_FILE: f"operators:\n  {SPLIT}: {{types: [f32, f16, i8, u8], ranks: [1, 2, 3, 4, 5]}}\n",
     WAIVERS_FILE: "- case: dml-split/valid-f32-2-*\n  kind: value\n  reason: r\n  owner: o\n"
     "  link: l\n  expires: 9999-12-31\n",
 }
@@ -25,7 +25,7 @@ Change = Callable[[Any], object]
 
 
 class Declares(wrong.ThroughFloat16):
-    """Wrong in values of one type, and without one rank of another, which it says."""
+    """Gives wrong values of one type, and declares that it supports all ranks but 5."""
 
     support: ClassVar = {SPLIT: {"how": "native", "ranks": [1, 2, 3, 4, 6, 7, 8]}}
 
@@ -47,29 +47,29 @@ def certificate() -> Certificate:
 
 @cache
 def report() -> FileContents:
-    """Return the files that tell of it."""
+    """Return the files of its report."""
     return report_files(certificate(), core_suite())
 
 
 def write(folder: Path, change: Change = lambda _: None) -> Path:
-    """Write the folder, its certificate as `change` has changed it, and return that one's file."""
+    """Write the submission with a changed certificate, and return the certificate's file."""
     target = folder / "certificate.json"
     files = {name: text.encode() for name, text in GIVEN.items()}
-    stated = write_submission(certificate(), target, {**files, **report()})
-    target.write_text(changed(stated, change).to_json())
+    written = write_submission(certificate(), target, {**files, **report()})
+    target.write_text(changed(written, change).to_json())
     return target
 
 
 def changed(certificate: Certificate, change: Change) -> Certificate:
-    """Return a certificate in which `change` has changed something, and all that follows from it.
+    """Return a certificate after a change, with counts and conclusion recomputed.
 
-    Whoever tampers with one makes the counts and the conclusion fit.
+    Whoever tampers with a certificate makes them fit.
     """
-    data = certificate.content()
+    data = certificate.to_dict()
     change(data)
-    follows = {"schema", *Certificate.model_computed_fields}
-    stated = {name: data[name] for name in data if name not in follows}
-    return Certificate.model_validate_json(json.dumps(stated))
+    computed = {"schema", *Certificate.model_computed_fields}
+    fields = {name: data[name] for name in data if name not in computed}
+    return Certificate.model_validate_json(json.dumps(fields))
 
 
 def without(name: str) -> Callable[[Path], object]:
@@ -77,6 +77,8 @@ def without(name: str) -> Callable[[Path], object]:
 
 
 def named(name: str, digest: str) -> Callable[[Path], object]:
+    """Return a change of the certificate: it names a file with a digest."""
+
     def change(folder: Path) -> None:
         write_changed(folder, lambda data: data["files"].update({name: digest}))
 

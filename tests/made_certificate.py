@@ -1,4 +1,4 @@
-"""A certificate of made-up verdicts, for what follows from them."""
+"""Certificates of made-up verdicts."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ DIGEST = "0123456789abcdef" * 4
 def certificate(
     verdicts: Sequence[Verdict], operators: Sequence[str] = (OPERATOR,), cases: int = 9
 ) -> Certificate:
-    """Return a certificate that has `verdicts`, of a suite of some `operators` and `cases`."""
+    """Return a certificate with `verdicts`, of a suite with these operators and number of cases."""
     return Certificate(
         suite=SuiteEntry(
             version=2,
@@ -32,7 +32,7 @@ def certificate(
             options={},
             support=None,
             reuse=None,
-            delivery="as drawn",
+            delivery="strided",
         ),
         run=Run(isolated=False, timeout=None, memory=None, repeated=(), resumed=()),
         claim=None,

@@ -10,8 +10,9 @@ import numpy as np
 from opcert import Certificate, certify
 from opcert.arrays import Array
 from opcert.certificate import WaiversEntry
+from opcert.scope import Waiver
 from opcert.suite import Suite
-from opcert.verdicts import Status, Verdict, Waiver
+from opcert.verdicts import Status, Verdict
 from tests.made_certificate import DIGEST
 from tests.wrong_backends import AcceptsEverything, Right
 
@@ -75,7 +76,7 @@ def faulty() -> Certificate:
     waiver = Waiver(
         rule="dml-split/*", reason=HOSTILE_TEXT, owner="a team", link="a/link", expires="2030-01-01"
     )
-    return original.replaced(
+    return original.replace(
         verdicts=tuple(changed.get(v.case, v) for v in original.verdicts),
         waivers=WaiversEntry(sha256=DIGEST, content=(waiver,)),
     )

@@ -1,4 +1,4 @@
-"""What a certificate is tampered with by, and what has to be said of each."""
+"""Tamperings with a certificate, each with a finding that it has to cause."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -6,42 +6,42 @@ from typing import Any
 
 from tests.handed_in import SPLIT, Change
 
-
-def first(data: Any, of: Callable[[Any], bool]) -> Any:
-    return next(each for each in data["verdicts"] if of(each))
+Condition = Callable[[Any], bool]
 
 
-def failing(each: Any) -> bool:
-    return having(status="fail", kind="value")(each)
+def first_verdict(data: Any, condition: Condition) -> Any:
+    return next(verdict for verdict in data["verdicts"] if condition(verdict))
 
 
-def having(**parts: object) -> Callable[[Any], bool]:
-    return lambda each: all(each[key] == value for key, value in parts.items())
+def having(**fields: object) -> Condition:
+    return lambda verdict: all(verdict[key] == value for key, value in fields.items())
 
 
-def valid(each: Any) -> bool:
-    return having(status="pass", observed="outputs")(each)
+failing = having(status="fail", kind="value")
+valid = having(status="pass", observed="outputs")
+rejected = having(status="pass", observed="rejected")
+waived = having(status="waived")
 
 
-def rejected(each: Any) -> bool:
-    return having(status="pass", observed="rejected")(each)
+def verdict(condition: Condition, **fields: object) -> Change:
+    """Return a change of some fields of the first verdict that fulfils a condition."""
+    return lambda data: first_verdict(data, condition).update(fields)
 
 
-def verdict(of: Callable[[Any], bool], **parts: object) -> Change:
-    """Return what changes the first verdict of a sort."""
-    return lambda data: first(data, of).update(parts)
-
-
-def with_its_baseline(data: Any) -> None:
-    """Make a pass of a failure on which rejections rest."""
-    uncredited = first(data, having(kind="uncredited"))
-    baseline = first(data, lambda each: f" {each['case']} " in uncredited["detail"])
+def pass_the_baseline(data: Any) -> None:
+    """Make a pass of the failed baseline of an uncredited rejection."""
+    uncredited = first_verdict(data, having(kind="uncredited"))
+    baseline = first_verdict(data, having(case=uncredited["attributed_to"]))
     baseline.update(status="pass", kind=None, detail="")
 
 
-def part(*way: str | int, value: object) -> Change:
+def change_before_waiver(**fields: object) -> Change:
+    return lambda data: first_verdict(data, waived)["before_waiver"].update(fields)
+
+
+def part(*path: str | int, value: object) -> Change:
     def change(data: Any) -> None:
-        *steps, last = way
+        *steps, last = path
         for step in steps:
             data = data[step]
         data[last] = value
@@ -49,173 +49,215 @@ def part(*way: str | int, value: object) -> Change:
     return change
 
 
-def removed(of: Callable[[Any], bool]) -> Change:
-    return lambda data: data["verdicts"].remove(first(data, of))
+def remove(condition: Condition) -> Change:
+    return lambda data: data["verdicts"].remove(first_verdict(data, condition))
 
 
-def added(case: str) -> Change:
+def add(case: str) -> Change:
     return lambda data: data["verdicts"].append({**data["verdicts"][0], "case": case})
 
 
-def with_an_excerpt_of_a_pass(data: Any) -> None:
-    some = next(iter(data["excerpts"].values()))
-    data["excerpts"][first(data, valid)["case"]] = some
+def add_evidence_of_a_pass(part: str) -> Change:
+    """Return a change that gives a passing case an excerpt or a reproduction."""
+
+    def change(data: Any) -> None:
+        evidence = next(iter(data[part].values()))
+        data[part][first_verdict(data, valid)["case"]] = evidence
+
+    return change
 
 
-def waiver(**parts: object) -> Change:
-    return lambda data: data["waivers"]["content"][0].update(parts)
+def waiver(**fields: object) -> Change:
+    return lambda data: data["waivers"]["content"][0].update(fields)
 
 
-def another_waiver(**parts: object) -> Change:
-    waiver = {"reason": "r", "owner": "o", "link": "l", "expires": "9999-12-31", **parts}
-    return lambda data: data["waivers"]["content"].append(waiver)
+def another_waiver(**fields: object) -> Change:
+    content = {"reason": "r", "owner": "o", "link": "l", "expires": "9999-12-31", **fields}
+    return lambda data: data["waivers"]["content"].append(content)
 
 
-def claim(**parts: object) -> Change:
-    return lambda data: data["claim"]["content"]["operators"][SPLIT].update(parts)
+def claim(**fields: object) -> Change:
+    return lambda data: data["claim"]["content"]["operators"][SPLIT].update(fields)
 
 
-def repeated(of: Callable[[Any], str]) -> Change:
-    """Return what names another case as the one that was called very often."""
-    return lambda data: data["run"].update(repeated=[of(data)])
+def repeat(case: Callable[[Any], str]) -> Change:
+    """Return a change of the case whose calls were repeated very often."""
+    return lambda data: data["run"].update(repeated=[case(data)])
 
 
 YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
 FUTURE = (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="seconds")
-# With what `opcert verify` has to say of it. Counts and conclusion fit.
+# Each with a pattern of its finding. Counts and conclusion are recomputed after the change.
 TAMPERINGS: dict[str, tuple[Change, str]] = {
-    "an excerpt of a pass": (with_an_excerpt_of_a_pass, "of a case that did not fail"),
-    "a failure made a pass": (verdict(failing, status="pass", kind=None), "found pass, with the"),
-    "without its detail": (
-        with_its_baseline,
-        r"found fail \(uncredited\), while the valid call .* has pass",
+    "an excerpt of a pass": (add_evidence_of_a_pass("excerpts"), "of a case that did not fail"),
+    "a failure turned into a pass": (
+        verdict(failing, status="pass", kind=None),
+        "found pass with the detail",
     ),
-    "an uncredited one made a pass": (
+    "a failed baseline turned into a pass": (
+        pass_the_baseline,
+        r"found fail \(uncredited\), but the baseline .* has pass",
+    ),
+    "an uncredited rejection turned into a pass": (
         verdict(having(kind="uncredited"), status="pass", kind=None, detail="rejected: no"),
-        "found pass, while the valid call .* has",
+        "found pass, but the baseline .* has",
     ),
     "a failure of another kind": (
         verdict(failing, kind="accepted"),
-        r"found fail \(accepted\), while of a case that expects outputs",
+        r"found fail \(accepted\), but 'outputs' was observed of a case that expects outputs",
     ),
-    "a failure of no kind": (verdict(failing, kind=None), "found fail, while of a case"),
-    "a failure without a detail": (verdict(failing, detail=""), "found no detail"),
-    "a pass of a kind": (verdict(valid, kind="bits"), r"found pass \(bits\), while"),
-    "a pass made a failure": (
+    "a failure without a kind": (verdict(failing, kind=None), "found fail, but 'outputs' was"),
+    "a failure without a detail": (verdict(failing, detail=""), "without a detail; expected the"),
+    "a pass with a kind": (verdict(valid, kind="bits"), r"found pass \(bits\), but"),
+    "a pass turned into a failure": (
         verdict(rejected, status="fail", kind="uncredited"),
-        r"found fail \(uncredited\), while the valid call .* has pass",
+        r"found fail \(uncredited\), but the baseline .* has pass",
     ),
-    "a failure that tells no one": (
+    "a failure turned into an unsupported case": (
         verdict(failing, status="unsupported", kind=None, observed="unsupported"),
-        "found unsupported, while the claim has it",
+        "found unsupported, but the claim includes it",
     ),
     "a failure out of claim": (
         verdict(failing, status="out-of-claim", kind=None, observed="not-run"),
-        "found out-of-claim, while it is in scope",
+        "found out-of-claim, but the case is in scope",
     ),
     "a failure out of claim though it ran": (
         verdict(failing, status="out-of-claim", kind=None),
-        "found out-of-claim, while of a case",
+        "found out-of-claim, but 'outputs' was observed",
     ),
-    "a failure left open": (
+    "a failure turned into an ambiguity": (
         verdict(failing, status="implementation-defined", kind=None),
-        "found implementation-defined, while of a case that expects outputs",
+        "found implementation-defined, but 'outputs' was observed of a case that expects outputs",
     ),
-    "not run, and observed": (verdict(failing, status="not-run"), "found not-run where 'outputs'"),
-    "outputs where a rejection passed": (
+    "not-run, but observed": (verdict(failing, status="not-run"), "found not-run, but 'outputs'"),
+    "outputs of a passing rejection": (
         verdict(rejected, observed="outputs"),
-        "found pass, while",
+        "found pass, but",
     ),
-    "a rejection where outputs passed": (verdict(valid, observed="rejected"), "found pass, while"),
-    "a crash that ended nothing": (
+    "a rejection of passing outputs": (verdict(valid, observed="rejected"), "found pass, but"),
+    "a crash of a run that was not isolated": (
         verdict(failing, status="crash", kind=None, observed="crash"),
-        "in a run that it would have ended",
+        "'crash' would have ended a run that was not isolated",
     ),
     "a pass out of claim": (
         verdict(having(status="out-of-claim"), status="pass", observed="outputs", detail=""),
         "'outputs' was observed of a case that is out-of-claim",
     ),
-    "a case dropped": (removed(failing), "verdicts: dml-split/.* has none"),
-    "a case made up": (added("dml-split/none"), "one of dml-split/none, which the suite does not"),
-    "a case that was not chosen": (added("slice-8/example-1"), "which was not chosen"),
+    "a removed case": (remove(failing), "verdicts: missing verdict of dml-split/"),
+    "an invented case": (add("dml-split/none"), "of dml-split/none, which is not in the suite"),
+    "a case that was not selected": (add("slice-8/example-1"), "which was not selected"),
     "another operator": (
         verdict(valid, operator="openvino/Slice-8"),
         "operator: found openvino/Slice-8; expected directml/DML_OPERATOR_SPLIT",
     ),
     "other rules": (verdict(valid, rules=[]), "rules: found none; expected dml-split/"),
-    "a failure waived": (verdict(failing, status="waived"), "no waiver of the certificate speaks"),
-    "a waived one that fails": (
-        verdict(having(status="waived"), status="fail"),
-        r"found fail; expected waived, as waivers\.content\.0 says",
+    "a waived failure without the failure": (
+        verdict(failing, status="waived"),
+        "before_waiver: found none of a waived failure",
     ),
-    "a waived one that passes": (
-        verdict(having(status="waived"), status="pass", kind=None),
-        "found pass, with the detail 'r ",
+    "a failure waived without a waiver": (
+        verdict(
+            failing,
+            status="waived",
+            before_waiver={"status": "fail", "kind": "value", "detail": ""},
+        ),
+        "found waived, but no waiver of the certificate applies",
     ),
-    "a waiver that had expired": (waiver(expires=YESTERDAY), "expected the day of the run"),
-    "a waiver widened": (waiver(case="*"), "found fail; expected waived"),
-    "a waiver of another kind": (waiver(kind="shape"), "waives nothing: of"),
-    "a waiver of a kind that there is not": (waiver(kind="odd"), "kind: found 'odd'"),
-    "a waiver of another device": (waiver(device="NPU"), "found waived; no waiver"),
-    "a waiver of no case": (another_waiver(case="none"), "waives nothing: the suite has no such"),
-    "no waivers": (part("waivers", value=None), "found waived; no waiver"),
-    "a claim narrowed": (claim(types=["f16"]), "of a case that is out-of-claim"),
-    "a claim widened": (claim(types=None), "found out-of-claim, while it is in scope"),
-    "no claim": (part("claim", value=None), "found out-of-claim, while it is in scope"),
+    "a waived failure that fails": (
+        verdict(waived, status="fail", before_waiver=None),
+        r"found fail; expected waived, by waivers\.content\.0",
+    ),
+    "a waived failure that passes": (
+        verdict(waived, status="pass", kind=None, before_waiver=None),
+        "found pass with the detail 'r ",
+    ),
+    "a pass with a failure before its waiver": (
+        verdict(waived, status="pass", kind=None, detail=""),
+        "found pass; expected waived",
+    ),
+    "another failure with a failure before its waiver": (
+        verdict(failing, before_waiver={"status": "fail", "kind": "value", "detail": "x"}),
+        "before_waiver: found one of a fail",
+    ),
+    "a waived failure of another kind before": (
+        change_before_waiver(kind="shape"),
+        "found waived, but no waiver of the certificate applies",
+    ),
+    "a waived failure with another detail before": (
+        change_before_waiver(detail="something else"),
+        "found another kind or detail than before the waiver",
+    ),
+    "a waived failure that passed before": (
+        change_before_waiver(status="pass", kind=None),
+        "found waived, but no waiver of the certificate applies",
+    ),
+    "an expired waiver": (waiver(expires=YESTERDAY), "expected the day of the run"),
+    "a wider waiver": (waiver(case="*"), "found fail; expected waived"),
+    "a waiver of another kind": (
+        waiver(kind="shape"),
+        r"unused waiver: none of the \d+ matching cases fails this way",
+    ),
+    "a waiver of an unknown kind": (waiver(kind="odd"), "kind: unknown kind 'odd'"),
+    "a waiver of another device": (waiver(device="NPU"), "found waived, but no waiver"),
+    "a waiver of no case": (another_waiver(case="none"), "unused waiver: no case of the suite"),
+    "no waivers": (part("waivers", value=None), "found waived, but no waiver"),
+    "a narrower claim": (claim(types=["f16"]), "of a case that is out-of-claim: the claim exclud"),
+    "a wider claim": (claim(types=None), "found out-of-claim, but the case is in scope"),
+    "no claim": (part("claim", value=None), "found out-of-claim, but the case is in scope"),
     "a feature level": (
         part("selection", "feature_level", value="1_0"),
         "of a case that is out-of-claim: not in feature level 1_0",
     ),
-    "a feature level that there is not": (
+    "an unknown feature level": (
         part("selection", "feature_level", value="9"),
-        "selection.feature_level: found 9; no operator has it",
+        "selection.feature_level: found 9, but no operator has this feature level",
     ),
-    "a feature level that is not the claim's": (
+    "a feature level other than the claim's": (
         part("claim", "content", "feature_level", value="2_1"),
         "selection.feature_level: found None; the claim has 2_1",
     ),
-    "a declaration narrowed": (
+    "a narrower declared support": (
         part("backend", "support", SPLIT, "types", value=["i8"]),
-        "of a case that is unsupported: declared: types, f",
+        "of a case that is unsupported: the declared support excludes type f",
     ),
-    "a declaration widened": (
+    "a wider declared support": (
         part("backend", "support", SPLIT, "ranks", value=[1, 2, 3, 4, 5]),
-        "while it is in scope",
+        "but the case is in scope",
     ),
-    "a declaration of what there is not": (
+    "declared support of an unknown operator": (
         lambda data: data["backend"]["support"].update({"openvino/Slcie-8": {"how": "native"}}),
         r"backend\.support: unknown operator 'openvino/Slcie-8'; did you mean 'openvino/Slice-8'",
     ),
-    "a declaration of types that there are not": (
+    "declared support of an unknown type": (
         part("backend", "support", SPLIT, "index_types", value=["f23"]),
         r"backend\.support: unknown type of .* 'f23'; did you mean 'f32'",
     ),
-    "a claim of what there is not": (
+    "a claim of an unknown operator": (
         lambda data: data["claim"]["content"]["operators"].update({"openvino/Slcie-8": {}}),
         r"claim\.content\.operators\.openvino/Slcie-8: unknown operator 'openvino/Slcie-8'; did",
     ),
-    "a claim without a rule that there is not": (
+    "a claim without an unknown rule": (
         claim(excluded=["dml-split/odd"]),
         r"claim\.content\.operators\..*\.excluded\.0: unknown rule or level",
     ),
-    "more operators chosen": (part("selection", "operator", value="*"), "slice-8/.* has none"),
-    "fewer cases chosen": (part("selection", "case", value="*f16*"), "which was not chosen"),
+    "more operators selected": (
+        part("selection", "operator", value="*"),
+        "missing verdict of slice-8/",
+    ),
+    "fewer cases selected": (part("selection", "case", value="*f16*"), "which was not selected"),
     "another suite": (part("suite", "digest", value="0" * 64), "suite.digest: found"),
     "another spec": (part("suite", "specs", SPLIT, value="0" * 64), "suite.specs.directml"),
-    "another seed": (
-        part("suite", "seed", value=1),
-        "suite.seed: found 1; the suite at hand has 0",
-    ),
+    "another seed": (part("suite", "seed", value=1), "suite.seed: found 1; this suite has 0"),
     "another profile": (part("suite", "profile", value="full"), 'suite.profile: found "full"'),
     "another format": (part("suite", "version", value=1), "suite.version: found 1"),
-    "a run that is to come": (part("platform", "date", value=FUTURE), "which is in the future"),
-    "a day that there is not": (
+    "a run in the future": (part("platform", "date", value=FUTURE), "which is in the future"),
+    "a date that does not exist": (
         part("platform", "date", value="2026-02-30T00:00:00+00:00"),
-        "expected a moment that there is",
+        "invalid date 2026-02-30",
     ),
-    "repeated a rejection": (
-        repeated(lambda data: first(data, rejected)["case"]),
-        "expected valid calls of the suite that move a few elements",
+    "a repeated rejection": (
+        repeat(lambda data: first_verdict(data, rejected)["case"]),
+        "expected a valid call of the suite with few output elements",
     ),
-    "repeated what there is not": (part("run", "repeated", value=["none"]), "run.repeated: found"),
+    "an unknown repeated case": (part("run", "repeated", value=["none"]), "run.repeated: found"),
 }

@@ -1,4 +1,4 @@
-"""The command line as a user sees it: exit codes, messages, the files it leaves."""
+"""The command line: exit codes, messages, and the files that it writes."""
 
 import json
 import os
@@ -31,14 +31,14 @@ def test_version_is_that_of_the_distribution() -> None:
     assert opcert("--version").stdout.startswith("opcert 0.")
 
 
-def test_certify_ends_in_a_table_and_the_answer(small_suite: Path) -> None:
+def test_certify_prints_a_table_and_the_conclusion(small_suite: Path) -> None:
     result = opcert("certify", "--suite", small_suite)
     assert result.exit_code == 0
     assert "directml/DML_OPERATOR_SPLIT" in result.stdout
     assert result.stdout.splitlines()[-1].startswith("CONFORMANT, bit-exact: reference")
 
 
-def test_certify_shows_progress_apart_from_the_result(small_suite: Path) -> None:
+def test_certify_prints_progress_to_stderr(small_suite: Path) -> None:
     result = opcert("certify", "--suite", small_suite)
     assert "1/" in result.stderr
     assert "1/" not in result.stdout
@@ -53,7 +53,7 @@ def test_a_wrong_backend_exits_1_with_its_first_failures(small_suite: Path) -> N
     assert "NOT CONFORMANT" in result.stdout
 
 
-def test_failures_of_one_sort_are_shown_once(small_suite: Path) -> None:
+def test_failures_of_one_cause_are_printed_once(small_suite: Path) -> None:
     backend = f"{WRONG}:WrongShape"
     result = opcert("certify", "--suite", small_suite, "--backend", backend)
     assert result.stdout.count("fail (shape)") == 1
@@ -67,23 +67,23 @@ def test_nothing_verified_exits_1(small_suite: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("glob", "told"),
+    ("glob", "suggestion"),
     [
         ("dml-split/exampel-1", "did you mean 'dml-split/example-1'?"),
         ("nope", "one is 'dml-split/"),
     ],
 )
-def test_a_case_that_there_is_not_is_told_with_one_that_there_is(
-    small_suite: Path, glob: str, told: str
+def test_an_unknown_case_is_reported_with_a_known_one(
+    small_suite: Path, glob: str, suggestion: str
 ) -> None:
     result = opcert("certify", "--suite", small_suite, "--case", glob)
     assert result.exit_code == 1
-    assert f"no case matches '{glob}'; {told}" in result.stderr
+    assert f"no case matches '{glob}'; {suggestion}" in result.stderr
 
 
 @pytest.mark.parametrize("below", ["", "deeper"])
 @pytest.mark.parametrize("command", [("certify",), ("claim",), ("docs",)])
-def test_a_file_in_the_place_of_a_folder_is_told(
+def test_a_file_in_the_place_of_a_folder_is_reported(
     small_suite: Path, tmp_path: Path, command: tuple[str], below: str
 ) -> None:
     (tmp_path / "file").write_text("a thesis")
@@ -121,7 +121,7 @@ def test_the_certificate_is_written_to_out(small_suite: Path, tmp_path: Path) ->
     result = opcert("certify", "--suite", small_suite, "--out", tmp_path / "new" / "folder")
     assert result.exit_code == 0
     certificate = json.loads((tmp_path / "new" / "folder" / "certificate.json").read_text())
-    assert certificate["schema"] == 3
+    assert certificate["schema"] == 4
     assert certificate["conformant"] is True
     manifest = json.loads((small_suite / "manifest.json").read_text())
     total = sum(each["cases"] for each in manifest["operators"].values())
@@ -129,7 +129,7 @@ def test_the_certificate_is_written_to_out(small_suite: Path, tmp_path: Path) ->
     assert set(certificate) >= {"suite", "backend", "platform", "summary", "operators", "verdicts"}
 
 
-def test_results_never_go_into_the_suite(small_suite: Path) -> None:
+def test_results_are_never_written_into_the_suite(small_suite: Path) -> None:
     before = sorted(small_suite.rglob("*"))
     result = opcert("certify", "--suite", small_suite, "--out", small_suite / "results")
     assert result.exit_code == 2
@@ -138,7 +138,7 @@ def test_results_never_go_into_the_suite(small_suite: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "messages"),
     [
         (["--backend", "refrence"], "did you mean 'reference'?"),
         (["--backend", "no_such_module:Backend"], "cannot be imported"),
@@ -158,10 +158,10 @@ def test_results_never_go_into_the_suite(small_suite: Path) -> None:
         (["--suite", "a", "--suite=b"], "--suite: found 2 times; expected once"),
     ],
 )
-def test_a_wrong_call_exits_2_with_one_message(arguments: list[str], told: str) -> None:
+def test_invalid_input_exits_2_with_one_message(arguments: list[str], messages: str) -> None:
     result = opcert("certify", *arguments)
     assert result.exit_code == 2
-    assert any(each in result.stderr.replace("\n", " ") for each in told.split("|"))
+    assert any(each in result.stderr.replace("\n", " ") for each in messages.split("|"))
     assert "Traceback" not in result.stderr
 
 
@@ -178,22 +178,22 @@ def test_check_names_what_differs(small_suite: Path) -> None:
     assert "changed: manifest.json" in result.stdout
 
 
-def test_a_profile_that_there_is_not_is_told(tmp_path: Path) -> None:
+def test_an_unknown_profile_is_reported(tmp_path: Path) -> None:
     result = opcert("generate", "--profile", "large", "--out", tmp_path / "suite")
     assert result.exit_code == 2
-    said = result.stderr.replace("\n", " ")
-    assert all(each in said for each in ("'large'", "'core'", "'full'", "'stress'"))
+    message = result.stderr.replace("\n", " ")
+    assert all(each in message for each in ("'large'", "'core'", "'full'", "'stress'"))
     assert not (tmp_path / "suite").exists()
 
 
-def test_generate_leaves_a_strangers_folder_alone(tmp_path: Path) -> None:
+def test_generate_leaves_a_folder_with_other_files_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     result = opcert("generate", "--out", tmp_path, "--operator", "directml/*")
     assert result.exit_code == 2
     assert "thesis.txt" in str(list(tmp_path.iterdir()))
 
 
-def test_an_unknown_operator_is_told(tmp_path: Path) -> None:
+def test_an_unknown_operator_is_reported(tmp_path: Path) -> None:
     result = opcert("generate", "--out", tmp_path / "suite", "--operator", "openvino/Slice8")
     assert result.exit_code == 2
     assert "did you mean 'openvino/Slice-8'?" in result.stderr
@@ -230,14 +230,14 @@ def test_no_colour_is_honoured(small_suite: Path) -> None:
     assert "\x1b[" not in stdout
 
 
-def test_backends_are_listed_with_what_they_say_of_each_operator() -> None:
+def test_backends_are_listed_with_their_declared_support() -> None:
     result = opcert("backends")
     assert result.exit_code == 0
     assert "undeclared" in next(line for line in result.stdout.splitlines() if "reference" in line)
     assert "composed" in next(line for line in result.stdout.splitlines() if " torch " in line)
 
 
-def test_a_fault_of_opcert_itself_is_no_answer() -> None:
+def test_a_fault_of_opcert_itself_exits_70() -> None:
     program = "from opcert import cli; cli.app = lambda **_: 1 // 0; cli.main()"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

@@ -1,4 +1,7 @@
-"""Verdicts -> certificate: a whole run or the rest of one, its file, folder and signature."""
+"""Verdicts -> certificate: a whole run or the rest of one, its file, submission and signature.
+
+The module `signing` is imported by name, since it needs an optional package.
+"""
 
 from opcert.certificate.certificate import (
     BackendEntry,
@@ -19,19 +22,12 @@ from opcert.certificate.entries import backend_entry
 from opcert.certificate.file import (
     CERTIFICATE_FILE,
     MAX_CERTIFICATE_BYTES,
+    certificate_json_schema,
     json_differences,
-    json_schema,
     parse_certificate,
     read_certificate,
     read_certificate_bytes,
     refuse_path_in_suite,
-)
-from opcert.certificate.signing import (
-    Sign,
-    is_exposed,
-    load_public_key,
-    load_signer,
-    signature_error,
 )
 from opcert.certificate.submission import (
     CLAIM_FILE,
@@ -55,26 +51,21 @@ __all__ = [
     "CertificationInterrupted",
     "ClaimEntry",
     "OnVerdict",
-    "Sign",
     "SuiteEntry",
     "UnusedWaiverError",
     "WaiversEntry",
     "backend_entry",
+    "certificate_json_schema",
     "certify",
     "claim_path",
     "draft_claim",
     "files_below",
-    "is_exposed",
     "json_differences",
-    "json_schema",
-    "load_public_key",
-    "load_signer",
     "open_suite",
     "parse_certificate",
     "read_certificate",
     "read_certificate_bytes",
     "refuse_path_in_suite",
-    "signature_error",
     "submission_path",
     "write_claim",
     "write_submission",

@@ -1,4 +1,4 @@
-"""Verdicts -> certificate: what was certified, on what, with what result."""
+"""The certificate: what was certified, how, and with what result."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, JsonValue, computed_field, model_val
 
 from opcert.errors import did_you_mean
 from opcert.run import Excerpt, Rejecter
-from opcert.scope import ClaimContent, OperatorSupport, Scope, Support
+from opcert.scope import ClaimContent, OperatorSupport, Scope, Support, Waiver
 from opcert.suite import Digest, Extent, StrictModel
 from opcert.verdicts import (
     FAILURE_STATUSES,
@@ -18,17 +18,16 @@ from opcert.verdicts import (
     Reproduction,
     Status,
     Verdict,
-    Waiver,
     unverified_reasons,
 )
 
-SCHEMA = 3
+SCHEMA = 4
 
-# Within the folder of the certificate: no way out of it, and nothing hidden.
+# Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
 FILE_NAME = f"^{_PART}(/{_PART})*$"
 FileName = Annotated[str, Field(pattern=FILE_NAME)]
-Moment = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")]
+Timestamp = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")]
 
 
 def _printable(text: str) -> str:
@@ -38,12 +37,12 @@ def _printable(text: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_printable)]
-# What has no room for a folder, a sentence or two names.
+# A single word has no room for a path, a sentence or two names.
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+!-]{1,100}$")]
 
 
 class SuiteEntry(StrictModel):
-    """The suite: its format, what it was made of and with, its size, its manifest's digest."""
+    """The suite: its format, profile and seed, its digest, number of cases, and specs' digests."""
 
     version: int
     profile: str
@@ -54,7 +53,7 @@ class SuiteEntry(StrictModel):
 
 
 class Selection(StrictModel):
-    """Which cases of the suite were chosen: globs, and a feature level."""
+    """The cases of the suite that were selected: globs, and a feature level."""
 
     operator: str
     case: str
@@ -62,11 +61,11 @@ class Selection(StrictModel):
 
 
 class BackendEntry(StrictModel):
-    """The backend, the options that it was made with, and what it declares.
+    """The backend, its constructor's options, and what it declares.
 
-    `source` is what it was looked up by, None where it was given as an object. `reuse` is what it
-    says that it keeps from call to call. Its inputs are delivered `as drawn`, in the layouts of the
-    cases, or `packed` in C order.
+    `source` is the name it was looked up by, None where an object was passed. `reuse` is its
+    declaration of what it keeps between calls. `delivery` is `strided` if it receives inputs in the
+    layouts of the cases, `packed` if it receives them in C order.
     """
 
     name: Name
@@ -75,48 +74,49 @@ class BackendEntry(StrictModel):
     options: Mapping[str, JsonValue]
     support: Mapping[str, OperatorSupport] | None
     reuse: str | None
-    delivery: Literal["as drawn", "packed"]
+    delivery: Literal["strided", "packed"]
 
 
 class Run(StrictModel):
     """How the calls were made.
 
-    `isolated` is in a process of its own, where a call had `timeout` seconds and the process
-    `memory` bytes, null for any. The cases of `repeated` were called very often. The run was
-    `resumed` at these moments; outputs were not watched from before one to behind it.
+    An `isolated` backend ran in a process of its own, with at most `timeout` seconds for a call and
+    `memory` bytes for the process; None is no limit. `repeated` are the cases whose calls were
+    repeated very often, `resumed` the times at which the run was resumed. Outputs from before such
+    a time were not checked again after it.
     """
 
     isolated: bool
     timeout: Annotated[float, Field(gt=0)] | None
     memory: Annotated[int, Field(gt=0)] | None
     repeated: tuple[str, ...]
-    resumed: tuple[Moment, ...]
+    resumed: tuple[Timestamp, ...]
 
     @model_validator(mode="after")
-    def _has_limits_only_where_it_is_isolated(self) -> Self:
+    def _has_limits_only_if_isolated(self) -> Self:
         if not self.isolated and (self.timeout, self.memory) != (None, None):
-            raise ValueError("no limits, since calls were not isolated")
+            raise ValueError("no limits of a run that was not isolated")
         return self
 
 
 class ClaimEntry(StrictModel):
-    """The claim, and the digest of its file."""
+    """The claim and the digest of its file."""
 
     sha256: Digest
     content: ClaimContent
 
 
 class WaiversEntry(StrictModel):
-    """The waivers, and the digest of their file."""
+    """The waivers and the digest of their file."""
 
     sha256: Digest
     content: tuple[Waiver, ...]
 
 
 class Platform(StrictModel):
-    """Where the run took place, and when it began."""
+    """Where and when the run started."""
 
-    date: Moment
+    date: Timestamp
     opcert: Word
     system: Word
     machine: Word
@@ -125,7 +125,12 @@ class Platform(StrictModel):
 
 
 class Certificate(StrictModel):
-    """The verdicts of one run of a backend on a suite, and what follows from them."""
+    """The verdicts of one run of a backend on a suite, and what follows from them.
+
+    `files` are the digests of the files beside the certificate. `excerpts` show, for the
+    representative failure of each cause, expected and actual elements around the first difference.
+    `reproductions` say how the failures that confirmation tried were reproduced. Both are by case.
+    """
 
     suite: SuiteEntry
     selection: Selection
@@ -135,14 +140,12 @@ class Certificate(StrictModel):
     waivers: WaiversEntry | None
     platform: Platform
     files: Mapping[FileName, Digest]
-    # Of the smallest case of each cause: what around its first wrong element was expected, and got.
     excerpts: Mapping[str, Excerpt]
-    # How the failures show that were made again in fresh processes.
     reproductions: Mapping[str, Reproduction]
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")
-    def _has_one_verdict_of_each_case(self) -> Self:
+    def _has_one_verdict_per_case(self) -> Self:
         for case, count in Counter(verdict.case for verdict in self.verdicts).items():
             if count > 1:
                 raise ValueError(f"{count} verdicts of {case}; expected one")
@@ -151,49 +154,46 @@ class Certificate(StrictModel):
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def conformant(self) -> bool:
-        """Whether every case in scope has a verdict and none of them blocks."""
+        """Whether every case in scope has a verdict and none of them blocks conformance."""
         return not self.reasons
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def grade(self) -> Literal["bit-exact", "value-exact"] | None:
-        """bit-exact, value-exact where only bits differ, or None where not conformant."""
+        """bit-exact; value-exact if values are equal and bits differ; None if not conformant."""
         if not self.conformant:
             return None
-        return (
-            "value-exact"
-            if any(v.status == "fail" for v in self.verdicts if v.kind == "bits")
-            else "bit-exact"
-        )
+        differs = any(v.status == "fail" and v.kind == "bits" for v in self.verdicts)
+        return "value-exact" if differs else "bit-exact"
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def conclusion(self) -> str:
-        """The answer in a few words; one for a part of the suite says for which."""
-        waived = self.counts["waived"]
-        known = f", {waived} failure{'s' * (waived > 1)} waived" if waived else ""
+        """The result in a few words, with the part of the suite that it is for."""
+        count = self.counts["waived"]
+        waived = f", {count} failure{'s' * (count > 1)} waived" if count else ""
         if not self.conformant:
-            return f"Not conformant{known}"
+            return f"Not conformant{waived}"
         passed = sum(counts["pass"] > 0 for counts in self.operators.values())
         text = "Conformant"
         if passed < len(self.suite.specs):
             text += f" for {passed} of {len(self.suite.specs)} operators"
         if len(self.verdicts) < self.suite.cases:
             text += f", {len(self.verdicts):,} of {self.suite.cases:,} cases selected"
-        return f"{text}, {self.grade}{known}"
+        return f"{text}, {self.grade}{waived}"
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def excluded(self) -> dict[str, list[str]]:
-        """The rules and levels that claim and declaration leave out of the operators that ran."""
+        """The rules and levels that claim and declared support exclude, by operator that ran."""
         claim = None if self.claim is None else self.claim.content
-        found = Scope(None, claim, Support(self.backend.support)).exclusions
-        return {name: found[name] for name in self.operators if name in found}
+        excluded = Scope(None, claim, Support(self.backend.support)).exclusions
+        return {name: excluded[name] for name in self.operators if name in excluded}
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def rejections(self) -> dict[Rejecter, int]:
-        """How many invalid calls were rejected as they should be, by who rejected them."""
+        """How many rejections passed, by whether the runtime or the adapter rejected the call."""
         credited = [
             v.rejected_by
             for v in self.verdicts
@@ -204,69 +204,64 @@ class Certificate(StrictModel):
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def reasons(self) -> list[str]:
-        """Why the backend is not conformant; nothing where it is."""
-        failing = {v.case for v in self.verdicts if v.status in (*FAILURE_STATUSES, "waived")}
-        # An uncredited rejection is a consequence of its baseline's failure.
-        failed = Counter(
+        """Why the backend is not conformant; empty if it is."""
+        failed_cases = {v.case for v in self.verdicts if v.status in (*FAILURE_STATUSES, "waived")}
+        # An uncredited rejection is a consequence of its baseline's failure, which is counted.
+        kinds = Counter(
             v.kind
             for v in self.verdicts
-            if v.status == "fail" and v.kind != "bits" and v.attributed_to not in failing
+            if v.status == "fail" and v.kind != "bits" and v.attributed_to not in failed_cases
         )
-        blocking = [f"{count} x {kind}" for kind, count in failed.most_common()]
+        reasons = [f"{count} x {kind}" for kind, count in kinds.most_common()]
         for status in ("crash", "hang", "not-run"):
             if self.counts[status]:
-                blocking.append(f"{self.counts[status]} x {status}")
-        return [*blocking, *self._unverified()]
+                reasons.append(f"{self.counts[status]} x {status}")
+        if not self.verdicts:
+            operator, case = self.selection.operator, self.selection.case
+            near = did_you_mean(operator, list(self.suite.specs)) if operator != "*" else ""
+            selection = f"operator '{operator}', case '{case}'{near}"
+            return [*reasons, f"nothing was verified: no case matches {selection}"]
+        claimed = () if self.claim is None else self.claim.content.operators
+        return [*reasons, *unverified_reasons(self.verdicts, claimed)]
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def summary(self) -> dict[Literal["cases"] | Status, int]:
-        """How many cases there are, and how many have each status."""
-        names: tuple[Literal["cases"] | Status, ...] = ("cases", *STATUSES)
-        cases = len(self.verdicts)
-        return {name: cases if name == "cases" else self.counts[name] for name in names}
+        """The number of cases, and the number with each status."""
+        summary: dict[Literal["cases"] | Status, int] = {"cases": len(self.verdicts)}
+        summary.update(self.counts.items())
+        return summary
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def operators(self) -> dict[str, dict[Status, int]]:
-        """For each operator, how many of its verdicts have each status."""
-        found: dict[str, Counter[Status]] = {}
+        """The number of cases with each status, by operator."""
+        statuses: dict[str, Counter[Status]] = {}
         for verdict in self.verdicts:
-            found.setdefault(verdict.operator, Counter())[verdict.status] += 1
+            statuses.setdefault(verdict.operator, Counter())[verdict.status] += 1
         return {
-            name: {status: counts[status] for status in STATUSES} for name, counts in found.items()
+            name: {status: counts[status] for status in STATUSES}
+            for name, counts in statuses.items()
         }
 
     @cached_property
     def counts(self) -> dict[Status, int]:
-        """How many verdicts have each status."""
-        found = Counter(verdict.status for verdict in self.verdicts)
-        return {status: found[status] for status in STATUSES}
+        """The number of cases with each status."""
+        counts = Counter(verdict.status for verdict in self.verdicts)
+        return {status: counts[status] for status in STATUSES}
 
-    def _unverified(self) -> list[str]:
-        if not self.verdicts:
-            return [f"nothing was verified: no case matches {self._sought()}"]
-        claimed = () if self.claim is None else self.claim.content.operators
-        return unverified_reasons(self.verdicts, claimed)
+    def replace(self, **fields: object) -> Self:
+        """Return a certificate with some fields replaced, and validated again."""
+        current = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate({**current, **fields})
 
-    def _sought(self) -> str:
-        """Say what was asked for, and the operator that may have been meant."""
-        operator, case = self.selection.operator, self.selection.case
-        near = did_you_mean(operator, list(self.suite.specs)) if operator != "*" else ""
-        return f"operator '{operator}', case '{case}'{near}"
-
-    def replaced(self, **parts: object) -> Self:
-        """Return a certificate with other `parts`."""
-        mine = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self).model_validate({**mine, **parts})
-
-    def content(self) -> dict[str, Any]:
-        """Return what certificate.json holds, as plain data; the verdicts come last."""
-        # What is left out of a claim or a declaration stays out of it.
-        found = self.model_dump(mode="json", exclude_unset=True)
-        verdicts = found.pop("verdicts")
-        return {"schema": SCHEMA, **found, "verdicts": verdicts}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of certificate.json as plain data, the verdicts last."""
+        # A claim or a declaration is stored without the parts that it leaves out.
+        data = self.model_dump(mode="json", exclude_unset=True)
+        verdicts = data.pop("verdicts")
+        return {"schema": SCHEMA, **data, "verdicts": verdicts}
 
     def to_json(self) -> str:
         """Return the text of certificate.json."""
-        return json.dumps(self.content(), indent=1) + "\n"
+        return json.dumps(self.to_dict(), indent=1) + "\n"

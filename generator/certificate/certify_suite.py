@@ -1,9 +1,7 @@
-"""Suite x backend -> certificate: the whole run."""
+"""Suite x backend -> certificate: a whole run, or the rest of an interrupted one."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +15,32 @@ from opcert.certificate.entries import (
     selection_entry,
     waivers_entry,
 )
-from opcert.certificate.resumption import resume_certificate
-from opcert.errors import Mistake, SpecError
+from opcert.certificate.file import json_differences
+from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
-from opcert.run import Excerpt
-from opcert.scope import Claim, checked_support, read_claim
-from opcert.suite import CasesById, Suite, generate
+from opcert.scope import Waivers, checked_support, read_claim, read_waivers
+from opcert.suite import Suite, generate
 from opcert.verdicts import (
     FAILURE_STATUSES,
+    WAIVABLE_KINDS,
     Certification,
     Confirmation,
     Confirmed,
-    Reproduction,
     Verdict,
-    Waivers,
-    causes,
-    read_waivers,
+    group_by_cause,
     representative_verdict,
 )
 from opcert.yaml_files import YamlSource
 
-# Told each verdict, its number and how many there will be.
+# Called with each verdict, its number, and the number of all cases to run.
 OnVerdict = Callable[[Verdict, int, int], None]
+
+# So many differences are listed where a run cannot be resumed.
+_LISTED_DIFFERENCES = 5
 
 
 class UnusedWaiverError(SpecError):
-    """A run of which no failure is what a waiver speaks of, with its certificate."""
+    """A waiver that applies to no failure of a run, with the certificate of the run."""
 
     def __init__(self, mistakes: list[Mistake], certificate: Certificate) -> None:
         super().__init__(mistakes)
@@ -50,7 +48,7 @@ class UnusedWaiverError(SpecError):
 
 
 class CertificationInterrupted(KeyboardInterrupt):
-    """A run that was interrupted, with the certificate of what was reached."""
+    """An interrupted run, with the certificate of the cases that it reached."""
 
     def __init__(self, certificate: Certificate) -> None:
         super().__init__()
@@ -75,183 +73,201 @@ def certify(
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
 ) -> Certificate:
-    """Run the cases of a suite on a backend, and certify what it did.
+    """Run the cases of a suite on a backend, and return the certificate.
 
-    `backend` is an object, which runs in this process, or what `load` looks up; `options` then go
-    to its constructor, and it runs in a process of its own unless it is the reference, or as
-    `isolated` says. There a call may take `timeout` seconds, and the process `memory` bytes (0 for
-    any); one that crashes or hangs is a verdict. `suite` is a folder, by default the core suite of
-    opcert; without it and with `specs`, it is made from those, which the reference then follows
-    too. `operator` and `case` are globs. `claim` says what the backend is claimed to support,
-    `waivers` which failures are known. `resume` is the certificate of a former run of the same,
-    whose cases that are not-run are run now; where there are none, it is returned.
+    Args:
+        backend: an object, which runs in this process; or a name for `load`, which then passes
+            `options` to the constructor. A named backend runs in a process of its own, unless it is
+            the reference or `isolated` is False.
+        suite: a folder that `generate` wrote; by default the core suite, or one generated from
+            `specs` if they are given.
+        isolated: whether the backend runs in a process of its own, where a crash or a hang is the
+            verdict of one case.
+        options: the arguments of the backend's constructor.
+        specs: a folder of specs, which the reference follows too.
+        operator: a glob that selects operators.
+        case: a glob that selects cases.
+        feature_level: the feature level to certify, of operators that have them.
+        claim: the file that says what the backend is claimed to support.
+        waivers: the file of known failures.
+        stop_at_failure: whether the run stops at the first failure that is not waived.
+        timeout: seconds for one call of an isolated backend.
+        memory: bytes for the process of an isolated backend; 0 is no limit.
+        progress: called with each verdict, its number and the number of cases to run.
+        resume: the certificate of an earlier run of the same; only its cases that are not-run are
+            run. If there are none, it is returned.
 
     Raises:
-        OpcertError: backend, suite, specs, selection, claim or waivers are at fault, or are not
-            those of `resume`.
-        Interrupted: with the certificate of what was reached, the rest not-run.
+        OpcertError: an argument or a file is at fault, or `resume` is of another run.
+        UnusedWaiverError: a waiver applies to no failure; with the certificate.
+        CertificationInterrupted: with the certificate of the cases reached, the rest not-run.
     """
     opened = open_suite(suite, specs, operator)
-    given = dict(options or {})
+    options = dict(options or {})
     # Read before the backend is made, which may change the current folder.
-    claimed, level = _claimed(claim, opened, operator, feature_level)
-    known = None if waivers is None else read_waivers(_file(waivers), opened, given.get("device"))
-    here = current_platform()
+    claimed = None if claim is None else read_claim(_as_file(claim), opened, operator)
+    level = feature_level if claimed is None else claimed.feature_level(feature_level)
+    known = None
+    if waivers is not None:
+        device = options.get("device")
+        known = read_waivers(_as_file(waivers), opened, device, kinds=WAIVABLE_KINDS)
+    platform = current_platform()
     if isinstance(backend, str):
-        made_with = with_reference_specs(backend, given, specs)
-        found = start_backend(backend, made_with, isolated, timeout=timeout, memory=memory)
+        arguments = with_reference_specs(backend, options, specs)
+        made = start_backend(backend, arguments, isolated, timeout=timeout, memory=memory)
     else:
-        found = in_process_backend(backend, isolated)
-    with ExitStack() as stack:
-        stack.callback(close_backend, found)
-        begin = partial(Certification, found, opened, level, claimed)
-        begun = Certificate(
+        made = in_process_backend(backend, isolated)
+    try:
+        name = backend if isinstance(backend, str) else None
+        certificate = Certificate(
             suite=SuiteEntry(**opened.identity),
             selection=selection_entry(operator, case, level),
-            backend=backend_entry(
-                found,
-                backend if isinstance(backend, str) else None,
-                given,
-                checked_support(found, opened),
-            ),
-            run=run_entry(found, timeout, memory),
+            backend=backend_entry(made, name, options, checked_support(made, opened)),
+            run=run_entry(made, timeout, memory),
             claim=claim_entry(claimed),
             waivers=waivers_entry(known),
-            platform=here,
+            platform=platform,
             files={},
             excerpts={},
             reproductions={},
-            verdicts=tuple(_not_run(opened, operator, case)),
+            verdicts=tuple(_not_run(opened, case_id) for case_id in opened.select(operator, case)),
         )
         if resume is not None:
-            begun = resume_certificate(resume, begun)
+            certificate = _resumed(resume, certificate)
             if not resume.counts["not-run"]:
                 return resume
-        return _concluded(begin, begun, known, progress, stop_at_failure)
+        former = [v.without_waiver() for v in certificate.verdicts if v.status != "not-run"]
+        repeated = certificate.run.repeated
+        certification = Certification(
+            made, opened, level, claimed, former=former, repeated=repeated
+        )
+        return _complete(certification, certificate, known, progress, stop_at_failure)
+    finally:
+        close_backend(made)
 
 
-def _concluded(
-    begin: Callable[..., Certification],
-    begun: Certificate,
-    known: Waivers | None,
+def _not_run(suite: Suite, case_id: str) -> Verdict:
+    operator, case = suite.cases[case_id]
+    return Verdict(case_id, operator.index.operator, "not-run", None, "not-run", case.rules, "")
+
+
+def _complete(
+    certification: Certification,
+    certificate: Certificate,
+    waivers: Waivers | None,
     progress: OnVerdict,
     stop_at_failure: bool,
 ) -> Certificate:
-    """Run the cases that `begun` has not run, and return the certificate that it becomes.
+    """Run the cases that a certificate has as not-run, and return the certificate with them.
 
     Raises:
-        Interrupted: with the certificate of what was reached.
+        UnusedWaiverError: a waiver applies to no failure; with the certificate.
+        CertificationInterrupted: with the certificate of the cases reached.
     """
-    chosen = {verdict.case: verdict for verdict in begun.verdicts}
-    left = [case for case, verdict in chosen.items() if verdict.status == "not-run"]
-    former = [verdict for case, verdict in chosen.items() if verdict.status != "not-run"]
-    former = former if known is None else list(map(known.lifted, former))
-    certification = begin(former=former, repeated=begun.run.repeated)
-    ended = _run(certification, left, known, progress, stop_at_failure)
-    chosen |= {each.case: each for each in certification.finish() if each.case in chosen}
-    reproductions = dict(begun.reproductions)
-    # Once all have run, so that it is the same failures however often the run was interrupted.
-    if all(verdict.status != "not-run" for verdict in chosen.values()) and not ended:
-        confirmed = _confirmed(certification, chosen)
-        chosen |= confirmed.verdicts
+    # Verdicts are worked on as they were before waivers, which are applied anew at the end.
+    verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
+    remaining = [case for case, verdict in verdicts.items() if verdict.status == "not-run"]
+    interrupted = False
+    try:
+        for number, case in enumerate(remaining, 1):
+            verdict = certification.verdict(case)
+            verdict = verdict if waivers is None else waivers.apply(verdict)
+            progress(verdict, number, len(remaining))
+            if stop_at_failure and verdict.status in FAILURE_STATUSES:
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+        if isinstance(certification.backend, SupervisedBackend):
+            certification.backend.stop()
+    # Baselines that were not selected have run too, and are not part of the certificate.
+    verdicts |= {each.case: each for each in certification.finish() if each.case in verdicts}
+    reproductions = dict(certificate.reproductions)
+    # Only after all cases: so the confirmed failures are the same however often a run was resumed.
+    if not interrupted and all(verdict.status != "not-run" for verdict in verdicts.values()):
+        confirmed = _confirm(certification, verdicts)
+        verdicts |= confirmed.verdicts
         reproductions |= confirmed.reproductions
-    raw = list(chosen.values())
-    verdicts = tuple(raw if known is None else map(known.applied, raw))
-    certificate = begun.replaced(
-        run=begun.run.model_copy(update={"repeated": certification.repeated}),
-        excerpts=_excerpts(
-            verdicts,
-            {**begun.excerpts, **certification.excerpts},
-            reproductions,
-            certification.suite.cases,
-        ),
+    before_waivers = list(verdicts.values())
+    final = tuple(v if waivers is None else waivers.apply(v) for v in before_waivers)
+    excerpts = {**certificate.excerpts, **certification.excerpts}
+    representatives = [
+        representative_verdict(cause, reproductions, certification.suite.cases).case
+        for cause in group_by_cause(final)
+    ]
+    certificate = certificate.replace(
+        run=certificate.run.model_copy(update={"repeated": certification.repeated}),
+        excerpts={case: excerpts[case] for case in representatives if case in excerpts},
         reproductions=reproductions,
-        verdicts=verdicts,
+        verdicts=final,
     )
-    if ended:
-        # What it has not reached may be what a waiver is for.
+    if interrupted:
+        # A waiver may be for a case that was not reached, so none is called unused.
         raise CertificationInterrupted(certificate)
-    if known is not None and (mistakes := known.idle(raw)):
+    if waivers is not None and (mistakes := waivers.unused(before_waivers)):
         raise UnusedWaiverError(mistakes, certificate)
     return certificate
 
 
-def _excerpts(
-    verdicts: Sequence[Verdict],
-    excerpts: Mapping[str, Excerpt],
-    reproductions: Mapping[str, Reproduction],
-    cases: CasesById,
-) -> dict[str, Excerpt]:
-    """Return of `excerpts` those of the case that stands for each cause."""
-    shown = [representative_verdict(cause, reproductions, cases).case for cause in causes(verdicts)]
-    return {case: excerpts[case] for case in shown if case in excerpts}
-
-
-def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
-    """Yield the verdicts before anything has run, of the cases that were chosen."""
-    for name in suite.select(operator, case):
-        of, chosen = suite.cases[name]
-        yield Verdict(name, of.index.operator, "not-run", None, "not-run", chosen.rules, "")
-
-
-def _confirmed(certification: Certification, verdicts: Mapping[str, Verdict]) -> Confirmed:
-    """Confirm failures where the backend can be made afresh; an interrupt ends that alone."""
-    backend = certification.backend
+def _confirm(certification: Certification, verdicts: Mapping[str, Verdict]) -> Confirmed:
+    """Confirm failures if the backend can be restarted. An interrupt ends only the confirmation."""
+    backend, suite = certification.backend, certification.suite
     if not isinstance(backend, SupervisedBackend):
         return Confirmed()
     try:
-        suite = certification.suite
         specs = suite.spec_files()
-        return Confirmation(backend, suite, verdicts, certification.repeated, specs).confirmed()
+        return Confirmation(backend, suite, verdicts, certification.repeated, specs).confirm()
     except KeyboardInterrupt:
         return Confirmed()
 
 
-def _run(
-    certification: Certification,
-    chosen: Sequence[str],
-    known: Waivers | None,
-    progress: OnVerdict,
-    stop_at_failure: bool,
-) -> bool:
-    """Run cases until they are done, or return True where an interrupt ended them."""
-    try:
-        for number, name in enumerate(chosen, 1):
-            verdict = certification.verdict(name)
-            verdict = verdict if known is None else known.applied(verdict)
-            progress(verdict, number, len(chosen))
-            if stop_at_failure and verdict.status in FAILURE_STATUSES:
-                break
-    except KeyboardInterrupt:
-        if isinstance(certification.backend, SupervisedBackend):
-            certification.backend.stop()
-        return True
-    return False
+def _resumed(former: Certificate, current: Certificate) -> Certificate:
+    """Return `former`, resumed now, if verdicts of the `current` run are comparable with its own.
+
+    Raises:
+        OpcertError: they are not; the message lists the differences.
+    """
+    differences = [
+        f"{'.'.join(place)} was {before} and now is {now}"
+        for place, before, now in json_differences(_identity(former), _identity(current))
+    ]
+    if [each.case for each in former.verdicts] != [each.case for each in current.verdicts]:
+        differences.append("its cases are not those of the suite")
+    if differences:
+        listed, others = differences[:_LISTED_DIFFERENCES], differences[_LISTED_DIFFERENCES:]
+        more = f"; and {len(others)} more" if others else ""
+        raise OpcertError(
+            f"cannot resume, the certificate is of another run: {'; '.join(listed)}{more}; "
+            "expected the same run; else start a new one, without resuming"
+        )
+    times = (*former.run.resumed, current.platform.date)
+    return former.replace(run=former.run.model_copy(update={"resumed": times}))
 
 
-def _claimed(
-    claim: str | Path | YamlSource | None, suite: Suite, operator: str, feature_level: str | None
-) -> tuple[Claim | None, str | None]:
-    """Return the claim, and the feature level to certify."""
-    if claim is None:
-        return None, feature_level
-    found = read_claim(_file(claim), suite, operator)
-    return found, found.feature_level(feature_level)
+def _identity(certificate: Certificate) -> dict[str, Any]:
+    """Return what two runs must have in common for their verdicts to be comparable."""
+    data = certificate.to_dict()
+    limits = ("isolated", "timeout", "memory")
+    environment = ("opcert", "system", "machine", "python", "numpy")
+    return {
+        **{name: data[name] for name in ("suite", "selection", "backend", "claim", "waivers")},
+        "run": {name: data["run"][name] for name in limits},
+        "platform": {name: data["platform"][name] for name in environment},
+    }
 
 
-def _file(given: str | Path | YamlSource) -> Path | YamlSource:
-    return given if isinstance(given, YamlSource) else Path(given)
+def _as_file(path: str | Path | YamlSource) -> Path | YamlSource:
+    return path if isinstance(path, YamlSource) else Path(path)
 
 
 def open_suite(
     suite: str | Path | Suite | None, specs: str | Path | None = None, operator: str = "*"
 ) -> Suite:
-    """Return the suite in a folder, that of opcert, or one made of `specs`."""
+    """Return a suite: as it is, from a folder, the core suite, or one generated from `specs`."""
     if isinstance(suite, Suite):
         return suite
-    found = Path(specs) if specs is not None else None
+    spec_folder = Path(specs) if specs is not None else None
     if suite is not None or specs is None:
-        return Suite(Path(suite) if suite is not None else None, found)
+        return Suite(Path(suite) if suite is not None else None, spec_folder)
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder) / "suite", specs, operator=operator)
-        return Suite(Path(folder) / "suite", found)
+        return Suite(Path(folder) / "suite", spec_folder)

@@ -1,4 +1,4 @@
-"""A run -> the draft of a claim: all that a backend did not decline, also where it was wrong."""
+"""A run -> the draft of a claim: all that a backend did not decline, even where it failed."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,65 +19,67 @@ from opcert.suite import IndexedCase, Suite
 from opcert.untrusted_files import make_folder
 from opcert.verdicts import FAILURE_STATUSES
 
-# A part of a scope, and what of it a call has.
-Feature = tuple[str, str | int]
+# A part of a claim's scope, and a value of it, such as ("ranks", 7).
+Property = tuple[str, str | int]
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A valid call that a backend was given or declares not to support."""
+class TriedCall:
+    """A valid call that a backend was asked to make, or declares not to support."""
 
     case: IndexedCase
     declined: bool
     failed: bool
 
     @property
-    def features(self) -> Iterator[Feature]:
-        """What of it a claim can leave out, from the plainest on."""
+    def properties(self) -> Iterator[Property]:
+        """The properties of the call that a claim can exclude, the plainest first."""
         yield "types", self.case.type
-        yield from (("index_types", each) for each in sorted(self.case.index_types))
+        yield from (("index_types", name) for name in sorted(self.case.index_types))
         yield "ranks", self.case.rank
-        yield from (("excluded", each) for each in sorted(rules_and_levels(self.case)))
+        yield from (("excluded", name) for name in sorted(rules_and_levels(self.case)))
 
 
 @dataclass(frozen=True)
 class ClaimDraft:
-    """The operators that a draft claims, what was tried of them, and of which run it is."""
+    """The operators of a draft, the calls that it claims, and a description of the run."""
 
-    about: str
+    run: str
     feature_level: str | None
     operators: Mapping[str, Mapping[str, Any]]
-    tried: Sequence[Tried]
+    claimed: Sequence[TriedCall]
 
     @property
     def declined(self) -> list[str]:
-        """The calls that it claims though they were declined, for others like them were not."""
-        return [each.case.id for each in self.tried if each.declined]
+        """The cases that it claims although they were declined: similar ones were not."""
+        return [call.case.id for call in self.claimed if call.declined]
 
     @property
     def failed(self) -> list[str]:
-        """The calls that it claims though they failed."""
-        return [each.case.id for each in self.tried if each.failed]
+        """The cases that it claims although they failed."""
+        return [call.case.id for call in self.claimed if call.failed]
 
     @property
     def remarks(self) -> list[str]:
-        """What keeps the backend from being certified with it."""
-        sorts = (("failed", self.failed), ("were declined", self.declined))
+        """Why the backend would not be conformant with this claim."""
+        groups = (("failed", self.failed), ("were declined", self.declined))
         return [
-            f"of the valid calls that it claims, {len(cases)} {what}, such as {cases[0]}"
-            for what, cases in sorts
+            f"{len(cases)} of the claimed calls {what}, such as {cases[0]}"
+            for what, cases in groups
             if cases
         ]
 
     @property
     def text(self) -> str:
-        """The file that it becomes."""
-        told = [f"Draft of a claim: {self.about}; keep what you stand by", *self.remarks]
-        # What options hold would else end the comment.
-        lines = ["# " + "".join(filter(str.isprintable, each)) for each in told]
+        """The text of the claim's file."""
+        comments = [f"Draft of a claim: {self.run}; keep what you want to claim", *self.remarks]
+        # A line break in an option would otherwise end the comment.
+        lines = ["# " + "".join(filter(str.isprintable, comment)) for comment in comments]
         level = {"feature_level": self.feature_level} if self.feature_level is not None else {}
         content = {**level, "operators": self.operators}
-        return "\n".join([*lines, _yaml(content)])
+        # Mappings get a line for each entry, lists a single line.
+        text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+        return "\n".join([*lines, text])
 
 
 def draft_claim(
@@ -90,7 +92,7 @@ def draft_claim(
     feature_level: str | None = None,
     progress: OnVerdict = lambda *_: None,
 ) -> ClaimDraft:
-    """Run the cases of a suite on a backend, and draft the claim that it may make.
+    """Run the cases of a suite on a backend, and draft the claim that it can make.
 
     Raises:
         OpcertError: as `certify` does.
@@ -106,80 +108,72 @@ def draft_claim(
         progress=progress,
     )
     operators: dict[str, dict[str, Any]] = {}
-    claimed: list[Tried] = []
-    for name, tried in _tried(certificate, opened).items():
-        scope, left = _scope(tried)
+    claimed: list[TriedCall] = []
+    for name, calls in _tried_calls(certificate, opened).items():
+        scope, in_scope = _largest_scope(calls)
         if scope:
             operators[name] = scope
-            claimed += left
-    return ClaimDraft(_about(certificate), feature_level, operators, claimed)
+            claimed += in_scope
+    chosen, suite_entry = certificate.backend, certificate.suite
+    arguments = "".join(f", {key}={value!r}" for key, value in chosen.options.items())
+    of_suite = f"{suite_entry.profile} suite {suite_entry.digest[:12]}"
+    run = f"{chosen.name} {chosen.version}{arguments} on {of_suite}"
+    return ClaimDraft(run, feature_level, operators, claimed)
 
 
-def _tried(certificate: Certificate, suite: Suite) -> dict[str, list[Tried]]:
-    """Return by operator the valid calls that decide something."""
-    found: dict[str, list[Tried]] = {}
+def _tried_calls(certificate: Certificate, suite: Suite) -> dict[str, list[TriedCall]]:
+    """Return the valid, unambiguous calls that were made or declined, by operator."""
+    tried: dict[str, list[TriedCall]] = {}
     for verdict in certificate.verdicts:
         _, case = suite.cases[verdict.case]
-        # What the backend declares is declined before it is run.
+        # A case that the declared support excludes does not run, and was declined all the same.
         declined = verdict.observed == "unsupported" or verdict.status == "unsupported"
-        decides = case.expects == "outputs" and case.ambiguity is None
-        if decides and (declined or verdict.observed != "not-run"):
+        ran = declined or verdict.observed != "not-run"
+        if ran and case.expects == "outputs" and case.ambiguity is None:
             failed = verdict.status in FAILURE_STATUSES and not declined
-            found.setdefault(verdict.operator, []).append(Tried(case, declined, failed))
-    return found
+            tried.setdefault(verdict.operator, []).append(TriedCall(case, declined, failed))
+    return tried
 
 
-def _scope(tried: Sequence[Tried]) -> tuple[dict[str, Any], Sequence[Tried]]:
-    """Return the largest scope without what was declined wherever it was tried; and what it has."""
+def _largest_scope(calls: Sequence[TriedCall]) -> tuple[dict[str, Any], Sequence[TriedCall]]:
+    """Return a scope without the properties of which every call was declined, and its calls.
+
+    One property is excluded at a time, the one with the most declined calls, types and ranks
+    before rules and levels. That may already exclude all declined calls.
+    """
     excluded = []
-    while (whole := _wholly_declined(tried)) is not None:
-        tried = [each for each in tried if whole not in each.features]
-        excluded += [whole[1]] if whole[0] == "excluded" else []
-    if not tried:
-        return {}, ()
-    index_types = {name for each in tried for name in each.case.index_types}
-    types = {each.case.type for each in tried}
+    while True:
+        supported = {p for call in calls if not call.declined for p in call.properties}
+        declined = Counter(p for call in calls if call.declined for p in call.properties)
+        always_declined = {p: count for p, count in declined.items() if p not in supported}
+        if not always_declined:
+            break
+        worst = max(always_declined, key=lambda p: (p[0] != "excluded", always_declined[p]))
+        calls = [call for call in calls if worst not in call.properties]
+        if worst[0] == "excluded":
+            excluded.append(worst[1])
+    types = {call.case.type for call in calls}
+    index_types = {name for call in calls for name in call.case.index_types}
     scope: dict[str, Any] = {
         "types": [name for name in ELEMENT_TYPES if name in types],
         "index_types": [name for name in ELEMENT_TYPES if name in index_types],
-        "ranks": sorted({each.case.rank for each in tried}),
+        "ranks": sorted({call.case.rank for call in calls}),
         "excluded": excluded,
     }
-    return {key: found for key, found in scope.items() if found}, tried
-
-
-def _wholly_declined(tried: Sequence[Tried]) -> Feature | None:
-    """Return what most of the declined calls have, and no other: a type or a rank if one is so."""
-    kept = {feature for each in tried if not each.declined for feature in each.features}
-    declined = Counter(feature for each in tried if each.declined for feature in each.features)
-    whole = {feature: count for feature, count in declined.items() if feature not in kept}
-    return max(whole, key=lambda each: (each[0] != "excluded", whole[each]), default=None)
-
-
-def _yaml(content: Mapping[str, Any]) -> str:
-    """Write mappings in lines of their own, lists in one."""
-    text: str = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
-    return text
-
-
-def _about(certificate: Certificate) -> str:
-    backend, suite = certificate.backend, certificate.suite
-    options = "".join(f", {key}={value!r}" for key, value in backend.options.items())
-    on = f"{suite.profile} suite {suite.digest[:12]}"
-    return f"{backend.name} {backend.version}{options} on {on}"
+    return ({key: values for key, values in scope.items() if values} if calls else {}), calls
 
 
 def claim_path(out: Path, suite: Path | None) -> Path:
-    """Return the resolved path of the file `out`; its folder is made.
+    """Return the resolved path of the file `out`, and make its folder.
 
     Raises:
-        OpcertError: it is there already, is in a suite's folder, or cannot be made.
+        OpcertError: the file exists, is in a suite's folder, or its folder cannot be made.
     """
     try:
         target = out.resolve()
         refuse_path_in_suite(target, suite)
         if target.exists():
-            raise OpcertError(f"{out}: exists; remove it, or name another file by --out")
+            raise OpcertError(f"{out}: exists; remove it or name another file with --out")
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{out}: cannot be made: {reason}") from None
@@ -188,10 +182,10 @@ def claim_path(out: Path, suite: Path | None) -> Path:
 
 
 def write_claim(draft: ClaimDraft, target: Path) -> None:
-    """Write a draft to the file `target`, unless it is there by now.
+    """Write a draft to the new file `target`.
 
     Raises:
-        OpcertError: it is there, or cannot be written.
+        OpcertError: the file exists by now, or cannot be written.
     """
     try:
         with target.open("x", encoding="utf-8") as file:

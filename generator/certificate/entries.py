@@ -1,4 +1,4 @@
-"""What a run rests on -> the entries of its certificate that say so."""
+"""The entries of a certificate: what a run was made of, without what identifies the machine."""
 
 import json
 import math
@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from opcert import __version__
 from opcert.backends import Backend, declared_reuse
 from opcert.certificate.certificate import (
     BackendEntry,
@@ -19,55 +18,55 @@ from opcert.certificate.certificate import (
     WaiversEntry,
 )
 from opcert.run import IsolatedBackend
-from opcert.scope import Claim, Support
-from opcert.verdicts import Waivers, without_names
+from opcert.scope import Claim, Support, Waivers
+from opcert.verdicts import redact_text
 
 
 def selection_entry(operator: str, case: str, feature_level: str | None) -> Selection:
-    """Return the entry of the globs and the feature level that choose cases."""
+    """Return the entry of the globs and the feature level that select cases."""
     return Selection(operator=_text(operator), case=_text(case), feature_level=feature_level)
 
 
 def backend_entry(
     backend: Backend, source: str | None, options: Mapping[str, Any], support: Support
 ) -> BackendEntry:
-    """Return the entry of a backend; an option that is no plain value is there as text."""
-    plain = {_text(key): _plain(value) for key, value in options.items()}
+    """Return the entry of a backend; options that are not plain data are stored as text."""
+    reuse = declared_reuse(backend)
     return BackendEntry(
         name=backend.name,
         version=backend.version,
-        # What lies below the current folder is found by others too.
-        source=None if source is None else _text(without_names(source)).removeprefix("<here>/"),
-        options=plain,
+        # A path below the current folder is useful to others too.
+        source=None if source is None else _text(redact_text(source)).removeprefix("<here>/"),
+        options={_text(key): _plain_data(value) for key, value in options.items()},
         support=support.declared,
-        reuse=_text(without_names(reuse)) if (reuse := declared_reuse(backend)) else None,
-        delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "as drawn",
+        reuse=_text(redact_text(reuse)) if reuse else None,
+        delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "strided",
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain_data(value: Any) -> Any:
+    """Return an option as JSON can hold it, without the names of the machine."""
+
+    def redacted(data: Any) -> Any:
+        if isinstance(data, dict):
+            return {_text(key): redacted(item) for key, item in data.items()}
+        if isinstance(data, list):
+            return [redacted(item) for item in data]
+        return _text(redact_text(data)) if isinstance(data, str) else data
+
     try:
-        return _without_names(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+        return redacted(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))
     except (TypeError, ValueError, RecursionError):
-        return _without_names(str(value))
+        return redacted(str(value))
 
 
-def _without_names(value: Any) -> Any:
-    """Return plain data as another machine may see it, and a file can hold it."""
-    if isinstance(value, dict):
-        return {_text(key): _without_names(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_without_names(each) for each in value]
-    return _text(without_names(value)) if isinstance(value, str) else value
-
-
-def _text(given: str) -> str:
-    """Return text of the command line, which need be no Unicode, as a file can hold it."""
-    return given.encode(errors="replace").decode()
+def _text(text: str) -> str:
+    """Replace surrogates, which a command line may hold and a file cannot."""
+    return text.encode(errors="replace").decode()
 
 
 def run_entry(backend: Backend, timeout: float, memory: int) -> Run:
-    """Return how calls will be made; limits are None where there are none."""
+    """Return the entry of how calls will be made; 0 and infinite limits are None."""
     isolated = isinstance(backend, IsolatedBackend)
     return Run(
         isolated=isolated,
@@ -93,10 +92,10 @@ def waivers_entry(waivers: Waivers | None) -> WaiversEntry | None:
 
 
 def current_platform() -> Platform:
-    """Return where and when a run takes place, as a certificate says it."""
+    """Return the entry of this machine and this moment."""
     return Platform(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        opcert=__version__,
+        opcert=version("opcert"),
         system=platform.system(),
         machine=platform.machine(),
         python=platform.python_version(),

@@ -1,4 +1,4 @@
-"""Ed25519: a key in a PEM file -> what signs bytes, or what a signature of them is held against."""
+"""Ed25519 signatures (RFC 8032) with keys in PEM files."""
 
 import base64
 import os
@@ -23,53 +23,53 @@ except ModuleNotFoundError:
     text = "signatures need the package cryptography; pip install 'opcert[sign]'"
     raise OpcertError(text) from None
 
-# Holds the passphrase of an encrypted key.
-PASSPHRASE = "OPCERT_KEY_PASSPHRASE"  # noqa: S105 -- its name
-# No PEM file of a key is near it.
-_LARGEST = 1 << 16
+# The environment variable with the passphrase of an encrypted key.
+PASSPHRASE_VARIABLE = "OPCERT_KEY_PASSPHRASE"  # noqa: S105 -- its name
+# PEM files of keys are far smaller.
+_MAX_KEY_BYTES = 1 << 16
 
-# Returns the text of the signature of bytes: base64, in one line.
+# Returns the signature of bytes as base64 in one line.
 Sign = Callable[[bytes], bytes]
 
 
 def load_signer(path: Path) -> Sign:
-    """Return what signs with the private key in a PEM file.
+    """Return a function that signs with the private key in a PEM file.
 
-    The passphrase of an encrypted one is taken out of the environment, where a backend would
+    The passphrase of an encrypted key is removed from the environment, where a backend would
     find it.
 
     Raises:
-        OpcertError: it cannot be read, or holds no such key.
+        OpcertError: the file cannot be read, or holds no such key.
     """
-    passphrase = os.environ.pop(PASSPHRASE, None)
-    data = _read(path)
-    wanted = "expected the PEM file of an Ed25519 private key"
+    passphrase = os.environ.pop(PASSPHRASE_VARIABLE, None)
+    data = _read_key(path)
+    expected = "expected the PEM file of an Ed25519 private key"
     if b"PUBLIC KEY-----" in data:
-        raise OpcertError(f"{path}: a public key; {wanted}")
-    # What is said of a key that cannot be read may hold a part of it, and is not passed on.
+        raise OpcertError(f"{path}: is a public key; {expected}")
+    # Errors of the library may quote a part of the key, so they are not passed on.
     try:
         key: object = load_pem_private_key(data, None)
     except TypeError:
-        key = _decrypted(path, data, passphrase)
+        key = _decrypt(path, data, passphrase)
     except (ValueError, UnsupportedAlgorithm):
-        raise OpcertError(f"{path}: no key; {wanted}") from None
+        raise OpcertError(f"{path}: is not a key; {expected}") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise OpcertError(f"{path}: a key of another kind; {wanted}")
-    return lambda signed: base64.b64encode(key.sign(signed)) + b"\n"
+        raise OpcertError(f"{path}: is a key of another algorithm; {expected}")
+    return lambda data: base64.b64encode(key.sign(data)) + b"\n"
 
 
-def _decrypted(path: Path, data: bytes, passphrase: str | None) -> object:
+def _decrypt(path: Path, data: bytes, passphrase: str | None) -> object:
     if passphrase is None:
-        raise OpcertError(f"{path}: encrypted; expected its passphrase in {PASSPHRASE}")
+        raise OpcertError(f"{path}: is encrypted; expected its passphrase in {PASSPHRASE_VARIABLE}")
     try:
         return load_pem_private_key(data, passphrase.encode())
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        text = f"{path}: cannot be decrypted; expected its passphrase in {PASSPHRASE}"
+        text = f"{path}: cannot be decrypted; expected its passphrase in {PASSPHRASE_VARIABLE}"
         raise OpcertError(text) from None
 
 
 def is_exposed(path: Path) -> bool:
-    """Whether others than its owner can read the file of a key."""
+    """Whether other users can read the file of a key."""
     return os.name == "posix" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
@@ -77,40 +77,40 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
     """Return the public key in a PEM file.
 
     Raises:
-        OpcertError: it cannot be read, or holds no such key.
+        OpcertError: the file cannot be read, or holds no such key.
     """
-    data = _read(path)
-    wanted = "expected the PEM file of an Ed25519 public key"
+    data = _read_key(path)
+    expected = "expected the PEM file of an Ed25519 public key"
     if b"PRIVATE KEY-----" in data:
-        raise OpcertError(f"{path}: a private key, which is for its owner alone; {wanted}")
+        raise OpcertError(f"{path}: is a private key, which only its owner should have; {expected}")
     try:
         key = load_pem_public_key(data)
     except (ValueError, UnsupportedAlgorithm):
-        raise OpcertError(f"{path}: no key; {wanted}") from None
+        raise OpcertError(f"{path}: is not a key; {expected}") from None
     if not isinstance(key, Ed25519PublicKey):
-        raise OpcertError(f"{path}: a key of another kind; {wanted}")
+        raise OpcertError(f"{path}: is a key of another algorithm; {expected}")
     return key
 
 
-def signature_error(text: bytes, signed: bytes, key: Ed25519PublicKey) -> str | None:
-    """Return what is wrong with the `text` of a signature of bytes, or None where nothing is."""
+def signature_error(text: bytes, data: bytes, key: Ed25519PublicKey) -> str | None:
+    """Return what is wrong with the `text` of a signature of `data`, or None if it is right."""
     try:
         signature = base64.b64decode(text, validate=False)
-        # Nothing else may stand for it: the text is its one form.
+        # Base64 has several texts for the same bytes; only the canonical one is accepted.
         if base64.b64encode(signature) + b"\n" != text:
             raise ValueError
     except ValueError:
-        return "found no signature; expected base64 in one line"
+        return "is not a signature; expected base64 in one line"
     try:
-        key.verify(signature, signed)
+        key.verify(signature, data)
     except InvalidSignature:
-        return "is not of this certificate and this key"
+        return "does not match this certificate and this key"
     return None
 
 
-def _read(path: Path) -> bytes:
+def _read_key(path: Path) -> bytes:
     try:
-        return read_limited(path, _LARGEST, pipes=True)
+        return read_limited(path, _MAX_KEY_BYTES, pipes=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; expected the PEM file of a key") from None

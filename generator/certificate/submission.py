@@ -1,4 +1,4 @@
-"""A certificate and the files beside it -> the folder that is handed in, written whole."""
+"""A submission: the folder with a certificate and the files that it names."""
 
 import json
 import os
@@ -17,28 +17,34 @@ from opcert.untrusted_files import open_untrusted
 
 CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"
 SIGNATURE_FILE = f"{CERTIFICATE_FILE}.sig"
-# What every certificate has, and hardly another file of its name.
-_PARTS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
-# The most files that are looked at.
+# Keys that any certificate has, and that hardly another file of its name has.
+_CERTIFICATE_KEYS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
+# At most so many files of a folder are read.
 MAX_FILES = 10_000
 
 
 def submission_path(out: Path, suite: Path | None) -> Path:
-    """Return where in the folder `out`, which is made, a certificate goes.
+    """Return the path of a certificate in the folder `out`, and make the folder.
 
-    The folder is what is handed in, so that it holds nothing, or a former submission.
+    The folder may hold an earlier submission, which is then replaced, and nothing else.
 
     Raises:
-        OpcertError: `out` is in a suite's folder, cannot be made, or holds something else.
+        OpcertError: `out` is in a suite's folder, cannot be made, or holds other files.
     """
     target = certificate_path(out, suite)
     folder = target.parent
-    former = _former(folder)
+    earlier = _files_of_submission(folder)
 
-    def is_ours(name: str) -> bool:
-        return name == SIGNATURE_FILE or former.get(name) == _digest(folder / name)
+    def is_replaceable(name: str) -> bool:
+        if name == SIGNATURE_FILE:
+            return True
+        try:
+            with open_untrusted(folder / name) as file:
+                return earlier.get(name) == file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return False
 
-    refuse_foreign_files(folder, files_below(folder), is_ours, "a submission")
+    refuse_foreign_files(folder, files_below(folder), is_replaceable, "a submission")
     return target
 
 
@@ -48,39 +54,40 @@ def write_submission(
     files: Mapping[str, bytes],
     sign: Callable[[bytes], bytes] | None = None,
 ) -> Certificate:
-    """Write `files` and a certificate that has their digests beside them, in place of a former one.
+    """Write `files`, and a certificate with their digests to `target`, and return it.
 
-    Everything is written before anything is replaced. Returns the certificate.
+    They replace an earlier submission. All are written before any is replaced.
 
     Raises:
-        OpcertError: it cannot be written.
+        OpcertError: a file cannot be written.
     """
     digests = {name: sha256(files[name]).hexdigest() for name in sorted(files)}
-    stated = certificate.replaced(files=digests)
-    text = stated.to_json().encode()
-    parts = {**files, CERTIFICATE_FILE: text}
+    certificate = certificate.replace(files=digests)
+    text = certificate.to_json().encode()
+    contents = {**files, CERTIFICATE_FILE: text}
     if sign is not None:
-        parts[SIGNATURE_FILE] = sign(text)
+        contents[SIGNATURE_FILE] = sign(text)
     folder = target.parent
-    stale = [name for name in (*_former(folder), SIGNATURE_FILE) if name not in parts]
-    fresh: dict[Path, Path] = {}
+    earlier = (*_files_of_submission(folder), SIGNATURE_FILE)
+    temporary: dict[Path, Path] = {}
     try:
-        for name, data in parts.items():
+        for name, data in contents.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            fresh[path] = path.with_name(f".{path.name}.{os.getpid()}")
-            fresh[path].write_bytes(data)
-        for name in stale:
-            _remove(folder, name)
-        for path, each in fresh.items():
-            each.replace(path)
+            temporary[path] = path.with_name(f".{path.name}.{os.getpid()}")
+            temporary[path].write_bytes(data)
+        for name in earlier:
+            if name not in contents:
+                _remove(folder, name)
+        for path, written in temporary.items():
+            written.replace(path)
     except OSError as error:
         raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
     finally:
-        for each in fresh.values():
+        for written in temporary.values():
             with suppress(OSError):
-                each.unlink(missing_ok=True)
-    return stated
+                written.unlink(missing_ok=True)
+    return certificate
 
 
 def _remove(folder: Path, name: str) -> None:
@@ -93,45 +100,38 @@ def _remove(folder: Path, name: str) -> None:
         parent.rmdir()
 
 
-def _former(folder: Path) -> dict[str, str]:
+def _files_of_submission(folder: Path) -> dict[str, str]:
     """Return the certificate in a folder and the files that it names, with their digests.
 
-    Nothing is where there is none, or something else of its name.
+    There are none if the file is not a certificate.
     """
     try:
         with open_untrusted(folder / CERTIFICATE_FILE) as file:
-            written = file.read(MAX_CERTIFICATE_BYTES)
-        found: Any = json.loads(written)
-        if not found.keys() >= _PARTS:
+            content = file.read(MAX_CERTIFICATE_BYTES)
+        data: Any = json.loads(content)
+        if not data.keys() >= _CERTIFICATE_KEYS:
             return {}
-        files = found["files"].items()
-        named = {name: str(each) for name, each in files if re.fullmatch(FILE_NAME, name)}
-        return {**named, CERTIFICATE_FILE: sha256(written).hexdigest()}
+        files = data["files"].items()
+        # A name that leads out of the folder must not be removed.
+        named = {name: str(digest) for name, digest in files if re.fullmatch(FILE_NAME, name)}
+        return {**named, CERTIFICATE_FILE: sha256(content).hexdigest()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
 
 
-def _digest(path: Path) -> str:
-    try:
-        with open_untrusted(path) as file:
-            return file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
-
-
 def files_below(folder: Path) -> Iterator[str]:
-    """Yield what lies below a folder: files, links, which are not followed, and closed folders.
+    """Yield the files below a folder, up to `MAX_FILES` of them.
 
-    There are no more than `MOST`.
+    Links are not followed. They are yielded like files, and so are folders that cannot be read.
     """
-    left = MAX_FILES
-    closed: list[OSError] = []
-    for parent, folders, names in os.walk(folder, onerror=closed.append):
+    remaining = MAX_FILES
+    unreadable: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=unreadable.append):
         links = [name for name in folders if (Path(parent) / name).is_symlink()]
         folders[:] = sorted(name for name in folders if name not in links)
         for name in sorted([*names, *links]):
             yield (Path(parent) / name).relative_to(folder).as_posix()
-            left -= 1
-            if not left:
+            remaining -= 1
+            if not remaining:
                 return
-    yield from (Path(each.filename).relative_to(folder).as_posix() for each in closed)
+    yield from (Path(error.filename).relative_to(folder).as_posix() for error in unreadable)

@@ -1,4 +1,4 @@
-"""opcert backends, opcert claim: what backends there are, and what one may claim."""
+"""Commands about backends: `opcert backends`, `opcert claim` and `opcert driver-check`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,21 +6,23 @@ from typing import Annotated
 import typer
 
 from opcert.commands.options import (
-    NOT_CONFORMANT,
     BackendOption,
     BackendOptions,
+    ExitCode,
     FeatureLevelOption,
     OperatorOption,
     SpecsOption,
     SuiteOption,
+    echo_line,
+    echo_lines,
+    finite,
     reports_errors,
-    say,
 )
 
 
 @reports_errors
 def backends() -> None:
-    """List the backends that have a name, and what each says of each operator."""
+    """List the available backends, and how each supports each operator."""
     from opcert.commands.tables import print_backends
     from opcert.report import console
     from opcert.run import available_backends, core_operators
@@ -30,7 +32,7 @@ def backends() -> None:
 
 @reports_errors
 def claim(
-    out: Annotated[Path, typer.Option(help="File of the claim, which must not exist.")],
+    out: Annotated[Path, typer.Option(help="File to write the claim to; it must not exist.")],
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     suite: SuiteOption = None,
@@ -38,7 +40,10 @@ def claim(
     specs: SpecsOption = None,
     feature_level: FeatureLevelOption = None,
 ) -> None:
-    """Draft a claim from a run. Exit 0: written; 1: nothing to claim; 2: a wrong call."""
+    """Draft a claim from a run of a backend.
+
+    Exit codes: 0 written; 1 nothing to claim; 2 invalid input.
+    """
     from opcert.backends import parse_backend_options
     from opcert.certificate import claim_path, draft_claim, write_claim
     from opcert.report import console, progress
@@ -46,7 +51,7 @@ def claim(
     options = parse_backend_options(backend_option)
     target = claim_path(out, suite)
     with progress(console(stderr=True)) as on_verdict:
-        drafted = draft_claim(
+        draft = draft_claim(
             backend,
             suite,
             options=options,
@@ -55,10 +60,46 @@ def claim(
             feature_level=feature_level,
             progress=on_verdict,
         )
-    if not drafted.operators:
-        say("nothing was written: every valid call was declined, or none was run")
-        raise typer.Exit(NOT_CONFORMANT)
-    write_claim(drafted, target)
-    say(f"wrote {target}")
-    for remark in drafted.remarks:
-        say(remark)
+    if not draft.operators:
+        echo_line("nothing was written: the backend declined every valid call, or none was run")
+        raise typer.Exit(ExitCode.FAILURE)
+    write_claim(draft, target)
+    echo_line(f"wrote {target}")
+    for remark in draft.remarks:
+        echo_line(remark)
+
+
+@reports_errors
+def driver_check(
+    command: Annotated[
+        str, typer.Argument(metavar="COMMAND", help="Command that starts the driver.")
+    ],
+    backend_option: BackendOptions = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.001,
+            metavar="SECONDS",
+            callback=finite,
+            help="Time limit for the start, and for each call.",
+        ),
+    ] = 60.0,
+) -> None:
+    """Check that a driver follows the protocol, whatever it computes.
+
+    Exit codes: 0 all steps are right; 1 some are wrong; 2 invalid input.
+    """
+    from opcert.backends import DRIVER_PREFIX, parse_backend_options
+    from opcert.isolation import check_driver
+    from opcert.suite import Suite
+
+    options = parse_backend_options(backend_option)
+    steps = []
+    for step in check_driver(command.removeprefix(DRIVER_PREFIX), options, timeout, Suite()):
+        echo_lines(str(step))
+        steps.append(step)
+    wrong = sum(not step.passed for step in steps)
+    if wrong:
+        echo_line(f"{wrong} of {len(steps)} steps are wrong")
+        raise typer.Exit(ExitCode.FAILURE)
+    echo_line(f"all {len(steps)} steps are right")

@@ -1,4 +1,4 @@
-"""opcert certify: a run, or one for each configuration; its certificate, answer and exit code."""
+"""The command `opcert certify`: one run, or one for each configuration of a backend."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from opcert.commands.options import (
-    AT_FAULT,
-    CONFORMANT,
-    INTERRUPTED,
-    NOT_CONFORMANT,
     BackendOption,
     BackendOptions,
+    ExitCode,
     FeatureLevelOption,
     InProcessOption,
     OperatorOption,
     SpecsOption,
     SuiteOption,
     TimeoutOption,
+    echo_line,
     print_error,
     reports_errors,
-    say,
     warn_of_unknown_operators,
 )
 from opcert.errors import OpcertError, did_you_mean
@@ -31,15 +28,16 @@ from opcert.errors import OpcertError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from opcert.certificate import Certificate, Sign
+    from opcert.certificate import Certificate
+    from opcert.certificate.signing import Sign
     from opcert.isolation import Configuration
     from opcert.suite import Suite
 
-_SAID = {
-    CONFORMANT: "conformant",
-    NOT_CONFORMANT: "not conformant",
-    AT_FAULT: "at fault",
-    INTERRUPTED: "interrupted",
+_RESULTS = {
+    ExitCode.SUCCESS: "conformant",
+    ExitCode.FAILURE: "not conformant",
+    ExitCode.INVALID_INPUT: "invalid input",
+    ExitCode.INTERRUPTED: "interrupted",
 }
 
 
@@ -49,158 +47,167 @@ def certify(
     backend_option: BackendOptions = None,
     suite: SuiteOption = None,
     operator: OperatorOption = "*",
-    case: Annotated[str, typer.Option(metavar="GLOB", help="Only these cases.")] = "*",
+    case: Annotated[str, typer.Option(metavar="GLOB", help="Only cases whose id matches.")] = "*",
     specs: SpecsOption = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the certificate; it holds nothing else.")
+        Path | None,
+        typer.Option(help="Folder for the certificate and its report; may hold no other files."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the certificate in --out.")
+        bool, typer.Option("--resume", help="Continue the run of the certificate in --out.")
     ] = False,
     feature_level: FeatureLevelOption = None,
     claim: Annotated[
-        Path | None, typer.Option(help="File that says what is supported; nothing else counts.")
+        Path | None,
+        typer.Option(help="File of a claim: what the backend supports. Nothing else counts."),
     ] = None,
     waivers: Annotated[
-        Path | None, typer.Option(help="File of known failures, which do not block.")
+        Path | None,
+        typer.Option(help="File of known failures, which do not block conformance."),
     ] = None,
     in_process: InProcessOption = False,
     timeout: TimeoutOption = 60.0,
     memory: Annotated[
-        int, typer.Option(min=0, metavar="MIB", help="Of the backend's process at most; 0: any.")
+        int,
+        typer.Option(
+            min=0, metavar="MIB", help="Memory limit for the backend's process; 0 is no limit."
+        ),
     ] = 0,
     stop_at_failure: Annotated[
         bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the certificate, instead of the answer.")
+        bool, typer.Option("--json", help="Print the certificate instead of a summary.")
     ] = False,
     sign: Annotated[
         Path | None,
         typer.Option(metavar="KEY", help="PEM file of an Ed25519 private key to sign with."),
     ] = None,
 ) -> None:
-    """Certify a backend. Exit 0: conformant; 1: not, or nothing verified; 2: a wrong call."""
+    """Certify a backend.
+
+    Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
+    """
     from opcert.backends import parse_backend_options
     from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, open_suite
-    from opcert.certificate import certify as run
+    from opcert.certificate import certify as certify_suite
     from opcert.isolation import configurations
     from opcert.yaml_files import YamlSource
 
     if sign is not None and out is None:
         raise OpcertError("--sign needs --out, the folder of the certificate to sign")
-    # A wrong key costs no run, and no backend sees the passphrase.
-    signs = None if sign is None else _signer(sign)
+    # Before the run: a wrong key costs no run, and no backend sees the passphrase.
+    signer = None if sign is None else _load_signer(sign)
     if resume and out is None:
-        raise OpcertError("--resume needs --out, the folder of the certificate to go on from")
+        raise OpcertError("--resume needs --out, the folder of the certificate to continue")
     paths = {CLAIM_FILE: claim, WAIVERS_FILE: waivers}
-    given = {name: YamlSource(path) for name, path in paths.items() if path is not None}
+    sources = {name: YamlSource(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
-    found = configurations(backend, parse_backend_options(backend_option), isolated)
-    if as_json and len(found) > 1:
+    selected = configurations(backend, parse_backend_options(backend_option), isolated)
+    if as_json and len(selected) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
     opened = open_suite(suite, specs, operator)
-    _say_near(opened, operator, case)
-    begin = partial(
-        run,
-        backend,
-        opened,
-        isolated,
-        specs=specs,
-        operator=operator,
-        case=case,
-        feature_level=feature_level,
-        claim=given.get(CLAIM_FILE),
-        waivers=given.get(WAIVERS_FILE),
-        stop_at_failure=stop_at_failure,
-        timeout=timeout,
-        memory=memory << 20,
-    )
-    # Looked up before the backend runs, which may change the current folder.
-    place = None if out is None else out.absolute()
+    ids = opened.select(operator, "*")
+    if ids and not opened.select(operator, case):
+        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
+        echo_line(f"opcert: no case matches '{case}'{near}", err=True)
+    # Resolved before the backend runs, which may change the current folder.
+    folder = None if out is None else out.absolute()
     request = _Request(
-        begin=begin,
+        certify=partial(
+            certify_suite,
+            backend,
+            opened,
+            isolated,
+            specs=specs,
+            operator=operator,
+            case=case,
+            feature_level=feature_level,
+            claim=sources.get(CLAIM_FILE),
+            waivers=sources.get(WAIVERS_FILE),
+            stop_at_failure=stop_at_failure,
+            timeout=timeout,
+            memory=memory << 20,
+        ),
         suite=opened,
         suite_folder=suite,
         specs=specs,
-        out=place,
-        copies={name: source.content for name, source in given.items()},
-        sign=signs,
-        resumed=_resumed(place, found) if resume else (),
+        out=folder,
+        copies={name: source.content for name, source in sources.items()},
+        signer=signer,
+        resumed=_resumable(folder, selected) if resume and folder is not None else (),
         as_json=as_json,
     )
-    raise typer.Exit(request.certified(found[0]) if len(found) == 1 else request.each(found))
+    raise typer.Exit(request.run(selected[0]) if len(selected) == 1 else request.run_all(selected))
 
 
-def _say_near(suite: "Suite", operator: str, case: str) -> None:
-    """Say which case may have been meant, where none is chosen."""
-    ids = suite.select(operator, "*")
-    if ids and not suite.select(operator, case):
-        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
-        say(f"opcert: no case matches '{case}'{near}", err=True)
+def _load_signer(path: Path) -> "Sign":
+    """Return the function that signs with a key; warn if other users can read the key."""
+    from opcert.certificate.signing import is_exposed, load_signer
 
-
-def _signer(path: Path) -> "Sign":
-    """Return what signs with the key at `path`; say so where others can read it."""
-    from opcert.certificate import is_exposed, load_signer
-
-    found = load_signer(path)
+    signer = load_signer(path)
     if is_exposed(path):
-        say(f"opcert: {path} can be read by others than its owner; chmod 600", err=True)
-    return found
+        echo_line(f"opcert: other users can read {path}; restrict it with chmod 600", err=True)
+    return signer
 
 
-def _resumed(out: Path | None, found: "Sequence[Configuration]") -> "Sequence[Configuration]":
-    """Return the configurations that have a certificate to go on from; the others begin.
+def _resumable(out: Path, selected: "Sequence[Configuration]") -> "Sequence[Configuration]":
+    """Return the configurations that have a certificate to continue; the others start anew.
 
     Raises:
-        OpcertError: there is none.
+        OpcertError: none has one.
     """
     from opcert.certificate import CERTIFICATE_FILE
 
-    if out is None:
-        return ()
-    resumed = [each for each in found if (out / each.name / CERTIFICATE_FILE).exists()]
-    if not resumed:
-        place = out / found[0].name / CERTIFICATE_FILE
-        raise OpcertError(f"{place}: there is none; expected the certificate to go on from")
-    return resumed
+    resumable = [each for each in selected if (out / each.name / CERTIFICATE_FILE).exists()]
+    if not resumable:
+        path = out / selected[0].name / CERTIFICATE_FILE
+        raise OpcertError(f"{path}: No such file; expected the certificate to continue")
+    return resumable
 
 
 @dataclass(frozen=True)
 class _Request:
-    """What is asked for; `begin` is the run of a configuration, whose folder is in `out`."""
+    """What the command line asks for.
 
-    begin: "Callable[..., Certificate]"
+    `certify` runs a configuration. Its certificate goes into a folder of its own in `out`, with
+    `copies` of claim and waivers.
+    """
+
+    certify: "Callable[..., Certificate]"
     suite: "Suite"
     suite_folder: Path | None
     specs: Path | None
     out: Path | None
     copies: "Mapping[str, bytes]"
-    sign: "Sign | None"
+    signer: "Sign | None"
     resumed: "Sequence[Configuration]"
     as_json: bool
 
-    def each(self, found: "Sequence[Configuration]") -> int:
+    def run_all(self, selected: "Sequence[Configuration]") -> ExitCode:
         """Certify one configuration after the other, and return the worst exit code."""
-        codes: dict[str, int] = {}
-        for each in found:
-            say(f"{each.name}:")
+        codes: dict[str, ExitCode] = {}
+        for configuration in selected:
+            name = configuration.name
+            echo_line(f"{name}:")
             try:
-                codes[each.name] = self.certified(each)
+                codes[name] = self.run(configuration)
             except (OpcertError, OSError) as error:
                 print_error(error)
-                codes[each.name] = AT_FAULT
+                codes[name] = ExitCode.INVALID_INPUT
             except KeyboardInterrupt:
-                codes[each.name] = INTERRUPTED
-            if codes[each.name] == INTERRUPTED:
+                codes[name] = ExitCode.INTERRUPTED
+            if codes[name] == ExitCode.INTERRUPTED:
                 break
-        said = (f"{each.name} {_SAID.get(codes.get(each.name, -1), 'not begun')}" for each in found)
-        say(f"{len(found)} configurations: {'; '.join(said)}")
+        names = [configuration.name for configuration in selected]
+        results = [
+            f"{name} {_RESULTS[codes[name]] if name in codes else 'not started'}" for name in names
+        ]
+        echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         return max(codes.values())
 
-    def certified(self, configuration: "Configuration") -> int:
-        """Certify one configuration, write its certificate, print it, and return its exit code."""
+    def run(self, configuration: "Configuration") -> ExitCode:
+        """Certify one configuration, write and print its certificate, and return the exit code."""
         from opcert.certificate import (
             CERTIFICATE_FILE,
             CertificationInterrupted,
@@ -210,52 +217,48 @@ class _Request:
         )
         from opcert.report import console, print_certificate, progress
 
-        folder = None if self.out is None else self.out / configuration.name
         former, target, interrupted = None, None, False
-        if folder is not None:
-            former = (
-                read_certificate(folder / CERTIFICATE_FILE)
-                if configuration in self.resumed
-                else None
-            )
+        if self.out is not None:
+            folder = self.out / configuration.name
+            if configuration in self.resumed:
+                former = read_certificate(folder / CERTIFICATE_FILE)
+                count = former.counts["not-run"] or "no"
+                echo_line(f"{count} of {len(former.verdicts)} cases left to run", err=True)
             target = submission_path(folder, self.suite_folder)
-        if former is not None:
-            left = former.counts["not-run"]
-            say(f"{left or 'no'} of {len(former.verdicts)} cases left to run", err=True)
         try:
             with progress(console(stderr=True)) as on_verdict:
-                certificate = self.begin(
+                certificate = self.certify(
                     options=configuration.options, resume=former, progress=on_verdict
                 )
-        except CertificationInterrupted as reached:
-            certificate, interrupted = reached.certificate, True
+        except CertificationInterrupted as error:
+            certificate, interrupted = error.certificate, True
         except UnusedWaiverError as error:
-            # The run is not lost, though its waivers have to be mended.
+            # The waivers are at fault, but the run is not lost.
             if target is not None:
-                self.written(error.certificate, target)
+                self._write(error.certificate, target)
             raise
         warn_of_unknown_operators(certificate, self.suite)
         if target is not None:
-            certificate = self.written(certificate, target)
+            certificate = self._write(certificate, target)
         if self.as_json:
             typer.echo(certificate.to_json(), nl=False)
         else:
             print_certificate(certificate, console())
         if interrupted:
-            say("opcert: interrupted; the cases that were not reached are not-run", err=True)
-            return INTERRUPTED
-        return CONFORMANT if certificate.conformant else NOT_CONFORMANT
+            echo_line("opcert: interrupted; the remaining cases are not-run", err=True)
+            return ExitCode.INTERRUPTED
+        return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE
 
-    def written(self, certificate: "Certificate", target: Path) -> "Certificate":
-        """Write a certificate and the files beside it, and return it as it is written.
+    def _write(self, certificate: "Certificate", target: Path) -> "Certificate":
+        """Write a certificate and the files beside it, and return it as it was written.
 
-        That of a run that was interrupted has no report.
+        Only a finished run has a report.
         """
         from opcert.certificate import write_submission
         from opcert.report import report_files
 
-        done = not certificate.counts["not-run"]
-        told = report_files(certificate, self.suite, self.specs) if done else {}
-        stated = write_submission(certificate, target, {**self.copies, **told}, self.sign)
-        say(f"wrote {target}{' and its signature' if self.sign else ''}", err=True)
-        return stated
+        finished = not certificate.counts["not-run"]
+        reports = report_files(certificate, self.suite, self.specs) if finished else {}
+        written = write_submission(certificate, target, {**self.copies, **reports}, self.signer)
+        echo_line(f"wrote {target}{' and its signature' if self.signer else ''}", err=True)
+        return written

@@ -1,4 +1,4 @@
-"""opcert explore: wrong calls beyond the suite, each with what shows it."""
+"""The command about calls beyond the suite: `opcert explore`."""
 
 from functools import partial
 from typing import Annotated
@@ -6,17 +6,17 @@ from typing import Annotated
 import typer
 
 from opcert.commands.options import (
-    FOUND,
-    NOTHING_FOUND,
     BackendOption,
     BackendOptions,
+    ExitCode,
     InProcessOption,
     OperatorOption,
+    SeedOption,
     SpecsOption,
     TimeoutOption,
+    echo_lines,
     finite,
     reports_errors,
-    say_lines,
 )
 
 
@@ -27,20 +27,24 @@ def explore(
     operator: OperatorOption = "*",
     specs: SpecsOption = None,
     minutes: Annotated[
-        float, typer.Option(min=0.01, callback=finite, help="For all operators together.")
+        float,
+        typer.Option(min=0.01, callback=finite, help="Time limit for all operators together."),
     ] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
+    seed: SeedOption = 0,
     in_process: InProcessOption = False,
     timeout: TimeoutOption = 60.0,
 ) -> None:
-    """Look for wrong calls beyond the suite. Exit 0: none found; 1: found; 2: a wrong call."""
+    """Search for failing calls beyond the suite.
+
+    Exit codes: 0 none found; 1 found; 2 invalid input.
+    """
     from opcert.backends import parse_backend_options, setup_code
     from opcert.exploration import explore as run
     from opcert.exploration import result_text
 
     options = parse_backend_options(backend_option)
-    found = False
-    for each in run(
+    failures = 0
+    for result in run(
         backend,
         options=options,
         specs=specs,
@@ -50,6 +54,6 @@ def explore(
         isolated=False if in_process else None,
         timeout=timeout,
     ):
-        say_lines(result_text(each, partial(setup_code, backend, options)))
-        found = found or each.counterexample is not None
-    raise typer.Exit(FOUND if found else NOTHING_FOUND)
+        echo_lines(result_text(result, partial(setup_code, backend, options)))
+        failures += result.counterexample is not None
+    raise typer.Exit(ExitCode.FAILURE if failures else ExitCode.SUCCESS)

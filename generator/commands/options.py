@@ -1,8 +1,8 @@
-"""What the commands of opcert share: exit codes, options, and how errors are told."""
+"""What the commands share: exit codes, options, printed lines and error messages."""
 
 from collections import Counter
 from collections.abc import Callable
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from functools import wraps
 from math import isfinite
 from pathlib import Path
@@ -17,52 +17,64 @@ if TYPE_CHECKING:
     from opcert.certificate import Certificate
     from opcert.suite import Suite
 
-CONFORMANT, NOT_CONFORMANT, AT_FAULT = 0, 1, 2
-NOTHING_FOUND, FOUND = 0, 1
-# What goes wrong in opcert itself is no answer.
-OWN_FAULT = 70
-INTERRUPTED = 130
 
 Parameters = ParamSpec("Parameters")
 
 
-def finite(seconds: float) -> float:
-    """Return `seconds`, which are to end.
+class ExitCode(IntEnum):
+    """The exit codes of every command. They are a public contract."""
 
-    Raises:
-        BadParameter: they do not.
-    """
-    if not isfinite(seconds):
-        raise typer.BadParameter(f"found {seconds}; expected a number of seconds")
-    return seconds
+    # Conformant, sound, nothing found.
+    SUCCESS = 0
+    # Not conformant or nothing verified, findings, something missing.
+    FAILURE = 1
+    # The call, a spec, a suite, a claim or waivers are at fault.
+    INVALID_INPUT = 2
+    # The result could not be printed.
+    OUTPUT_LOST = 3
+    # A fault of opcert itself says nothing about a backend.
+    INTERNAL_ERROR = 70
+    INTERRUPTED = 130
 
 
 class Profile(StrEnum):
-    """How many cases a suite has."""
+    """The size of a suite."""
 
     CORE = "core"
     FULL = "full"
     STRESS = "stress"
 
 
+def finite(seconds: float) -> float:
+    """Return `seconds` if the number is finite.
+
+    Raises:
+        BadParameter: it is not.
+    """
+    if not isfinite(seconds):
+        raise typer.BadParameter(f"found {seconds}; expected a number of seconds")
+    return seconds
+
+
 SpecsOption = Annotated[
-    Path | None, typer.Option(help="Folder of specs, instead of those that come with opcert.")
+    Path | None,
+    typer.Option(help="Folder of specs to use instead of the ones that come with opcert."),
 ]
 BackendOption = Annotated[
     str,
     typer.Option(
-        help="A built-in name, an entry point, module:attribute, file.py:attribute or "
+        help="Backend: a built-in name, an entry point, module:attribute, file.py:attribute or "
         "driver:COMMAND."
     ),
 ]
 BackendOptions = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the backend's constructor.")
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="Argument for the backend's constructor; repeatable."),
 ]
 InProcessOption = Annotated[
     bool,
     typer.Option(
-        "--in-process",
-        help="Run in this process, instead of one of its own; a crash then ends the run.",
+        "--in-process", help="Run the backend in this process. A crash then ends the whole run."
     ),
 ]
 TimeoutOption = Annotated[
@@ -71,75 +83,79 @@ TimeoutOption = Annotated[
         min=0.001,
         metavar="SECONDS",
         callback=finite,
-        help="For one call; a start has 300 or more.",
+        help="Time limit for one call. Starting may take 300 seconds, or this if longer.",
     ),
 ]
 SuiteOption = Annotated[
-    Path | None, typer.Option(help="Folder of a suite, instead of opcert's core suite.")
+    Path | None, typer.Option(help="Folder of a suite to use instead of the core suite.")
 ]
 FeatureLevelOption = Annotated[
-    str | None, typer.Option(help="Where operators have feature levels: the one to certify.")
+    str | None, typer.Option(help="Feature level to certify, for operators that have them.")
 ]
-OperatorOption = Annotated[str, typer.Option(metavar="GLOB", help="Only these operators.")]
+OperatorOption = Annotated[
+    str, typer.Option(metavar="GLOB", help="Only operators whose id matches.")
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of the random choices.")]
 
 
 class OnceCommand(TyperCommand):
-    """A command that takes an option once: of two, the first would be left out unseen."""
+    """A command that refuses a repeated option, of which Click would ignore all but the last."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the command line; a list of values has an option each."""
-        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        for option, count in Counter(order).items():
-            once = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
-            if once and count > 1:
+        """Parse the command line."""
+        _, _, parameters = self.make_parser(ctx).parse_args(args=list(args))
+        for option, count in Counter(parameters).items():
+            repeatable = not isinstance(option, TyperOption) or option.multiple or option.is_flag
+            if count > 1 and not repeatable:
                 name = option.opts[-1]
                 raise typer.BadParameter(f"found {count} times; expected once", param_hint=name)
         return super().parse_args(ctx, args)
 
 
-def say(text: str, err: bool = False) -> None:
-    """Print one line, of which a terminal obeys nothing, whoever wrote what it says."""
+def echo_line(text: str, err: bool = False) -> None:
+    """Print one line, without control characters that a terminal would obey."""
     typer.echo(printable_line(text), err=err)
 
 
-def say_lines(text: str) -> None:
-    """Print lines, of which a terminal obeys nothing."""
+def echo_lines(text: str) -> None:
+    """Print lines, without control characters that a terminal would obey."""
     typer.echo("\n".join(map(printable_line, text.split("\n"))))
 
 
 def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> None:
-    """Name on stderr the operators that a backend declares and no suite at hand has."""
+    """Name on stderr the declared operators that neither `suite` nor the core suite has."""
     from opcert.scope import unknown_operators
 
-    if names := unknown_operators(certificate.backend.support or {}, suite):
-        text = f"the backend declares what neither this suite nor opcert's has: {', '.join(names)}"
-        say(f"opcert: {text}", err=True)
+    names = unknown_operators(certificate.backend.support or {}, suite)
+    if names:
+        text = "the backend declares operators that neither this suite nor the core suite has"
+        echo_line(f"opcert: {text}: {', '.join(names)}", err=True)
 
 
 def print_error(error: OpcertError | OSError) -> None:
-    """Print what the user can mend: one line, or one for each mistake."""
+    """Print an error that the user can fix on stderr: one line, or one for each mistake."""
     if isinstance(error, SpecError):
-        # A mistake in a spec begins with its place, as editors read it.
+        # A mistake begins with its place, as editors expect it.
         for mistake in error.mistakes:
-            say(str(mistake), err=True)
+            echo_line(str(mistake), err=True)
     elif isinstance(error, OSError):
-        say(f"opcert: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+        echo_line(f"opcert: {error.filename or 'a file'}: {error.strerror or error}", err=True)
     else:
-        say(f"opcert: {error}", err=True)
+        echo_line(f"opcert: {error}", err=True)
 
 
 def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Turn an error that the user can mend into its message and exit code 2."""
+    """Turn errors that the user can fix, and interrupts, into messages and exit codes."""
 
     @wraps(command)
-    def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+    def reporting(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
             command(*args, **kwargs)
         except (OpcertError, OSError) as error:
             print_error(error)
-            raise typer.Exit(AT_FAULT) from None
+            raise typer.Exit(ExitCode.INVALID_INPUT) from None
         except KeyboardInterrupt:
-            say("opcert: interrupted; nothing was written", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+            echo_line("opcert: interrupted; nothing was written", err=True)
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
 
-    return checked
+    return reporting

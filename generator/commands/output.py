@@ -1,4 +1,4 @@
-"""What is printed, to the end of a run: also where its reader has left, or a disk is full."""
+"""Standard streams that survive a reader that is gone, or a full disk, until a run has ended."""
 
 import io
 import os
@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from opcert.commands.options import ExitCode
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-# The exit code where what was found is not told.
-UNTOLD = 3
 
-
-class _Patient(io.RawIOBase):
-    """Writes to another file for as long as that can be written; then keeps why it cannot."""
+class _TolerantWriter(io.RawIOBase):
+    """Writes to another file until that fails; then keeps the error and discards the rest."""
 
     def __init__(self, file: io.RawIOBase | BinaryIO) -> None:
         self._file = file
@@ -40,28 +39,27 @@ class _Patient(io.RawIOBase):
 
 
 @contextmanager
-def patient_output() -> Iterator[None]:
-    """Let nothing end for what cannot be printed; exit with `UNTOLD` once all is done."""
-    (sys.stdout, out), (sys.stderr, _) = _patient(sys.stdout), _patient(sys.stderr)
+def tolerant_output() -> Iterator[None]:
+    """Let no command end because it cannot print; exit with `OUTPUT_LOST` after it is done."""
+    (sys.stdout, out), (sys.stderr, _) = _tolerant(sys.stdout), _tolerant(sys.stderr)
     try:
         yield
     finally:
         sys.stdout.flush()
         if out.error is not None:
-            reason = out.error.strerror
-            print(f"opcert: what was found cannot be printed: {reason}", file=sys.stderr)
-            sys.exit(UNTOLD)
+            print(f"opcert: output could not be printed: {out.error.strerror}", file=sys.stderr)
+            sys.exit(ExitCode.OUTPUT_LOST)
 
 
-def _patient(stream: TextIO | None) -> tuple[TextIO, _Patient]:
+def _tolerant(stream: TextIO | None) -> tuple[TextIO, _TolerantWriter]:
     if stream is None:
-        # It was closed before the start.
-        raw = _Patient(io.FileIO(os.devnull, "w"))
+        # Python has no stream where the shell has closed it.
+        raw = _TolerantWriter(io.FileIO(os.devnull, "w"))
         raw.error = OSError(0, "it is closed")
         return io.TextIOWrapper(io.BufferedWriter(raw)), raw
     stream.flush()
     buffer = stream.buffer
-    raw = _Patient(getattr(buffer, "raw", buffer))
+    raw = _TolerantWriter(getattr(buffer, "raw", buffer))
     text = io.TextIOWrapper(
         io.BufferedWriter(raw), stream.encoding, "backslashreplace", line_buffering=True
     )

@@ -1,4 +1,4 @@
-"""opcert docs, explain, report: the requirements, a case, and the results, for people to read."""
+"""Commands that write pages and explain: `opcert docs`, `opcert explain` and `opcert report`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,21 +10,21 @@ from opcert.commands.options import (
     OperatorOption,
     SpecsOption,
     SuiteOption,
+    echo_line,
+    echo_lines,
     reports_errors,
-    say,
-    say_lines,
 )
 from opcert.errors import OpcertError
 
 
 @reports_errors
 def docs(
-    out: Annotated[Path, typer.Option(help="Folder of the site; it may hold nothing else.")],
+    out: Annotated[Path, typer.Option(help="Folder for the site; may hold no other files.")],
     specs: SpecsOption = None,
     operator: OperatorOption = "*",
     suite: SuiteOption = None,
     strength: Annotated[
-        bool, typer.Option("--strength", help="Say which generic faults the suite finds.")
+        bool, typer.Option("--strength", help="Include which generic faults the suite finds.")
     ] = False,
 ) -> None:
     """Write a site of HTML pages: the guides, and the rules and cases of each operator."""
@@ -42,42 +42,45 @@ def docs(
         if strength and each.spec.operator in opened.operators
     }
     write_site(out, render_site(spec_files, opened, strengths))
-    say(f"wrote {out / 'index.html'} and the other pages of the site")
+    echo_line(f"wrote {out / 'index.html'} and the other pages of the site")
 
 
 @reports_errors
 def explain(
-    case: Annotated[str, typer.Argument(help="The id of a case, or a glob that one id matches.")],
+    case: Annotated[str, typer.Argument(help="Id of a case, or a glob that matches one id.")],
     suite: SuiteOption = None,
     specs: SpecsOption = None,
     backend: Annotated[
-        str | None, typer.Option(help="Have the program call this backend; as for certify.")
+        str | None, typer.Option(help="Backend that the program calls, as for certify.")
     ] = None,
     backend_option: BackendOptions = None,
 ) -> None:
-    """Show one case: the call, its purpose, the expected result, and a program that makes it."""
+    """Show one case: its call, purpose and expected result, and a program that makes the call."""
     from opcert.backends import parse_backend_options, setup_code
     from opcert.pages import describe_case, explain_case, find_case
     from opcert.programs import case_program
     from opcert.suite import Suite
 
     if backend_option and backend is None:
-        raise OpcertError("--backend-option without --backend; name the backend that it is for")
+        raise OpcertError("--backend-option needs --backend, the backend that it is for")
     options = parse_backend_options(backend_option)
-    opened = Suite(suite, specs)
-    operator, indexed = find_case(opened, case)
+    operator, indexed_case = find_case(Suite(suite, specs), case)
     setup = None if backend is None else setup_code(backend, options)
-    program = case_program(operator, indexed, setup)
-    say_lines(explain_case(describe_case(operator, indexed), program))
+    program = case_program(operator, indexed_case, setup)
+    echo_lines(explain_case(describe_case(operator, indexed_case), program))
 
 
 @reports_errors
 def report(
     certificates: Annotated[
-        list[Path], typer.Argument(help="Certificates, or the folders of them; the first leads.")
+        list[Path],
+        typer.Argument(help="Certificates, or their folders. Others are compared with the first."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write HTML to, and JUnit XML of a single one.")
+        Path | None,
+        typer.Option(
+            help="Folder for the HTML page, and for the JUnit XML of a single certificate."
+        ),
     ] = None,
     suite: SuiteOption = None,
     specs: SpecsOption = None,
@@ -95,19 +98,19 @@ def report(
     from opcert.suite import Suite
 
     read = [
-        read_certificate(each / CERTIFICATE_FILE if each.is_dir() else each)
-        for each in certificates
+        read_certificate(path / CERTIFICATE_FILE if path.is_dir() else path)
+        for path in certificates
     ]
     if len(read) == 1:
         print_certificate(read[0], console())
     else:
         print_side_by_side(read, console())
-    if out is not None:
-        refuse_path_in_suite(out.resolve(), suite)
-        files = (
-            render_side_by_side(read)
-            if read[1:]
-            else report_files(read[0], Suite(suite, specs), specs)
-        )
-        write_report(out, files)
-        say(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
+    if out is None:
+        return
+    refuse_path_in_suite(out.resolve(), suite)
+    if len(read) == 1:
+        files = report_files(read[0], Suite(suite, specs), specs)
+    else:
+        files = render_side_by_side(read)
+    write_report(out, files)
+    echo_line(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")

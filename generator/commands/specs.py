@@ -1,4 +1,4 @@
-"""opcert check, generate, coverage, schema: for those who write specs, or make suites of them."""
+"""Commands about specs and suites: `opcert check`, `generate`, `coverage` and `schema`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from opcert.commands.options import (
-    CONFORMANT,
-    NOT_CONFORMANT,
+    ExitCode,
     OperatorOption,
     Profile,
+    SeedOption,
     SpecsOption,
     SuiteOption,
+    echo_line,
     reports_errors,
-    say,
 )
 from opcert.errors import OpcertError
 
@@ -21,14 +21,16 @@ from opcert.errors import OpcertError
 @reports_errors
 def check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Spec files; by default those of opcert.")
+        list[Path] | None,
+        typer.Argument(help="Spec files; by default those that come with opcert."),
     ] = None,
     specs: SpecsOption = None,
     strength: Annotated[
-        bool, typer.Option(help="Run the panel of generic wrong backends, which takes longest.")
+        bool,
+        typer.Option(help="Run the panel of generic wrong backends, which takes the most time."),
     ] = True,
 ) -> None:
-    """Check specs: mistakes, warnings, cases behind each rule, generic faults that they find."""
+    """Check specs: mistakes, warnings, cases for each rule, and generic faults that they find."""
     from opcert.commands.tables import print_rule_counts, print_strength
     from opcert.panel import measure_strength
     from opcert.report import console
@@ -36,33 +38,36 @@ def check(
     from opcert.suite import check_specs
 
     checked = check_specs(files or find_spec_files(specs))
-    for each in checked:
-        for warning in each.warnings:
-            say(f"warning: {warning}", err=True)
-    print_rule_counts([counts for each in checked for counts in each.counts], console())
-    for each in checked if strength else ():
-        print_strength(measure_strength(each.spec_file, each.operator), console())
+    for spec in checked:
+        for warning in spec.warnings:
+            echo_line(f"warning: {warning}", err=True)
+    print_rule_counts([counts for spec in checked for counts in spec.counts], console())
+    if strength:
+        for spec in checked:
+            print_strength(measure_strength(spec.spec_file, spec.operator), console())
 
 
 @reports_errors
 def generate(
-    out: Annotated[Path, typer.Option(help="Folder of the suite.")] = Path("generated"),
-    profile: Annotated[Profile, typer.Option(help="How many cases.")] = Profile.CORE,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the suite; replaces an earlier one.")
+    ] = Path("generated"),
+    profile: Annotated[Profile, typer.Option(help="Size of the suite.")] = Profile.CORE,
     operator: OperatorOption = "*",
     specs: SpecsOption = None,
-    seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    seed: SeedOption = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; say how the folder differs (exit 1).")
+        bool,
+        typer.Option(
+            "--check", help="Write nothing, but list how the folder differs (exit code 1)."
+        ),
     ] = False,
 ) -> None:
-    """Write the suite that the specs give, in the place of a former one."""
-    from opcert.suite import generate as make
+    """Generate a suite from specs."""
+    from opcert.suite import generate as generate_suite
 
-    def on_operator(name: str) -> None:
-        say(name, err=True)
-
-    found = make(
+    differences = generate_suite(
         out,
         specs,
         profile=profile.value,
@@ -70,14 +75,15 @@ def generate(
         seed=seed,
         jobs=jobs,
         check=check,
-        on_operator=on_operator,
+        on_operator=lambda name: echo_line(name, err=True),
     )
-    if found:
-        for line in found:
-            say(line)
-        say(f"{out} is not what the specs give; run `opcert generate --out {out}`", err=True)
-        raise typer.Exit(NOT_CONFORMANT)
-    say(f"{out} is what the specs give" if check else f"wrote {out}")
+    for difference in differences:
+        echo_line(difference)
+    if differences:
+        text = f"{out} differs from what the specs give; run `opcert generate --out {out}`"
+        echo_line(text, err=True)
+        raise typer.Exit(ExitCode.FAILURE)
+    echo_line(f"{out} is what the specs give" if check else f"wrote {out}")
 
 
 @reports_errors
@@ -86,9 +92,11 @@ def coverage(
     operator: OperatorOption = "*",
     specs: SpecsOption = None,
 ) -> None:
-    """Count what a suite covers, in its own data. Exit 0: all of it; 1: something is missing.
+    """Measure what a suite covers, from its own data.
 
-    With --specs alone, the core suite of these specs is generated and measured, and not kept.
+    With --specs alone, the core suite of these specs is generated for it and not kept.
+
+    Exit codes: 0 complete; 1 something is missing; 2 invalid input.
     """
     from tempfile import TemporaryDirectory
 
@@ -104,32 +112,32 @@ def coverage(
     with TemporaryDirectory() as folder:
         if suite is None and specs is not None:
             suite = Path(folder) / "suite"
-            say(f"generating the core suite of {specs}", err=True)
+            echo_line(f"generating the core suite of {specs}", err=True)
             generate_suite(suite, specs, operator=operator)
         opened = Suite(suite, specs)
-        results = list(measure_coverage(opened, spec_files))
-    for result in results:
-        print_coverage(result, console())
-    if not results:
+        coverages = list(measure_coverage(opened, spec_files))
+    for each in coverages:
+        print_coverage(each, console())
+    if not coverages:
         raise OpcertError(
             f"no spec of {', '.join(opened.operators)} in {specs or 'the specs of opcert'}, so "
             "nothing was measured; name the folder of these specs by --specs"
         )
-    is_complete = all(result.share == 1 for result in results)
-    raise typer.Exit(CONFORMANT if is_complete else NOT_CONFORMANT)
+    if any(each.share < 1 for each in coverages):
+        raise typer.Exit(ExitCode.FAILURE)
 
 
 @reports_errors
 def schema(
     certificate: Annotated[
-        bool, typer.Option("--certificate", help="That of certificate.json instead.")
+        bool, typer.Option("--certificate", help="Print the schema of certificate.json instead.")
     ] = False,
 ) -> None:
-    """Print the JSON Schema of a spec, for editors, or of a certificate."""
+    """Print the JSON Schema of specs, or of certificates."""
     import json
 
     if certificate:
-        from opcert.certificate import json_schema
+        from opcert.certificate import certificate_json_schema as json_schema
     else:
         from opcert.specification import json_schema
 

@@ -1,4 +1,4 @@
-"""opcert verify: a certificate or its folder, as a third party checks it; flaws and exit code."""
+"""The command `opcert verify`: a certificate or its folder, as a third party checks it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,10 +7,11 @@ import typer
 
 from opcert.commands.options import (
     BackendOptions,
+    ExitCode,
     SpecsOption,
     SuiteOption,
+    echo_line,
     reports_errors,
-    say,
     warn_of_unknown_operators,
 )
 from opcert.errors import OpcertError
@@ -20,120 +21,123 @@ if TYPE_CHECKING:
     from opcert.suite import Suite
     from opcert.verification import Finding
 
-SOUND, FLAWED = 0, 1
-
 
 @reports_errors
 def verify(
-    path: Annotated[Path, typer.Argument(help="certificate.json, or the folder that it is in.")],
+    path: Annotated[Path, typer.Argument(help="A certificate.json, or the folder that holds it.")],
     suite: SuiteOption = None,
     specs: SpecsOption = None,
     key: Annotated[
-        Path | None, typer.Option(help="PEM file of the public key that it was signed with.")
+        Path | None, typer.Option(help="PEM file of the public key to check the signature with.")
     ] = None,
     rerun: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Run so many of its cases again.")
+        int, typer.Option(min=0, metavar="N", help="Run N of its cases again, on --backend.")
     ] = 0,
     backend: Annotated[
-        str | None, typer.Option(help="What they are run on, as for certify.")
+        str | None, typer.Option(help="Backend to run cases again on, as for certify.")
     ] = None,
     backend_option: BackendOptions = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of the choice of cases to run again; else one at random.")
+        int | None,
+        typer.Option(help="Seed of the choice of cases to run again. Random by default."),
     ] = None,
 ) -> None:
-    """Check a certificate, conformant or not. Exit 0: sound; 1: flaws; 2: it cannot be read."""
+    """Check a certificate, conformant or not, for contradictions.
+
+    Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
+    """
     from opcert.certificate import parse_certificate, read_certificate_bytes
     from opcert.report import conclusion_line
-    from opcert.verification import certificate_in, folder_flaws, form_flaws, verify_certificate
+    from opcert.suite import Suite
+    from opcert.verification import (
+        find_certificate,
+        folder_findings,
+        form_findings,
+        has_this_version,
+        regenerate_suite,
+        verify_certificate,
+    )
 
     if bool(rerun) != (backend is not None):
-        raise OpcertError("--rerun N and --backend go together: what is run again, and on what")
-    target = certificate_in(path)
-    # Read once, so that what is checked is what the signature is of.
-    written = read_certificate_bytes(target)
-    certificate = parse_certificate(written, target)
-    flaws, unchecked = _signature_flaws(target, written, key)
-    flaws += form_flaws(target.name, written, certificate)
+        raise OpcertError("--rerun and --backend need each other: how many cases, and on what")
+    file = find_certificate(path)
+    # Read once: the checks must be of the very bytes that were signed.
+    content = read_certificate_bytes(file)
+    certificate = parse_certificate(content, file)
+    findings, unchecked = _check_signature(file, content, key)
+    findings += form_findings(file.name, content, certificate)
     if path.is_dir():
-        flaws += folder_flaws(path, certificate)
+        findings += folder_findings(path, certificate)
     elif certificate.files:
         unchecked.append("the files beside it (name the folder)")
-    opened = _opened(certificate, suite, specs)
-    found = verify_certificate(certificate, opened)
-    flaws += found
-    if path.is_dir():
-        unmade, left_out = _report_flaws(certificate, opened, specs, sound=not found)
-        flaws, unchecked = flaws + unmade, unchecked + left_out
-    if backend is not None:
-        flaws += _again(certificate, opened, rerun, seed, backend, backend_option or [], specs)
-    warn_of_unknown_operators(certificate, opened)
-    for flaw in flaws:
-        say(str(flaw))
-    left = f"; not checked: {', '.join(unchecked)}" if unchecked else ""
-    left = _made_by(certificate) + left
-    if flaws:
-        say(f"not sound: {len(flaws)} flaw{'s' * (len(flaws) > 1)}{left}")
-        raise typer.Exit(FLAWED)
-    say(f"sound: {conclusion_line(certificate)}{left}")
-
-
-def _made_by(certificate: "Certificate") -> str:
-    """Say that another opcert made a certificate, where it did."""
-    from importlib.metadata import version
-
-    from opcert.verification import is_ours
-
-    if is_ours(certificate):
-        return ""
-    made = certificate.platform.opcert
-    return f"; made by opcert {made}, checked with the rules of {version('opcert')}"
-
-
-def _report_flaws(
-    certificate: "Certificate", suite: "Suite", specs: Path | None, *, sound: bool
-) -> "tuple[list[Finding], list[str]]":
-    """Return what is wrong with the files beside a certificate, and which cannot be compared."""
-    from opcert.verification import is_ours, name_flaws, report_flaws
-
-    if not is_ours(certificate):
-        return [], ["the report (another opcert made it)"]
-    wrong = list(name_flaws(certificate))
-    if not sound:
-        return wrong, ["the report (the certificate has flaws)"]
-    differing, unmade = report_flaws(certificate, suite, specs)
-    return wrong + differing, [f"{name} (name its --specs)" for name in unmade]
-
-
-def _signature_flaws(
-    target: Path, written: bytes, key: Path | None
-) -> "tuple[list[Finding], list[str]]":
-    """Return what is wrong with the signature, and what is not checked of it."""
-    from opcert.verification import Finding, signature_beside
-
-    text = signature_beside(target)
-    if key is None:
-        return [], ["who made it (no signature)" if text is None else "the signature (no --key)"]
-    from opcert.certificate import load_public_key, signature_error
-
-    known = load_public_key(key)
-    if text is None:
-        return [Finding(f"{target.name}.sig", f"found none; expected one that {key} holds for")], []
-    wrong = signature_error(text, written, known)
-    return [Finding(f"{target.name}.sig", wrong)] if wrong else [], []
-
-
-def _opened(certificate: "Certificate", suite: Path | None, specs: Path | None) -> "Suite":
-    """Return the suite in a folder, one made of `specs` as the certificate's was, or opcert's."""
-    from opcert.suite import Suite
-    from opcert.verification import regenerate_suite
-
     if specs is not None and suite is None:
-        return regenerate_suite(certificate.suite, specs)
-    return Suite(suite, specs)
+        opened = regenerate_suite(certificate.suite, specs)
+    else:
+        opened = Suite(suite, specs)
+    own_findings = verify_certificate(certificate, opened)
+    findings += own_findings
+    if path.is_dir():
+        of_report, not_compared = _check_report(certificate, opened, specs, not own_findings)
+        findings, unchecked = findings + of_report, unchecked + not_compared
+    if backend is not None:
+        options = backend_option or []
+        findings += _rerun_sample(certificate, opened, rerun, seed, backend, options, specs)
+    warn_of_unknown_operators(certificate, opened)
+    for finding in findings:
+        echo_line(str(finding))
+    remarks = "" if has_this_version(certificate) else _version_remark(certificate)
+    if unchecked:
+        remarks += f"; not checked: {', '.join(unchecked)}"
+    if findings:
+        echo_line(f"not sound: {len(findings)} finding{'s' * (len(findings) > 1)}{remarks}")
+        raise typer.Exit(ExitCode.FAILURE)
+    echo_line(f"sound: {conclusion_line(certificate)}{remarks}")
 
 
-def _again(
+def _version_remark(certificate: "Certificate") -> str:
+    """Return which versions of opcert made and checked a certificate."""
+    from opcert import __version__
+
+    made_by = certificate.platform.opcert
+    return f"; made by opcert {made_by}, checked with the rules of {__version__}"
+
+
+def _check_signature(
+    file: Path, content: bytes, key: Path | None
+) -> "tuple[list[Finding], list[str]]":
+    """Return the findings about the signature, and what of it was not checked."""
+    from opcert.verification import Finding, read_signature
+
+    signature = read_signature(file)
+    if key is None:
+        signed = signature is not None
+        return [], ["the signature (no --key)" if signed else "who made it (no signature)"]
+    from opcert.certificate.signing import load_public_key, signature_error
+
+    public_key = load_public_key(key)
+    place = f"{file.name}.sig"
+    if signature is None:
+        return [Finding(place, f"found none; expected a signature for {key}")], []
+    error = signature_error(signature, content, public_key)
+    return [Finding(place, error)] if error else [], []
+
+
+def _check_report(
+    certificate: "Certificate", suite: "Suite", specs: Path | None, is_sound: bool
+) -> "tuple[list[Finding], list[str]]":
+    """Return the findings about the files beside a certificate, and what was not compared."""
+    from opcert.verification import file_name_findings, has_this_version, report_findings
+
+    if not has_this_version(certificate):
+        return [], ["the report (another version of opcert made it)"]
+    findings = list(file_name_findings(certificate))
+    if not is_sound:
+        return findings, ["the report (the certificate has findings)"]
+    differences, not_compared = report_findings(certificate, suite, specs)
+    return findings + differences, [f"{name} (name its --specs)" for name in not_compared]
+
+
+def _rerun_sample(
     certificate: "Certificate",
     suite: "Suite",
     count: int,
@@ -142,14 +146,14 @@ def _again(
     options: list[str],
     specs: Path | None,
 ) -> "list[Finding]":
-    """Run a sample of the cases again, and say which it is."""
+    """Run a sample of the cases again, and print how to run the same sample."""
     from secrets import randbelow
 
     from opcert.backends import parse_backend_options
-    from opcert.verification import rerun_flaws, sample
+    from opcert.verification import rerun_findings, sample_verdicts
 
     seed = randbelow(1 << 32) if seed is None else seed
-    sampled = sample(certificate, suite, count, seed)
-    say(f"running {len(sampled)} cases again: --rerun {count} --seed {seed}", err=True)
-    given = parse_backend_options(options)
-    return list(rerun_flaws(certificate, suite, sampled, backend, given, specs))
+    sample = sample_verdicts(certificate, suite, count, seed)
+    echo_line(f"running {len(sample)} cases again: --rerun {count} --seed {seed}", err=True)
+    arguments = parse_backend_options(options)
+    return list(rerun_findings(certificate, suite, sample, backend, arguments, specs))

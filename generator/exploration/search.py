@@ -227,18 +227,18 @@ class Search:
             number, fault = first_fault
             return (fault.kind, candidate_steps[number].rule) == counterexample.failure
 
-        reduction = Reduction(self._trials.file, fails)
-        start = Candidate.of(counterexample.valid)
+        reduction = Reduction(self._trials.file, None, [False], fails)
+        start = Candidate.from_step(counterexample.valid)
         # Numbered elements are easier to read than a pattern, if the call fails with them too.
-        numbered = start.given(
-            **{name: materialize_numbered(start.call.inputs[name]) for name in start.free}
+        numbered = start.with_inputs(
+            **{name: materialize_numbered(start.call.inputs[name]) for name in start.data_inputs}
         )
-        steps = reduction.steps(numbered, None, [False])
+        steps = reduction.steps(numbered)
         if steps and fails(steps):
             start = numbered
         remaining = self._begin + self._seconds - time.monotonic()
-        smallest = reduction.reduced(start, None, [False], remaining) or start
-        steps = reduction.steps(smallest, None, [False])
+        smallest = reduction.reduce(start, remaining) or start
+        steps = reduction.steps(smallest)
         reduced = self._same_failure(counterexample, trial_steps(steps[0])) if steps else None
         if reduced is None:
             return counterexample

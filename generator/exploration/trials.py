@@ -132,7 +132,7 @@ class Trials:
         Raises:
             ExpressionError: the spec contradicts itself or its reference on the call.
         """
-        call = Candidate.of(valid).call
+        call = Candidate.from_step(valid).call
         steps = self._steps(call, valid.inputs, trial.mutation, trial.law)
         return replace(trial, call=call, steps=steps)
 

@@ -52,7 +52,7 @@ class SupervisedBackend(IsolatedBackend):
                 f"backend '{backend}': options that JSON cannot express need the backend in this "
                 "process: isolated=False"
             ) from None
-        self.delivery = "packed" if backend.startswith(DRIVER_PREFIX) else "as drawn"
+        self.delivery = "packed" if backend.startswith(DRIVER_PREFIX) else "strided"
         self._timeout, self._memory = timeout, memory
         self._worker: Worker | Driver | None = None
         self._failed_starts = 0

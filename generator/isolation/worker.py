@@ -159,7 +159,7 @@ def _declared_support(backend: Backend) -> dict[str, Any] | None:
     # Most backends declare nothing, and their workers start faster without pydantic.
     from opcert.scope import declared_support  # noqa: PLC0415
 
-    return declared_support(SimpleNamespace(support=support)).described()
+    return declared_support(SimpleNamespace(support=support)).to_dict()
 
 
 def serve(requests: int, replies: int, area: SharedArea) -> None:

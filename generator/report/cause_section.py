@@ -180,9 +180,9 @@ def _remark(call: ReproducedCall, case: IndexedCase) -> str:
 def _describe_reproduction(reproduction: Reproduction | None) -> str:
     if reproduction is None:
         return "Not confirmed in a fresh process."
-    if reproduction.shows == "alone":
+    if reproduction.reproduced == "alone":
         return "Confirmed: it fails alone in a fresh process."
-    if reproduction.shows == "not-again":
+    if reproduction.reproduced == "never":
         return "It passed alone in a fresh process, and did not fail again."
     count = len(reproduction.calls) - 1
     calls = f"{count} other call{'s' * (count > 1)}"

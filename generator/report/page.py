@@ -9,8 +9,9 @@ from opcert.arrays import ELEMENT_TYPES
 from opcert.certificate import Certificate
 from opcert.report.cause_section import CauseSection, cause_section
 from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, describe_rejections
+from opcert.scope import Waiver
 from opcert.suite import IndexedCase, Suite
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict, Waiver, causes
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict, group_by_cause
 
 _STATUS_EXPLANATIONS: Mapping[Status, str] = {
     "unsupported": "the backend declares that it does not support the call, or declines it",
@@ -198,7 +199,7 @@ class ReportPage:
         """A section for each cause of failures, the most severe first."""
         return [
             cause_section(cause, self.certificate, self._suite.cases)
-            for cause in causes(self.certificate.verdicts)
+            for cause in group_by_cause(self.certificate.verdicts)
         ]
 
     @property

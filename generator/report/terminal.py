@@ -21,7 +21,7 @@ from opcert.certificate import Certificate, OnVerdict
 from opcert.errors import printable_line
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import describe_rejections
-from opcert.verdicts import STATUSES, Verdict, causes
+from opcert.verdicts import STATUSES, Verdict, group_by_cause
 
 # How many causes of failures, and how many regressed cases, a terminal shows.
 MAX_LISTED = 10
@@ -81,7 +81,7 @@ class Rate(ProgressColumn):
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print one failure of each cause, the counts by operator and status, and the conclusion."""
-    failure_causes = causes(certificate.verdicts)
+    failure_causes = group_by_cause(certificate.verdicts)
     for cause in failure_causes[:MAX_LISTED]:
         confirmed = [v for v in cause.verdicts if v.case in certificate.reproductions]
         verdict = (confirmed or cause.verdicts)[0]

@@ -50,7 +50,7 @@ class IsolatedBackend(ABC):
     `delivery` says which memory layout inputs have there.
     """
 
-    delivery: Literal["as drawn", "packed"] = "as drawn"
+    delivery: Literal["strided", "packed"] = "strided"
     reuse: str | None = None
 
     @abstractmethod

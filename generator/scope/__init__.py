@@ -10,6 +10,7 @@ from opcert.scope.support import (
     rules_and_levels,
     unknown_operators,
 )
+from opcert.scope.waivers import Waiver, Waivers, read_waivers, waivers_on
 
 __all__ = [
     "Claim",
@@ -17,11 +18,15 @@ __all__ = [
     "OperatorSupport",
     "Scope",
     "Support",
+    "Waiver",
+    "Waivers",
     "checked_support",
     "claim_mistakes",
     "declared_support",
     "read_claim",
+    "read_waivers",
     "rules_and_levels",
     "unknown_operators",
     "unsupported_types",
+    "waivers_on",
 ]

@@ -1,4 +1,4 @@
-"""What a vendor claims that a backend supports: inside it all has to work, outside none counts."""
+"""Claims: what a vendor claims that a backend supports. Inside it everything has to work."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from opcert.yaml_files import YamlPath, YamlSource, validated_content
 
 
 class ClaimContent(BaseModel):
-    """What a claim's file says; an operator that it leaves out is not claimed."""
+    """The content of a claim's file; an operator that is absent is not claimed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -28,12 +28,10 @@ class ClaimContent(BaseModel):
     operators: Mapping[str, OperatorScope]
 
     def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
-        """Return why `case` is not claimed, or None where it is."""
+        """Return why the claim excludes `case`, or None if it claims it."""
         scope = self.operators.get(operator)
-        if scope is None:
-            return f"the claim leaves out {operator}"
-        beyond = scope.exclusion_reason(case)
-        return beyond and f"the claim leaves out {beyond}"
+        reason = operator if scope is None else scope.exclusion_reason(case)
+        return None if reason is None else f"the claim excludes {reason}"
 
 
 @dataclass(frozen=True)
@@ -43,51 +41,55 @@ class Claim:
     content: ClaimContent
     source: YamlSource
 
-    def feature_level(self, asked: str | None) -> str | None:
-        """Return the feature level to certify, where one was `asked` for besides.
+    def feature_level(self, requested: str | None) -> str | None:
+        """Return the feature level to certify: the claimed or the `requested` one.
 
         Raises:
-            SpecError: the claim has another one.
+            SpecError: both are given and differ.
         """
         claimed = self.content.feature_level
-        if None not in (asked, claimed) and asked != claimed:
-            text = f"found '{claimed}', while '{asked}' is asked for; expected the same, or one"
-            raise SpecError([self.source.mistake(("feature_level",), text)])
-        return asked if claimed is None else claimed
+        if claimed is None:
+            return requested
+        if requested not in (None, claimed):
+            text = f"found '{claimed}', but feature level '{requested}' was requested"
+            mistake = self.source.mistake(("feature_level",), f"{text}; expected the same level")
+            raise SpecError([mistake])
+        return claimed
 
 
 def read_claim(path: Path | YamlSource, suite: Suite, operator: str = "*") -> Claim:
     """Return the claim in a file, for the operators of `suite` that match the glob `operator`.
 
     Raises:
-        SpecError: it is of another form, or names what there is not.
+        SpecError: the file is malformed, or names what does not exist.
     """
     source = path if isinstance(path, YamlSource) else YamlSource(path)
-    claim = Claim(validated_content(source, TypeAdapter(ClaimContent), ClaimContent), source)
-    found = claim_mistakes(claim.content, suite, operator)
-    if mistakes := [source.mistake(place, text) for place, text in found]:
+    content = validated_content(source, TypeAdapter(ClaimContent), ClaimContent)
+    mistakes = [
+        source.mistake(place, text) for place, text in claim_mistakes(content, suite, operator)
+    ]
+    if mistakes:
         raise SpecError(mistakes)
-    return claim
+    return Claim(content, source)
 
 
 def claim_mistakes(
     claim: ClaimContent, suite: Suite, operator: str = "*"
 ) -> Iterator[tuple[YamlPath, str]]:
-    """Yield what a claim names that there is not, for the operators that match a glob, and where.
+    """Yield each name in a claim that does not exist, with its place.
 
-    A part of a suite may go with a claim of more.
+    An operator that the suite lacks is a mistake only if it matches the glob `operator`, or is
+    misspelt: a claim may cover more than one suite.
     """
     level, levels = claim.feature_level, suite.feature_levels
     if level is not None and level not in levels:
         text = f"no operator has feature level '{level}'{did_you_mean(level, levels)}"
         yield ("feature_level",), text
-    strangers, slips = (
-        unknown_operators(claim.operators, suite),
-        misspelt_operators(claim.operators, suite),
-    )
+    unknown = unknown_operators(claim.operators, suite)
+    misspelt = misspelt_operators(claim.operators, suite)
     for name, scope in claim.operators.items():
         place: YamlPath = ("operators", name)
-        if name in slips or (name in strangers and fnmatchcase(name, operator)):
+        if name in misspelt or (name in unknown and fnmatchcase(name, operator)):
             known = sorted({*suite.operators, *read_manifest(core_suite_folder()).operators})
             yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
         for part, text in _scope_mistakes(name, scope, suite):
@@ -97,20 +99,19 @@ def claim_mistakes(
 def _scope_mistakes(
     name: str, scope: OperatorScope, suite: Suite
 ) -> Iterator[tuple[YamlPath, str]]:
-    """Yield what the scope of an operator names that there is not, and where."""
+    """Yield each name in the scope of one operator that does not exist, with its place."""
     types = list(ELEMENT_TYPES)
-    parts: list[tuple[YamlPath, str, list[str], list[str]]] = [
+    # Place of a list in the scope, what its items are, the items, what exists.
+    lists: list[tuple[YamlPath, str, list[str], list[str]]] = [
         (("types",), "type", scope.types or [], types),
         (("index_types",), "type", scope.index_types or [], types),
-    ]
-    parts += [
-        (("input_types", key), "type", found, types) for key, found in scope.input_types.items()
+        *((("input_types", key), "type", names, types) for key, names in scope.input_types.items()),
     ]
     if name in suite.operators:
         operator = suite.operators[name]
-        known = sorted(operator.exclusions)
-        parts.append((("excluded",), f"rule or level of {name}", scope.excluded, known))
-        parts += [
+        exclusions = sorted(operator.exclusions)
+        lists.append((("excluded",), f"rule or level of {name}", scope.excluded, exclusions))
+        lists += [
             (("same_types", i), f"input of {name}", group, operator.input_names)
             for i, group in enumerate(scope.same_types)
         ]
@@ -118,7 +119,7 @@ def _scope_mistakes(
             if key not in operator.input_names:
                 near = did_you_mean(key, operator.input_names)
                 yield ("input_types", key), f"unknown input of {name} '{key}'{near}"
-    for place, what, found, known in parts:
-        for i, each in enumerate(found):
-            if each not in known:
-                yield (*place, i), f"unknown {what} '{each}'{did_you_mean(each, known)}"
+    for place, what, items, known in lists:
+        for i, item in enumerate(items):
+            if item not in known:
+                yield (*place, i), f"unknown {what} '{item}'{did_you_mean(item, known)}"

@@ -1,4 +1,4 @@
-"""What is out of scope beforehand: by feature level, claim or declaration; and what is not."""
+"""The scope of a run: what feature level, claim and declared support exclude beforehand."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,69 +9,72 @@ from opcert.scope.claims import ClaimContent
 from opcert.scope.support import Support
 from opcert.suite import IndexedCase, OperatorSuite
 
-# The statuses of what does not run.
-Excluded: TypeAlias = Literal["out-of-claim", "unsupported"]
+# The status of a case that is not run.
+ExclusionStatus: TypeAlias = Literal["out-of-claim", "unsupported"]
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What feature level, claim and declaration leave of a suite."""
+    """What a run covers: feature level, claim and declared support."""
 
     feature_level: str | None
     claim: ClaimContent | None
     support: Support
 
-    def left_out(self, operator: OperatorSuite, case: IndexedCase) -> tuple[Excluded, str] | None:
-        """Return the status of a case that is not to be run, and why; None where it is."""
+    def exclusion(
+        self, operator: OperatorSuite, case: IndexedCase
+    ) -> tuple[ExclusionStatus, str] | None:
+        """Return status and reason of a case that is not to be run, or None if it is in scope."""
         name = operator.index.operator
         claimed = None if self.claim is None else self.claim.operators.get(name)
         declared = (self.support.declared or {}).get(name)
-        # A requirement that is excluded is not asked for: the calls that break it are left out. So
-        # are those that would show an excluded behaviour, for which they may be declined.
+        # Excluding a requirement excludes the calls that violate it. Excluding a behaviour excludes
+        # the negative cases that exhibit it: a backend may decline them for that alone.
         for rule in (case.violated_rule, *case.extra_behaviours):
             if claimed is not None and rule in claimed.excluded:
-                return "out-of-claim", f"the claim leaves out excluded, {rule}"
+                return "out-of-claim", f"the claim excludes {rule}"
             if declared is not None and rule in declared.excluded:
-                return "unsupported", f"declared: excluded, {rule}"
-        # Otherwise a negative case is in scope with its baseline: its own type or rank may be what
-        # breaks the rule. A valid neighbour is in scope by itself.
+                return "unsupported", f"the declared support excludes {rule}"
+        # Otherwise a negative case is in scope if its baseline is: its own type or rank may be what
+        # breaks the rule. A neighbour is a valid call and in scope by itself.
         if case.expects == "rejection" and case.baseline is not None:
             case = operator.cases[case.baseline]
         level = self.feature_level
         if level and operator.index.feature_levels and level not in case.feature_levels:
             return "out-of-claim", f"not in feature level {level}"
         if self.claim is not None:
-            beyond = self.claim.exclusion_reason(name, case)
-            if beyond is not None:
-                return "out-of-claim", beyond
-        unsupported = self.support.exclusion_reason(name, case)
-        return None if unsupported is None else ("unsupported", unsupported)
+            reason = self.claim.exclusion_reason(name, case)
+            if reason is not None:
+                return "out-of-claim", reason
+        reason = self.support.exclusion_reason(name, case)
+        return None if reason is None else ("unsupported", reason)
 
     @property
     def exclusions(self) -> dict[str, list[str]]:
-        """The rules and levels that claim and declaration exclude, by operator."""
+        """The rules and levels that claim and declared support exclude, by operator."""
         claimed = {} if self.claim is None else self.claim.operators
-        scopes = [*claimed.items(), *(self.support.declared or {}).items()]
-        found: dict[str, list[str]] = {}
-        for name, scope in scopes:
+        excluded: dict[str, list[str]] = {}
+        for name, scope in [*claimed.items(), *(self.support.declared or {}).items()]:
             if scope.excluded:
-                found[name] = sorted({*found.get(name, ()), *scope.excluded})
-        return found
+                excluded[name] = sorted({*excluded.get(name, ()), *scope.excluded})
+        return excluded
 
-    def promises(self, operator: str, case: IndexedCase) -> bool:
-        """Whether a claim has `case` itself, so that to decline it is a failure."""
+    def is_claimed(self, operator: str, case: IndexedCase) -> bool:
+        """Whether a claim covers `case` itself, so that declining it is a failure.
+
+        A negative case that is in scope for its baseline may itself be outside the claim.
+        """
         if self.claim is None or case.ambiguity is not None:
             return False
-        # A changed call runs with the claimed one beside it; its own type or rank may be beyond.
         return self.claim.exclusion_reason(operator, case) is None
 
 
 def unsupported_types(calls: Iterable[tuple[str, str, bool]]) -> set[tuple[str, str]]:
-    """Return each operator and data type of which every call was declined.
+    """Return each operator and data type of which a backend declined every call.
 
-    `calls` are those that ran: the operator, the data type, and whether it was declined.
+    `calls` are the calls that ran: operator, data type, and whether the backend declined it.
     """
-    found: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
-    for operator, element_type, declined in calls:
-        found[operator, element_type].add(declined)
-    return {key for key, declined in found.items() if declined == {True}}
+    declined: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
+    for operator, element_type, is_declined in calls:
+        declined[operator, element_type].add(is_declined)
+    return {key for key, answers in declined.items() if answers == {True}}

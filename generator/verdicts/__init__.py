@@ -1,29 +1,29 @@
-"""Vector and outcome -> verdict: scope, waivers, causes, confirmation."""
+"""Vector and outcome -> verdict: certification, causes, confirmation, reduction, redaction."""
 
-from opcert.verdicts.anonymous import without_names
-from opcert.verdicts.causes import Cause, causes
+from opcert.verdicts.causes import Cause, group_by_cause
 from opcert.verdicts.certification import Certification, is_repeatable
-from opcert.verdicts.confirmation import (
-    Confirmation,
-    Confirmed,
+from opcert.verdicts.confirmation import Confirmation, Confirmed
+from opcert.verdicts.redaction import redact_text
+from opcert.verdicts.reduction import Candidate, Reduction
+from opcert.verdicts.reproduction import (
     ReproducedCall,
     Reproduction,
     SerializedCall,
     calls_of_case,
     representative_verdict,
 )
-from opcert.verdicts.contract import BACKEND_CONTRACT, DECISIVE_BREACHES
-from opcert.verdicts.reduction import Candidate, Reduction
 from opcert.verdicts.verdict import (
+    BACKEND_CONTRACT,
+    DECISIVE_BREACHES,
     FAILURE_KINDS,
     FAILURE_STATUSES,
     STATUSES,
+    WAIVABLE_KINDS,
     Status,
     Verdict,
     judge,
     unverified_reasons,
 )
-from opcert.verdicts.waivers import Waiver, Waivers, read_waivers
 
 __all__ = [
     "BACKEND_CONTRACT",
@@ -31,6 +31,7 @@ __all__ = [
     "FAILURE_KINDS",
     "FAILURE_STATUSES",
     "STATUSES",
+    "WAIVABLE_KINDS",
     "Candidate",
     "Cause",
     "Certification",
@@ -42,14 +43,11 @@ __all__ = [
     "SerializedCall",
     "Status",
     "Verdict",
-    "Waiver",
-    "Waivers",
     "calls_of_case",
-    "causes",
+    "group_by_cause",
     "is_repeatable",
     "judge",
-    "read_waivers",
+    "redact_text",
     "representative_verdict",
     "unverified_reasons",
-    "without_names",
 ]

@@ -8,16 +8,16 @@ from opcert.run import FailureKind
 from opcert.suite import CasesById, IndexedCase
 from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
 
-# The gravest first; where bits alone differ, values are right.
-_GRAVITY = ("crash", "hang", "fail")
+# The most severe status first.
+_SEVERITY = ("crash", "hang", "fail")
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Failures that are alike: what they have in common, and their verdicts as they came.
+    """Failures with the same operator, status, kind and rule, in the order of the suite.
 
-    `rule` is None where they violate opcert's contract. `attributed` are rejections that do not
-    count, since their baseline is one of the failures.
+    `rule` is None where they violate the backend contract. `attributed` are the rejections that do
+    not count because their baseline is one of the failures.
     """
 
     operator: str
@@ -27,37 +27,41 @@ class Cause:
     verdicts: tuple[Verdict, ...]
     attributed: tuple[Verdict, ...] = ()
 
-    def smallest(self, cases: CasesById) -> Verdict:
-        """Return the verdict of the call with the fewest elements, the first of them."""
-        return min(self.verdicts, key=lambda each: input_elements(cases[each.case][1]))
+    def smallest_failure(self, cases: CasesById) -> Verdict:
+        """Return the verdict of the call with the fewest input elements, the first of several."""
+        return min(self.verdicts, key=lambda verdict: input_elements(cases[verdict.case][1]))
 
 
-def causes(verdicts: Iterable[Verdict]) -> list[Cause]:
-    """Group failures, the worst first: what ends the process, then by number, bits last.
+def group_by_cause(verdicts: Iterable[Verdict]) -> list[Cause]:
+    """Group failures by cause, the worst cause first.
 
-    A rejection that is uncredited is attributed to the cause that its baseline fails for. It is a
-    failure of its own only where the baseline is none of the failures.
+    Crashes and hangs come first, causes with more failures before those with fewer, differing bits
+    last. An uncredited rejection is attributed to the cause of its baseline's failure; without that
+    failure among `verdicts` it is a failure like any other.
     """
+    failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
+    failed_cases = {verdict.case for verdict in failures}
+    attributed = [verdict for verdict in failures if verdict.attributed_to in failed_cases]
     groups: dict[tuple[str, Status, FailureKind | None, str | None], list[Verdict]] = {}
-    failed = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
-    known = {verdict.case for verdict in failed}
-    echoes = [verdict for verdict in failed if verdict.attributed_to in known]
-    for verdict in failed:
-        if verdict.attributed_to not in known:
+    for verdict in failures:
+        if verdict.attributed_to not in failed_cases:
             key = (verdict.operator, verdict.status, verdict.kind, verdict.violated_rule)
             groups.setdefault(key, []).append(verdict)
-    found = []
-    for key, alike in groups.items():
-        cases = {verdict.case for verdict in alike}
-        attributed = tuple(verdict for verdict in echoes if verdict.attributed_to in cases)
-        found.append(Cause(*key, tuple(alike), attributed))
-    return sorted(found, key=_order)
-
-
-def _order(cause: Cause) -> tuple[int, bool, int]:
-    return _GRAVITY.index(cause.status), cause.kind == "bits", -len(cause.verdicts)
+    causes = []
+    for key, group in groups.items():
+        cases = {verdict.case for verdict in group}
+        rejections = tuple(verdict for verdict in attributed if verdict.attributed_to in cases)
+        causes.append(Cause(*key, tuple(group), rejections))
+    return sorted(
+        causes,
+        key=lambda cause: (
+            _SEVERITY.index(cause.status),
+            cause.kind == "bits",
+            -len(cause.verdicts),
+        ),
+    )
 
 
 def input_elements(case: IndexedCase) -> int:
-    """Return how many elements the inputs of a call have."""
-    return sum(prod(each.shape) for each in case.inputs.values())
+    """Return how many elements the inputs of a case have."""
+    return sum(prod(array.shape) for array in case.inputs.values())

@@ -1,4 +1,4 @@
-"""Suite x backend -> verdicts: every case once, baselines on demand, outputs looked at again."""
+"""Suite x backend -> verdicts: each case once, after its baseline, outputs checked again later."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -18,20 +18,25 @@ from opcert.run import (
 )
 from opcert.scope import Claim, Scope, checked_support, unsupported_types
 from opcert.suite import IndexedCase, OperatorSuite, Suite
-from opcert.verdicts.anonymous import anonymous
-from opcert.verdicts.contract import BACKEND_CONTRACT, cite_contract
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge
+from opcert.verdicts.redaction import redact_outcome
+from opcert.verdicts.verdict import (
+    BACKEND_CONTRACT,
+    FAILURE_STATUSES,
+    Verdict,
+    cite_contract,
+    judge,
+)
 
-# How many bytes of outputs are kept, to be looked at again after later cases.
-HELD = 1 << 26
-# How many lines that a failing case printed are kept.
-_LINES = 20
-# The most elements of the outputs of a call that is made very often.
-MOVED = 1 << 10
+# Bytes of inputs and outputs that are retained, to be checked again after later cases.
+RETAINED_BYTES = 1 << 26
+# The call that is repeated very often has at most so many output elements.
+MAX_REPEATED_ELEMENTS = 1 << 10
+# So many of the last lines that a failing case printed are kept.
+_PRINTED_LINES = 20
 
 
 class Certification:
-    """Runs the cases of a suite on a backend and remembers each verdict."""
+    """Runs cases of a suite on a backend and keeps their verdicts."""
 
     def __init__(
         self,
@@ -43,173 +48,176 @@ class Certification:
         former: Iterable[Verdict] = (),
         repeated: Iterable[str] = (),
     ) -> None:
-        """Begin, or go on from `former` verdicts, of a run that made the calls of `repeated` often.
+        """Start a run, or continue one that gave `former` verdicts and repeated these cases.
 
         Raises:
-            OpcertError: there is no such feature level, or the declaration is wrong.
+            OpcertError: no operator has the feature level.
+            BackendError: the declared support is malformed or names what does not exist.
         """
         self.backend = backend
         self.suite = suite
         content = None if claim is None else claim.content
         self._scope = Scope(feature_level, content, checked_support(backend, suite))
-        _check_feature_level(suite, feature_level)
-        self._verdicts = {each.case: each for each in former}
-        known = [case for case in repeated if case in suite.cases]
-        self._repeated = {suite.cases[case][0].index.operator: case for case in known}
+        levels = suite.feature_levels
+        if feature_level is not None and feature_level not in levels:
+            near = did_you_mean(feature_level, levels)
+            raise OpcertError(f"no operator has feature level '{feature_level}'{near}")
+        self._verdicts = {verdict.case: verdict for verdict in former}
+        # By operator, the case whose call was repeated very often.
+        self._repeated = {
+            suite.cases[case][0].index.operator: case for case in repeated if case in suite.cases
+        }
         self.excerpts: dict[str, Excerpt] = {}
-        self._held: deque[tuple[str, CallRecord]] = deque()
-        self._held_bytes = 0
-
-    def verdict(self, case_id: str, hold: bool = True) -> Verdict:
-        """Return the verdict of a case, which runs now unless it has; so does its baseline_verdict."""
-        if case_id not in self._verdicts:
-            verdict, records = self._run(*self.suite.cases[case_id], hold)
-            self._verdicts[case_id] = verdict = self._as_claimed(verdict)
-            if verdict.status not in FAILURE_STATUSES and hold:
-                self._hold(case_id, records)
-        return self._verdicts[case_id]
-
-    def _run(
-        self, operator: OperatorSuite, case: IndexedCase, hold: bool
-    ) -> tuple[Verdict, Sequence[CallRecord]]:
-        """Return the verdict of a case, and what is to be looked at again."""
-        name = operator.index.operator
-        out_of_scope = self._scope.left_out(operator, case)
-        if out_of_scope is not None:
-            status, detail = out_of_scope
-            return Verdict(case.id, name, status, None, "not-run", case.rules, detail), ()
-        baseline_verdict = self.verdict(case.baseline, hold) if case.baseline is not None else None
-        outcome = anonymous(self._outcome(operator, case, baseline_verdict))
-        verdict = judge(name, case, outcome, baseline_verdict)
-        if verdict.status in FAILURE_STATUSES:
-            if outcome.fault is not None and outcome.fault.excerpt is not None:
-                self.excerpts[case.id] = outcome.fault.excerpt
-            verdict = replace(
-                verdict,
-                detail=f"{verdict.detail}{failure_context(operator, case, verdict.kind)}{_printed(outcome)}",
-            )
-        return verdict, outcome.records
-
-    def _outcome(
-        self, operator: OperatorSuite, case: IndexedCase, baseline_verdict: Verdict | None
-    ) -> Outcome:
-        """Make the calls of a case, and those behind it in which shows what it has left."""
-        passed = baseline_verdict is not None and baseline_verdict.status == "pass"
-        baseline = (
-            operator.cases[baseline_verdict.case]
-            if baseline_verdict is not None and passed
-            else None
-        )
-        outcome = run_vector(self.backend, operator, case, baseline)
-        if outcome.observed in FATAL_OUTCOMES or case.expects == "rejection":
-            return outcome
-        if outcome.records and outcome.fault is None and self._is_first(operator, case):
-            outcome = _and(outcome, run_repeatedly(self.backend, operator, case))
-            self._repeated[operator.index.operator] = case.id
-        return outcome
-
-    def _is_first(self, operator: OperatorSuite, case: IndexedCase) -> bool:
-        """Whether this is the first call of its operator that moves a few elements."""
-        return operator.index.operator not in self._repeated and is_repeatable(case)
+        self._retained: deque[tuple[str, CallRecord]] = deque()
+        self._retained_bytes = 0
 
     @property
     def repeated(self) -> tuple[str, ...]:
-        """The cases whose calls were made very often, one of an operator."""
+        """The cases whose calls were repeated very often, one for each operator."""
         return tuple(self._repeated.values())
 
-    def _as_claimed(self, verdict: Verdict) -> Verdict:
-        """Fail what is claimed and not supported, whatever the backend declares."""
-        _, case = self.suite.cases[verdict.case]
-        if verdict.status != "unsupported" or not self._scope.promises(verdict.operator, case):
-            return verdict
-        detail = f"the claim has it, and it is not supported: {verdict.detail}"
+    def verdict(self, case_id: str, retain: bool = True) -> Verdict:
+        """Return the verdict of a case. It runs unless it has run before, after its baseline.
+
+        With `retain`, its inputs and outputs are checked again after later cases.
+        """
+        if case_id in self._verdicts:
+            return self._verdicts[case_id]
+        verdict, records = self._run(*self.suite.cases[case_id], retain)
+        _, case = self.suite.cases[case_id]
+        if verdict.status == "unsupported" and self._scope.is_claimed(verdict.operator, case):
+            # A claim overrides what the backend declares.
+            verdict = _undeclared(verdict, f"claimed, but not supported: {verdict.detail}")
+        self._verdicts[case_id] = verdict
+        if verdict.status not in FAILURE_STATUSES and retain:
+            self._retain(case_id, records)
+        return verdict
+
+    def _run(
+        self, operator: OperatorSuite, case: IndexedCase, retain: bool
+    ) -> tuple[Verdict, Sequence[CallRecord]]:
+        """Return the verdict of a case, and the records to check again later."""
+        name = operator.index.operator
+        exclusion = self._scope.exclusion(operator, case)
+        if exclusion is not None:
+            status, reason = exclusion
+            return Verdict(case.id, name, status, None, "not-run", case.rules, reason), ()
+        baseline = None if case.baseline is None else self.verdict(case.baseline, retain)
+        outcome = redact_outcome(self._outcome(operator, case, baseline))
+        verdict = judge(name, case, outcome, baseline)
+        if verdict.status in FAILURE_STATUSES:
+            if outcome.fault is not None and outcome.fault.excerpt is not None:
+                self.excerpts[case.id] = outcome.fault.excerpt
+            lines = outcome.log.strip().splitlines()[-_PRINTED_LINES:]
+            printed = "".join(f"\n    printed: {line}" for line in lines)
+            context = failure_context(operator, case, verdict.kind)
+            verdict = replace(verdict, detail=f"{verdict.detail}{context}{printed}")
+        return verdict, outcome.records
+
+    def _outcome(
+        self, operator: OperatorSuite, case: IndexedCase, baseline: Verdict | None
+    ) -> Outcome:
+        """Make the calls of a case, and for one case of an operator very many of them."""
+        # A passing baseline is called again after the rejection, which must not have changed it.
+        passing = baseline is not None and baseline.status == "pass"
+        valid_case = operator.cases[baseline.case] if baseline is not None and passing else None
+        outcome = run_vector(self.backend, operator, case, valid_case)
+        name = operator.index.operator
+        if (
+            case.expects == "rejection"
+            or outcome.observed in FATAL_OUTCOMES
+            or outcome.fault is not None
+            or not outcome.records
+            or name in self._repeated
+            or not is_repeatable(case)
+        ):
+            return outcome
+        # Recorded only once it is done, so that an interrupted case is repeated when it runs again.
+        repeated = run_repeatedly(self.backend, operator, case)
+        self._repeated[name] = case.id
+        if repeated.observed in FATAL_OUTCOMES:
+            return repeated
         return replace(
-            verdict, status="fail", kind="undeclared", detail=cite_contract("undeclared", detail)
+            outcome,
+            fault=repeated.fault,
+            records=[*outcome.records, *repeated.records],
+            log=outcome.log + repeated.log,
         )
 
-    def _hold(self, case: str, records: Sequence[CallRecord]) -> None:
-        """Keep what a case returned, and look for the last time at what no longer finds room."""
-        self._held.extend((case, each) for each in records)
-        self._held_bytes += sum(each.nbytes for each in records)
-        while self._held_bytes > HELD:
-            self._held_bytes -= self._look_again().nbytes
+    def _retain(self, case: str, records: Sequence[CallRecord]) -> None:
+        """Retain the records of a case, and check the oldest ones that exceed the limit."""
+        self._retained.extend((case, record) for record in records)
+        self._retained_bytes += sum(record.nbytes for record in records)
+        while self._retained_bytes > RETAINED_BYTES:
+            self._check_oldest()
 
-    def _look_again(self) -> CallRecord:
-        """Drop what is held longest; if it has changed, so does the verdict of its case."""
-        case, records = self._held.popleft()
-        if self._verdicts[case].status != "fail":
-            if records.outputs_changed:
-                self._fail(case, "aliased-output", "an output changed while later cases ran")
-            elif records.inputs_changed:
-                self._fail(case, "mutated-input", "an input was written to while later cases ran")
-        return records
-
-    def _fail(self, case: str, kind: FailureKind, text: str) -> None:
+    def _check_oldest(self) -> None:
+        """Release the oldest record, and fail its case if inputs or outputs have changed."""
+        case, record = self._retained.popleft()
+        self._retained_bytes -= record.nbytes
+        if self._verdicts[case].status == "fail":
+            return
+        kind: FailureKind
+        if record.outputs_changed:
+            kind, text = "aliased-output", "an output changed while later cases ran"
+        elif record.inputs_changed:
+            kind, text = "mutated-input", "an input was written to while later cases ran"
+        else:
+            return
         detail = cite_contract(kind, text) + failure_context(*self.suite.cases[case], kind)
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
 
     def finish(self) -> list[Verdict]:
-        """Return the verdicts so far, with rejections and declined cases settled."""
-        while self._held:
-            self._look_again()
-        declined = unsupported_types(
-            (each.operator, self.suite.cases[each.case][1].type, each.status == "unsupported")
-            for each in self._verdicts.values()
-            if each.status != "implementation-defined" and each.observed != "not-run"
+        """Return the verdicts so far, after the last checks, with declined cases decided."""
+        while self._retained:
+            self._check_oldest()
+        unsupported = unsupported_types(
+            (
+                verdict.operator,
+                self.suite.cases[verdict.case][1].type,
+                verdict.status == "unsupported",
+            )
+            for verdict in self._verdicts.values()
+            if verdict.status != "implementation-defined" and verdict.observed != "not-run"
         )
-        return [self._settled(verdict, declined) for verdict in self._verdicts.values()]
+        return [self._decide_declined(verdict, unsupported) for verdict in self._verdicts.values()]
 
-    def _settled(self, verdict: Verdict, declined: set[tuple[str, str]]) -> Verdict:
+    def _decide_declined(self, verdict: Verdict, unsupported: set[tuple[str, str]]) -> Verdict:
+        """Fail a case that was declined without a declaration, unless its whole data type was."""
+        # What was excluded beforehand did not run, and a claim has already decided.
+        if verdict.status != "unsupported" or verdict.observed == "not-run" or self._scope.claim:
+            return verdict
         _, case = self.suite.cases[verdict.case]
-        if verdict.status != "unsupported" or verdict.observed == "not-run":
-            return verdict
-        if self._scope.claim is not None:  # which has decided it
-            return verdict
-        if any((verdict.operator, each) in declined for each in {case.type, *case.index_types}):
+        if any((verdict.operator, name) in unsupported for name in {case.type, *case.index_types}):
             return verdict
         text = (
-            f"declined, while other calls of {verdict.operator} with {case.type} are not; "
+            f"declined, but other calls of {verdict.operator} with {case.type} are supported; "
             f"declare in `support` what is not supported: {verdict.detail}"
         )
-        return replace(
-            verdict, status="fail", kind="undeclared", detail=cite_contract("undeclared", text)
-        )
+        return _undeclared(verdict, text)
+
+
+def _undeclared(verdict: Verdict, text: str) -> Verdict:
+    """Return an unsupported verdict as a failure of kind `undeclared`."""
+    detail = cite_contract("undeclared", text)
+    return replace(verdict, status="fail", kind="undeclared", detail=detail)
 
 
 def is_repeatable(case: IndexedCase) -> bool:
-    """Whether a call may be the one of its operator that is made very often."""
-    moves = sum(prod(each.shape) for each in case.outputs)
-    return case.expects == "outputs" and not case.ambiguity and 0 < moves <= MOVED
-
-
-def _check_feature_level(suite: Suite, level: str | None) -> None:
-    known = suite.feature_levels
-    if level is not None and level not in known:
-        raise OpcertError(f"no operator has feature level '{level}'{did_you_mean(level, known)}")
+    """Whether a case may be the one of its operator whose call is repeated very often."""
+    elements = sum(prod(output.shape) for output in case.outputs)
+    valid = case.expects == "outputs" and not case.ambiguity
+    return valid and 0 < elements <= MAX_REPEATED_ELEMENTS
 
 
 def failure_context(operator: OperatorSuite, case: IndexedCase, kind: FailureKind | None) -> str:
-    """Return what the detail of a failure says of its case: the call, and the rule it breaks.
+    """Return the lines of a failure's detail that describe its case: the call and the broken rule.
 
-    A failure that violates opcert's contract is put down to no rule.
+    A breach of the backend contract names no rule.
     """
     call = f"\n    in {operator.describe_call(case)}"
     if case.violated_rule is None or kind in BACKEND_CONTRACT:
         return call
     rule = operator.index.rules[case.violated_rule]
     return f"{call}\n    {case.violated_rule} ({rule.clause}): {rule.text}"
-
-
-def _printed(outcome: Outcome) -> str:
-    lines = outcome.log.strip().splitlines()
-    return "".join(f"\n    printed: {line}" for line in lines[-_LINES:])
-
-
-def _and(outcome: Outcome, behind: Outcome) -> Outcome:
-    """Return an outcome with what is wrong in it or behind it, and all that is held."""
-    if behind.observed in FATAL_OUTCOMES:
-        return behind
-    records = [*outcome.records, *behind.records]
-    fault, log = outcome.fault or behind.fault, outcome.log + behind.log
-    return replace(outcome, fault=fault, records=records, log=log)

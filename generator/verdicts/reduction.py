@@ -1,10 +1,10 @@
-"""A failing call -> a smaller one that fails in the same way.
+"""Reduction: a failing call -> a smaller one that fails in the same way.
 
-Edits make a call smaller: a dimension less, a shorter extent, an element less, a value nearer to
-zero. The conditions of the spec say which edited calls are valid, or break the same rule alone; the
-reference says what they have to give. The first smaller one that fails in the same way is edited
-next, as in delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing
-Input, 2002).
+Edits make a call smaller: they remove a dimension, shorten an extent, remove an element, or move a
+value nearer to zero. The conditions of the spec decide whether an edited call is still valid, or
+still violates the same one rule; the reference gives its expected outputs. The first smaller call
+that fails in the same way is edited next, as in delta debugging (Zeller and Hildebrandt,
+Simplifying and Isolating Failure-Inducing Input, 2002).
 """
 
 import time
@@ -22,128 +22,129 @@ from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run import SessionStep
 from opcert.specification import SpecFile, golden_outputs
 
-# A call of so many elements, of such a rank, is read at a glance and left as it is.
+# A call with at most so many elements and dimensions is readable, and not reduced further.
 SMALL_SIZE, SMALL_RANK = 20, 4
-# How many seconds go into one call.
+# Seconds that are spent on one call.
 SECONDS = 5.0
 
 Fails: TypeAlias = Callable[[Sequence[SessionStep]], bool]
+# Where an integer is in plain data: the keys and positions that lead to it.
+Path: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A call with its arrays, in C order; the inputs in `free` are data to move."""
+    """A call with its arrays, in C order; `data_inputs` are the inputs that are moved, not read."""
 
     inputs: Mapping[str, Array]
     attributes: Mapping[str, Any]
     layouts: Mapping[str, Layout]
-    free: tuple[str, ...]
+    data_inputs: tuple[str, ...]
 
     @classmethod
-    def of(cls, step: SessionStep) -> Self:
+    def from_step(cls, step: SessionStep) -> Self:
         """Return the call of a step."""
         return cls(step.inputs, step.attributes, step.layouts, step.free)
 
     @property
-    def weight(self) -> tuple[int, int, int, int]:
-        """How much there is to read: elements, dimensions, numbers, and how large these are."""
+    def size(self) -> tuple[int, int, int, int]:
+        """How much there is to read: elements, dimensions, how many integers, how large ones."""
         arrays = list(self.inputs.values())
         return (
-            sum(int(np.prod([max(n, 1) for n in array.shape])) for array in arrays),
+            sum(int(np.prod([max(extent, 1) for extent in array.shape])) for array in arrays),
             sum(array.ndim for array in arrays),
-            len(self.numbers) + len(arrays) + len(self.attributes),
-            sum(map(abs, self.numbers)) + sum(layout != "c" for layout in self.layouts.values()),
+            len(self.integers) + len(arrays) + len(self.attributes),
+            sum(map(abs, self.integers)) + sum(layout != "c" for layout in self.layouts.values()),
         )
 
     @cached_property
-    def numbers(self) -> list[int]:
-        """The numbers in inputs that are no data, and in attributes."""
-        arrays = [array for name, array in self.inputs.items() if name not in self.free]
+    def integers(self) -> list[int]:
+        """The integers in attributes and in inputs that are not data; 0 for other elements."""
+        arrays = [array for name, array in self.inputs.items() if name not in self.data_inputs]
         return [
-            *(number for array in arrays for number in _ints(array)),
-            *(number for _, number in _places(dict(self.attributes))),
+            *(number for array in arrays for number in _elements(array)),
+            *(number for _, number in _integers_in(dict(self.attributes))),
         ]
 
     @property
     def call(self) -> Call:
-        """The call as conditions see it."""
+        """The call as conditions evaluate it."""
         inputs = {
             name: Tensor(
                 type_name(array.dtype),
                 array.shape,
-                None if name in self.free else tuple(array.ravel().tolist()),
+                None if name in self.data_inputs else tuple(array.ravel().tolist()),
                 requested_layout=self.layouts[name],
             )
             for name, array in self.inputs.items()
         }
         return Call(inputs, self.attributes)
 
-    def given(self, **inputs: Array) -> "Candidate":
-        """Return the call with other arrays."""
+    def with_inputs(self, **inputs: Array) -> "Candidate":
+        """Return the call with some arrays replaced."""
         return replace(self, inputs={**self.inputs, **inputs})
 
     def with_attribute(self, name: str, value: Any) -> "Candidate":
-        """Return the call with another attribute."""
+        """Return the call with one attribute replaced."""
         return replace(self, attributes={**self.attributes, name: value})
 
 
+# Edits may raise IndexError, ValueError, KeyError or OverflowError where they do not apply.
 Edit: TypeAlias = Callable[[Candidate], Candidate]
 
 
 class Reduction:
-    """Makes failing calls of one operator smaller; `fails` makes calls of the backend."""
+    """Makes a failing call of one operator smaller."""
 
-    def __init__(self, spec_file: SpecFile, fails: Fails) -> None:
-        self._file = spec_file
-        self._conditions = Conditions(spec_file.spec)
-        self._fails = fails
+    def __init__(
+        self, spec_file: SpecFile, rule: str | None, inverted_data: Sequence[bool], fails: Fails
+    ) -> None:
+        """Prepare to reduce a call that violates `rule`, or a valid one if that is None.
 
-    def reduced(
-        self,
-        start: Candidate,
-        rule: str | None,
-        inverted_data: Sequence[bool],
-        seconds: float = SECONDS,
-    ) -> Candidate | None:
-        """Return the smallest call found that fails as `start` does, or None where none is smaller.
-
-        `rule` is the one that the call breaks. `other_data` says of each of the calls that show the
-        failure whether every bit of its data is inverted.
+        The failure takes one call for each item of `inverted_data`, which says whether every bit of
+        its data is inverted. `fails` makes these calls, and decides whether the last one fails in
+        the same way.
         """
+        self._file = spec_file
+        self._rule = rule
+        self._inverted_data = inverted_data
+        self._fails = fails
+        self._conditions = Conditions(spec_file.spec)
+
+    def reduce(self, start: Candidate, seconds: float = SECONDS) -> Candidate | None:
+        """Return the smallest call found that fails as `start` does, or None if none is smaller."""
         best, deadline = start, time.monotonic() + seconds
-        steps = self.steps(start, rule, inverted_data)
+        steps = self.steps(start)
         progress = bool(steps)
         while progress and not is_small(steps[0]):
             progress = False
-            for candidate in _smaller(best):
+            for candidate in _smaller_candidates(best):
                 if time.monotonic() > deadline:
                     break
-                smaller = self.steps(candidate, rule, inverted_data)
+                smaller = self.steps(candidate)
                 if smaller and self._fails(smaller):
                     best, steps, progress = candidate, smaller, True
                     break
         return None if best is start else best
 
-    def steps(
-        self, candidate: Candidate, rule: str | None, inverted_data: Sequence[bool]
-    ) -> list[SessionStep]:
-        """Return the calls that show whether a candidate fails, or none where it is no such call.
+    def steps(self, candidate: Candidate) -> list[SessionStep]:
+        """Return the calls to make, or none where a candidate is not a call of the same sort.
 
-        It has to be valid, or to break the one rule alone, and to touch no ambiguity.
+        It has to be valid, or to violate the one rule alone, and to touch no ambiguity.
         """
         try:
-            call = candidate.call
-            broken = self._conditions.check(call).violated
-            if self._conditions.ambiguity(call) or broken != (() if rule is None else (rule,)):
+            violated = self._conditions.check(candidate.call).violated
+            ambiguity = self._conditions.ambiguity(candidate.call)
+            if ambiguity or violated != (() if self._rule is None else (self._rule,)):
                 return []
-            return [self._step(candidate, rule, other) for other in inverted_data]
+            return [self._step(candidate, inverted) for inverted in self._inverted_data]
         except (ExpressionError, Inapplicable, OpcertError):
             return []
 
-    def _step(self, candidate: Candidate, rule: str | None, other: bool) -> SessionStep:
-        spec = self._file.spec
+    def _step(self, candidate: Candidate, inverted: bool) -> SessionStep:
+        spec, rule = self._file.spec, self._rule
         inputs = {
-            name: invert_bits(array) if other and name in candidate.free else array
+            name: invert_bits(array) if inverted and name in candidate.data_inputs else array
             for name, array in candidate.inputs.items()
         }
         outputs = None
@@ -155,85 +156,125 @@ class Reduction:
             candidate.attributes,
             outputs,
             candidate.layouts,
-            candidate.free,
+            candidate.data_inputs,
             rule=None if rule is None else spec.full_id(rule),
         )
 
 
 def is_small(step: SessionStep) -> bool:
-    """Whether a call is read at a glance."""
-    arrays = [*step.inputs.values(), *(step.golden or ())]
-    inputs = sum(array.size for array in step.inputs.values())
-    outputs = sum(array.size for array in step.golden or ())
-    return max(inputs, outputs) <= SMALL_SIZE and all(a.ndim <= SMALL_RANK for a in arrays)
+    """Whether a call is small enough to read."""
+    outputs = step.golden or ()
+    input_size = sum(array.size for array in step.inputs.values())
+    output_size = sum(array.size for array in outputs)
+    arrays = [*step.inputs.values(), *outputs]
+    small_ranks = all(array.ndim <= SMALL_RANK for array in arrays)
+    return max(input_size, output_size) <= SMALL_SIZE and small_ranks
 
 
-def _smaller(start: Candidate) -> Iterator[Candidate]:
-    """Yield smaller calls: by one edit, the boldest first, then by two that go together."""
-    structure, values = list(_structural(start)), list(_nearer_to_zero(start))
-    pairs = chain(combinations(structure, 2), ((s, v) for s in structure for v in values))
-    edits = chain(((edit,) for edit in chain(structure, values)), pairs)
+def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
+    """Yield smaller calls: by one edit, the boldest first, then by two edits together."""
+    structure, values = list(_structural_edits(start)), list(_value_edits(start))
+    pairs = chain(combinations(structure, 2), product(structure, values))
     seen: set[str] = set()
-    for chosen in edits:
+    for edits in chain(((edit,) for edit in chain(structure, values)), pairs):
         candidate = start
         try:
-            for edit in chosen:
+            for edit in edits:
                 candidate = edit(candidate)
         except (IndexError, ValueError, KeyError, OverflowError):
-            # The second edit is of what the first has taken away.
+            # The first edit removed what the second one edits.
             continue
-        key = str(candidate.call) + str([a.tobytes() for a in candidate.inputs.values()])
-        if candidate.weight < start.weight and key not in seen:
+        key = str(candidate.call) + str([array.tobytes() for array in candidate.inputs.values()])
+        if candidate.size < start.size and key not in seen:
             seen.add(key)
             yield candidate
 
 
-def _structural(start: Candidate) -> Iterator[Edit]:
-    """Yield edits that take away dimensions, parts of dimensions, and elements of lists."""
+def _structural_edits(start: Candidate) -> Iterator[Edit]:
+    """Yield edits that remove dimensions, parts of dimensions, elements of lists, and strides."""
     rank = max((array.ndim for array in start.inputs.values()), default=0)
     for axis in range(rank):
         for names in (tuple(start.inputs), *((name,) for name in start.inputs)):
-            yield partial(_without_dimension, names=names, axis=axis)
-    yield from _shorter_lists(start)
-    numbers = set(start.numbers)
-    for name in start.free:
+            yield partial(_remove_dimension, names=names, axis=axis)
+    yield from _list_edits(start)
+    integers = set(start.integers)
+    for name in start.data_inputs:
         for axis, extent in enumerate(start.inputs[name].shape):
-            # A part that goes takes its length with it.
-            parts = {extent - number for number in numbers if 0 < number < extent}
+            # Removing a part of a partition removes its length from the extent.
+            parts = {extent - number for number in integers if 0 < number < extent}
             for shorter in sorted({1, 2, 3, extent // 2, extent - 1, *parts} - {0}):
                 if shorter < extent:
                     for end, follow in product((False, True), (True, False)):
                         yield partial(
-                            _cut, name=name, axis=axis, extent=shorter, end=end, follow=follow
+                            _shorten, name=name, axis=axis, extent=shorter, end=end, follow=follow
                         )
     for name, layout in start.layouts.items():
         if layout != "c":
-            yield partial(_in_c_order, name=name)
+            yield partial(_use_c_order, name=name)
 
 
-def _shorter_lists(start: Candidate) -> Iterator[Edit]:
-    """Yield edits that take an element from a list, or from all lists that are as long."""
+def _list_edits(start: Candidate) -> Iterator[Edit]:
+    """Yield edits that remove an element from one list, or from all lists of the same length."""
+    # Lists of equal length mostly belong together, an entry for each axis.
     lists = {
         name: array.size
         for name, array in start.inputs.items()
-        if array.ndim == 1 and name not in start.free
+        if array.ndim == 1 and name not in start.data_inputs
     }
     for length in set(lists.values()):
-        alike = tuple(name for name, size in lists.items() if size == length)
+        equally_long = tuple(name for name, size in lists.items() if size == length)
         for position in range(length):
-            for names in dict.fromkeys([alike, *((name,) for name in alike)]):
-                yield partial(_without_element, names=names, position=position)
+            for names in dict.fromkeys([equally_long, *((name,) for name in equally_long)]):
+                yield partial(_remove_element, names=names, position=position)
     for name, value in start.attributes.items():
         for position in range(len(value) if isinstance(value, list) else 0):
-            yield partial(_without_item, name=name, position=position)
+            yield partial(_remove_item, name=name, position=position)
 
 
-def _without_element(candidate: Candidate, names: Sequence[str], position: int) -> Candidate:
-    return candidate.given(**{name: np.delete(candidate.inputs[name], position) for name in names})
+def _value_edits(start: Candidate) -> Iterator[Edit]:
+    """Yield edits that move one integer of an input or an attribute nearer to zero."""
+    for name, array in start.inputs.items():
+        if name in start.data_inputs or type_name(array.dtype) not in INTEGERS:
+            continue
+        least = lowest(type_name(array.dtype))
+        for position, value in enumerate(_elements(array)):
+            for nearer in _nearer_to_zero(value):
+                if nearer >= least:
+                    yield partial(_set_element, name=name, position=position, value=nearer)
+    for name, value in start.attributes.items():
+        for path, number in _integers_in(value):
+            for nearer in _nearer_to_zero(number):
+                yield partial(_set_integer, name=name, path=path, value=nearer)
 
 
-def _without_item(candidate: Candidate, name: str, position: int) -> Candidate:
-    """Take an item from a list, and from the numbers that say how many it has."""
+def _remove_dimension(candidate: Candidate, names: Sequence[str], axis: int) -> Candidate:
+    """Remove a dimension from arrays, and from lists of integers if it is from all arrays."""
+    inputs = {
+        # NumPy returns a scalar for an array of one dimension.
+        name: np.asarray(array.take(0, axis)) if name in names and axis < array.ndim else array
+        for name, array in candidate.inputs.items()
+    }
+
+    def without(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without(item) for key, item in value.items()}
+        if isinstance(value, list) and value and all(isinstance(item, int) for item in value):
+            return [*value[:axis], *value[axis + 1 :]]
+        return [without(item) for item in value] if isinstance(value, list) else value
+
+    attributes = candidate.attributes
+    if len(names) == len(candidate.inputs):
+        attributes = {name: without(value) for name, value in attributes.items()}
+    return replace(candidate, inputs=inputs, attributes=attributes)
+
+
+def _remove_element(candidate: Candidate, names: Sequence[str], position: int) -> Candidate:
+    shorter = {name: np.delete(candidate.inputs[name], position) for name in names}
+    return candidate.with_inputs(**shorter)
+
+
+def _remove_item(candidate: Candidate, name: str, position: int) -> Candidate:
+    """Remove an item from a list, and decrease the integers that equal its length."""
     items = candidate.attributes[name]
     attributes = {
         key: value - 1 if value == len(items) and not isinstance(value, bool) else value
@@ -243,115 +284,83 @@ def _without_item(candidate: Candidate, name: str, position: int) -> Candidate:
     return replace(candidate, attributes=attributes)
 
 
-def _in_c_order(candidate: Candidate, name: str) -> Candidate:
-    return replace(candidate, layouts={**candidate.layouts, name: "c"})
-
-
-def _without_dimension(candidate: Candidate, names: Sequence[str], axis: int) -> Candidate:
-    """Take a dimension from arrays, and its extent from records that list extents."""
-    inputs = {
-        # Of one dimension, NumPy takes a scalar.
-        name: np.asarray(array.take(0, axis)) if name in names and axis < array.ndim else array
-        for name, array in candidate.inputs.items()
-    }
-    whole = len(names) == len(candidate.inputs)
-
-    def without(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: without(each) for key, each in value.items()}
-        if isinstance(value, list) and value and all(isinstance(each, int) for each in value):
-            return [*value[:axis], *value[axis + 1 :]]
-        return [without(each) for each in value] if isinstance(value, list) else value
-
-    attributes = {k: without(v) if whole else v for k, v in candidate.attributes.items()}
-    return replace(candidate, inputs=inputs, attributes=attributes)
-
-
-def _cut(
+def _shorten(
     candidate: Candidate, name: str, axis: int, extent: int, end: bool, follow: bool
 ) -> Candidate:
-    """Keep the first or the last part of a dimension; with `follow`, numbers that name its extent.
+    """Keep the first part of a dimension, or the last if `end`.
 
-    Those are the elements of other inputs, and the extents of that dimension in records.
+    With `follow`, integers that equal the former extent follow: elements of other inputs, and the
+    items for that dimension in lists as long as the rank.
     """
     array = candidate.inputs[name]
-    before, rank = array.shape[axis], array.ndim
-    kept = range(before - extent, before) if end else range(extent)
+    former, rank = array.shape[axis], array.ndim
+    kept = range(former - extent, former) if end else range(extent)
     inputs = {**candidate.inputs, name: array.take(kept, axis)}
     if not follow:
         return replace(candidate, inputs=inputs)
-    for other, each in candidate.inputs.items():
-        if other not in candidate.free and each.dtype.kind in "iu" and each.size:
-            inputs[other] = np.where(each == before, each.dtype.type(extent), each)
+    for other, values in candidate.inputs.items():
+        if other not in candidate.data_inputs and values.dtype.kind in "iu" and values.size:
+            inputs[other] = np.where(values == former, values.dtype.type(extent), values)
 
-    def cut(value: Any) -> Any:
+    def following(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: cut(each) for key, each in value.items()}
+            return {key: following(item) for key, item in value.items()}
         if not isinstance(value, list):
             return value
-        if len(value) == rank and value[axis] == before:
+        if len(value) == rank and value[axis] == former:
             return [*value[:axis], extent, *value[axis + 1 :]]
-        return [cut(each) for each in value]
+        return [following(item) for item in value]
 
-    attributes = {key: cut(value) for key, value in candidate.attributes.items()}
+    attributes = {key: following(value) for key, value in candidate.attributes.items()}
     return replace(candidate, inputs=inputs, attributes=attributes)
 
 
-def _nearer_to_zero(start: Candidate) -> Iterator[Edit]:
-    """Yield edits that take one number of an input or an attribute nearer to zero."""
-    for name, array in start.inputs.items():
-        if name in start.free or type_name(array.dtype) not in INTEGERS:
-            continue
-        least = lowest(type_name(array.dtype))
-        for position, value in enumerate(_ints(array)):
-            for nearer in _nearer(value):
-                if nearer >= least:
-                    yield partial(_with_element, name=name, position=position, value=nearer)
-    for name, value in start.attributes.items():
-        for place, number in _places(value):
-            for nearer in _nearer(number):
-                yield partial(_with_number, name=name, place=place, value=nearer)
+def _use_c_order(candidate: Candidate, name: str) -> Candidate:
+    return replace(candidate, layouts={**candidate.layouts, name: "c"})
 
 
-def _with_element(candidate: Candidate, name: str, position: int, value: int) -> Candidate:
+def _set_element(candidate: Candidate, name: str, position: int, value: int) -> Candidate:
     changed = candidate.inputs[name].copy()
     changed.reshape(-1)[position] = value
-    return candidate.given(**{name: changed})
+    return candidate.with_inputs(**{name: changed})
 
 
-def _with_number(candidate: Candidate, name: str, place: tuple[Any, ...], value: int) -> Candidate:
-    return candidate.with_attribute(name, _set(candidate.attributes[name], place, value))
+def _set_integer(candidate: Candidate, name: str, path: Path, value: int) -> Candidate:
+    def replaced(data: Any, path: Path) -> Any:
+        if not path:
+            return value
+        key, *rest = path
+        if isinstance(data, dict):
+            return {**data, key: replaced(data[key], tuple(rest))}
+        return [
+            replaced(item, tuple(rest)) if position == key else item
+            for position, item in enumerate(data)
+        ]
+
+    return candidate.with_attribute(name, replaced(candidate.attributes[name], path))
 
 
-def _nearer(value: int) -> list[int]:
+def _nearer_to_zero(value: int) -> list[int]:
     step = 1 if value > 0 else -1
-    steps = dict.fromkeys([0, step, int(value / 2), value - step])
-    return [each for each in steps if abs(each) < abs(value)]
+    nearer = dict.fromkeys([0, step, int(value / 2), value - step])
+    return [number for number in nearer if abs(number) < abs(value)]
 
 
-def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], int]]:
-    """Yield where the numbers in plain data are."""
+def _integers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, int]]:
+    """Yield the integers in plain data, each with its path."""
     if isinstance(value, bool):
         return
     if isinstance(value, int):
-        yield place, value
+        yield path, value
     elif isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, each in items:
-            yield from _places(each, (*place, key))
+        for key, item in items:
+            yield from _integers_in(item, (*path, key))
 
 
-def _set(value: Any, place: tuple[Any, ...], number: int) -> Any:
-    if not place:
-        return number
-    key, *rest = place
-    if isinstance(value, dict):
-        return {**value, key: _set(value[key], tuple(rest), number)}
-    return [_set(each, tuple(rest), number) if i == key else each for i, each in enumerate(value)]
-
-
-def _ints(array: Array) -> list[int]:
+def _elements(array: Array) -> list[int]:
+    """Return the elements of an array of integers; those of another type count as 0."""
     if type_name(array.dtype) not in INTEGERS:
         return [0] * array.size
-    found: list[int] = array.ravel().tolist()
-    return found
+    elements: list[int] = array.ravel().tolist()
+    return elements

@@ -1,8 +1,8 @@
-"""Vector + outcome -> verdict."""
+"""Vector + outcome -> verdict: the judgement of one case, and the backend contract it cites."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self, get_args
 
 from pydantic import ConfigDict
 
@@ -16,7 +16,6 @@ from opcert.run import (
     compare_outputs,
 )
 from opcert.suite import IndexedCase
-from opcert.verdicts.contract import BACKEND_CONTRACT, DECISIVE_BREACHES, cite_contract
 
 Status = Literal[
     "pass",
@@ -30,20 +29,51 @@ Status = Literal[
     "implementation-defined",
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
-# The statuses that are against a backend.
 FAILURE_STATUSES = ("fail", "crash", "hang")
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+# What a waiver can name: a crash and a hang have no kind.
+WAIVABLE_KINDS = (*FAILURE_KINDS, "crash", "hang")
+
+# What opcert asks of a backend besides the operator's document, by the kind of a breach. Such a
+# failure violates opcert's contract and no rule of the document.
+BACKEND_CONTRACT: Mapping[FailureKind, str] = {
+    "type": "A backend returns a list or tuple of NumPy arrays.",
+    "mutated-input": "A backend leaves its inputs, and the memory between their elements, as they "
+    "are.",
+    "aliased-output": "An output shares no memory with an input or another output, and keeps its "
+    "value after it is returned.",
+    "unstable": "The same call gives the same result each time.",
+    "state": "The result of a call does not depend on earlier calls.",
+    "undeclared": "A backend declares beforehand what it does not support, unless that is a whole "
+    "data type of an operator.",
+    "protocol": "A worker or driver answers each call as the protocol says.",
+}
+# Failures in an ambiguous case too: no reading of a document asks for these breaches. The outputs
+# of an ambiguous call, and whether they are the same each time, are not judged.
+DECISIVE_BREACHES: frozenset[FailureKind] = frozenset(
+    {"type", "mutated-input", "aliased-output", "protocol"}
+)
+
+
+@dataclass(frozen=True)
+class BeforeWaiver:
+    """Status, kind and detail of a failure before it was waived."""
+
+    status: Status
+    kind: FailureKind | None
+    detail: str
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of one case; `observed` is what the backend did, whatever the status.
+    """The judgement of one case.
 
-    `rejected_by` says who rejected the call, where it was rejected. `attributed_to` is the baseline
-    whose failure keeps a rejection from counting.
+    `observed` is what the backend did, whatever the status. `rejected_by` says who rejected a call
+    that was rejected. `attributed_to` is the baseline whose failure keeps a rejection from being
+    credited. `before_waiver` is the failure that was waived.
     """
 
-    # How one is read from a certificate.
+    # How pydantic reads a verdict from a certificate.
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
 
     case: str
@@ -55,31 +85,60 @@ class Verdict:
     detail: str
     rejected_by: Rejecter | None = None
     attributed_to: str | None = None
+    before_waiver: BeforeWaiver | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """The kind of a failure, its status if it has no kind, None for any other verdict."""
+        return self.kind or self.status if self.status in FAILURE_STATUSES else None
 
     @property
     def violated_rule(self) -> str | None:
-        """The rule that a failure is put down to; None where that is opcert's own contract."""
+        """The rule that a failure violates; None for a breach of the backend contract."""
         return None if self.kind in BACKEND_CONTRACT or not self.rules else self.rules[0]
 
     @property
     def counts_for_rules(self) -> bool:
-        """Whether the verdict says something of the rules that its case exercises."""
+        """Whether the verdict is evidence for or against the rules that its case exercises."""
         failed = self.status in FAILURE_STATUSES or self.status == "waived"
         return not failed or (self.kind not in BACKEND_CONTRACT and self.kind != "uncredited")
 
+    def with_waiver(self, explanation: str) -> Self:
+        """Return the verdict after a waiver was applied to it."""
+        return replace(
+            self,
+            status="waived",
+            detail=f"{explanation}: {self.detail}",
+            before_waiver=BeforeWaiver(self.status, self.kind, self.detail),
+        )
+
+    def without_waiver(self) -> Self:
+        """Return the verdict before a waiver was applied to it."""
+        before = self.before_waiver
+        if before is None:
+            return self
+        return replace(
+            self,
+            status=before.status,
+            kind=before.kind,
+            detail=before.detail,
+            before_waiver=None,
+        )
+
 
 def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict | None) -> Verdict:
-    """Judge an outcome; `baseline` is the verdict of the valid call that a negative case changes.
+    """Judge the outcome of a case.
 
-    Without one, a rejection counts by itself.
+    `baseline` is the verdict of the valid call that a negative case differs from. Without one, a
+    rejection is credited by itself.
     """
     status: Status
     kind: FailureKind | None
     attributed_to = None
     if outcome.observed in FATAL_OUTCOMES:
-        # No reading of a document asks for a crash.
+        # No reading of a document asks for a crash, so an ambiguity does not excuse one.
         status, kind, detail = outcome.observed, None, outcome.reason
-    elif case.ambiguity is not None and (breach := _breach(outcome)) is not None:
+    elif case.ambiguity is not None and (breach := _decisive_breach(outcome)) is not None:
         status, kind, detail = "fail", breach.kind, breach.text
     elif case.expects == "rejection":
         status, kind, detail = _judge_rejection(case, outcome, baseline)
@@ -87,15 +146,11 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
             attributed_to = baseline.case
     else:
         status, kind, detail = _judge_outputs(outcome)
-    if (
-        case.ambiguity is not None
-        and status not in FATAL_OUTCOMES
-        and kind not in DECISIVE_BREACHES
-    ):
-        detail = f"open: {case.ambiguity}; the reference gives {case.expects}; {status}: {detail}"
+    decided = status in FATAL_OUTCOMES or kind in DECISIVE_BREACHES
+    if case.ambiguity is not None and not decided:
+        expected = "a rejection" if case.expects == "rejection" else "outputs"
+        detail = f"ambiguous: {case.ambiguity}; the reference gives {expected}; {status}: {detail}"
         status, kind, attributed_to = "implementation-defined", None, None
-    # What another process says may be no text that a file could hold.
-    detail = cite_contract(kind, detail).encode(errors="replace").decode()
     return Verdict(
         case=case.id,
         operator=operator,
@@ -103,43 +158,30 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
         kind=kind,
         observed=outcome.observed,
         rules=case.rules,
-        detail=detail,
+        # A backend may raise text with surrogates, which no file can hold.
+        detail=cite_contract(kind, detail).encode(errors="replace").decode(),
         rejected_by=outcome.rejected_by,
         attributed_to=attributed_to,
     )
 
 
-def unverified_reasons(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
-    """Say of which operators that ran, or that are claimed, nothing was verified."""
-    verified = {
-        each.operator
-        for each in verdicts
-        if each.status == "pass" or (each.status == "fail" and each.kind == "bits")
-    }
-    if not verified:
-        return ["nothing was verified"]
-    in_scope = {
-        each.operator for each in verdicts if each.observed != "not-run" or each.operator in claimed
-    }
-    return [f"nothing of {name} was verified" for name in sorted(in_scope - verified)]
-
-
-def _breach(outcome: Outcome) -> Difference | None:
-    """Return what breaks the contract however a document is read, if something does."""
+def _decisive_breach(outcome: Outcome) -> Difference | None:
+    """Return the breach of the contract that fails an ambiguous case too, if there is one."""
     fault = outcome.fault
     if fault is None and outcome.observed == "outputs":
-        # Open is what a call gives, not that it gives arrays.
+        # Nothing is known of the outputs of an ambiguous call but that they are arrays.
         fault = compare_outputs((), outcome.outputs)
     return fault if fault is not None and fault.kind in DECISIVE_BREACHES else None
 
 
 def _judge_outputs(outcome: Outcome) -> tuple[Status, FailureKind | None, str]:
+    """Judge a valid call."""
     if outcome.fault is not None and outcome.fault.kind == "protocol":
         return "fail", "protocol", outcome.fault.text
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "rejected":
-        return "fail", "rejected", f"a valid call was rejected: {outcome.reason}"
+        return "fail", "rejected", f"rejected a valid call: {outcome.reason}"
     if outcome.fault is not None:
         return "fail", outcome.fault.kind, outcome.fault.text
     return "pass", None, ""
@@ -148,16 +190,44 @@ def _judge_outputs(outcome: Outcome) -> tuple[Status, FailureKind | None, str]:
 def _judge_rejection(
     case: IndexedCase, outcome: Outcome, baseline: Verdict | None
 ) -> tuple[Status, FailureKind | None, str]:
+    """Judge a call that violates a rule."""
     if outcome.observed == "unsupported":
         return "unsupported", None, outcome.reason
     if outcome.observed == "outputs":
-        return "fail", "accepted", f"a call that breaks {case.violated_rule} was accepted"
+        return "fail", "accepted", f"accepted a call that violates {case.violated_rule}"
     if outcome.fault is not None:
         return "fail", outcome.fault.kind, outcome.fault.text
+    # A backend that rejects the valid call as well has not shown that it checks the rule.
     if baseline is None or baseline.status == "pass" or baseline.kind == "bits":
         return "pass", None, f"rejected: {outcome.reason}"
     if baseline.status == "unsupported" or baseline.kind == "undeclared":
-        return "unsupported", None, f"rejected, and so is the valid call {baseline.case}"
-    first, _, _ = baseline.detail.partition("\n")
-    text = f"rejected, but the valid call {baseline.case} beside it did not pass: {first}"
+        text = f"rejected, but the backend does not support the baseline {baseline.case} either"
+        return "unsupported", None, text
+    first_line, _, _ = baseline.detail.partition("\n")
+    text = f"rejected, but the baseline {baseline.case} did not pass: {first_line}"
     return "fail", "uncredited", text
+
+
+def cite_contract(kind: FailureKind | None, detail: str) -> str:
+    """Return the detail of a failure with the sentence of the contract that it violates, if any."""
+    if kind is None or kind not in BACKEND_CONTRACT:
+        return detail
+    first_line, newline, rest = detail.partition("\n")
+    return f"{first_line}\n    contract: {BACKEND_CONTRACT[kind]}{newline}{rest}"
+
+
+def unverified_reasons(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
+    """Return a message for each operator that ran, or is `claimed`, and has no passes."""
+    verified = {
+        verdict.operator
+        for verdict in verdicts
+        if verdict.status == "pass" or (verdict.status == "fail" and verdict.kind == "bits")
+    }
+    if not verified:
+        return ["nothing was verified"]
+    in_scope = {
+        verdict.operator
+        for verdict in verdicts
+        if verdict.observed != "not-run" or verdict.operator in claimed
+    }
+    return [f"nothing of {name} was verified" for name in sorted(in_scope - verified)]

@@ -1,27 +1,29 @@
-"""Certificate x suite -> flaws: all that a third party can check, and a sample run again."""
+"""Certificate x suite -> findings: all that a third party can check, and a sample run again."""
 
-from opcert.verification.findings import Finding
-from opcert.verification.report_checks import is_ours, name_flaws, report_flaws
-from opcert.verification.rerun import rerun_flaws, sample
-from opcert.verification.submission_checks import (
-    certificate_in,
-    folder_flaws,
-    form_flaws,
-    signature_beside,
+from opcert.verification.folder_checks import (
+    file_name_findings,
+    find_certificate,
+    folder_findings,
+    form_findings,
+    has_this_version,
+    read_signature,
+    report_findings,
 )
+from opcert.verification.rerun import rerun_findings, sample_verdicts
+from opcert.verification.verdict_checks import Finding
 from opcert.verification.verification import regenerate_suite, verify_certificate
 
 __all__ = [
     "Finding",
-    "certificate_in",
-    "folder_flaws",
-    "form_flaws",
-    "is_ours",
-    "name_flaws",
+    "file_name_findings",
+    "find_certificate",
+    "folder_findings",
+    "form_findings",
+    "has_this_version",
+    "read_signature",
     "regenerate_suite",
-    "report_flaws",
-    "rerun_flaws",
-    "sample",
-    "signature_beside",
+    "report_findings",
+    "rerun_findings",
+    "sample_verdicts",
     "verify_certificate",
 ]

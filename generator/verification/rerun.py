@@ -1,49 +1,50 @@
-"""A sample of a certificate's cases x the backend -> where it now does something else."""
+"""A sample of a certificate's cases, run again on the backend."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import Backend, close_backend, with_reference_specs
-from opcert.certificate import BackendEntry, Certificate, backend_entry, json_differences
+from opcert.backends import close_backend, with_reference_specs
+from opcert.certificate import Certificate, backend_entry, json_differences
 from opcert.isolation import CALL_TIMEOUT, start_backend
 from opcert.scope import checked_support
 from opcert.suite import Suite
 from opcert.verdicts import Certification, Verdict
-from opcert.verification.findings import Finding
-from opcert.verification.verdict_checks import Judged
+from opcert.verification.verdict_checks import CaseVerdict, Finding, judgement_text
 
-# Kinds that tell of what ran before or later, which a sample leaves out.
-_OF_MORE = ("state", "aliased-output", "mutated-input")
+# Failures of these kinds depend on cases that ran before or later, which a sample leaves out.
+_KINDS_OF_SEVERAL_CASES = ("state", "aliased-output", "mutated-input")
 
 
-def sample(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:
-    """Return up to `count` verdicts of calls that were made, in the suite's order."""
+def sample_verdicts(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:
+    """Return up to `count` verdicts of cases that ran, in the order of the suite."""
     ran = [
-        each
-        for each in certificate.verdicts
-        if each.observed != "not-run" and each.kind not in _OF_MORE and each.case in suite.cases
+        verdict
+        for verdict in certificate.verdicts
+        if verdict.observed != "not-run"
+        and verdict.kind not in _KINDS_OF_SEVERAL_CASES
+        and verdict.case in suite.cases
     ]
-    chosen = random.Random(seed).sample(range(len(ran)), min(count, len(ran)))  # noqa: S311
-    return [ran[i] for i in sorted(chosen)]
+    numbers = random.Random(seed).sample(range(len(ran)), min(count, len(ran)))  # noqa: S311
+    return [ran[number] for number in sorted(numbers)]
 
 
-def rerun_flaws(
+def rerun_findings(
     certificate: Certificate,
     suite: Suite,
-    sampled: Sequence[Verdict],
+    sample: Sequence[Verdict],
     backend: str,
     options: Mapping[str, Any],
     specs: Path | None = None,
 ) -> Iterator[Finding]:
-    """Run the cases of `sampled` verdicts again, and yield where another verdict comes out.
+    """Run the cases of `sample` again, and yield where backend or verdict differ.
 
     Raises:
         BackendError: the backend cannot be found or made.
     """
     run = certificate.run
-    found = start_backend(
+    made = start_backend(
         backend,
         with_reference_specs(backend, options, specs),
         run.isolated,
@@ -51,51 +52,39 @@ def rerun_flaws(
         memory=run.memory or 0,
     )
     try:
-        entry = backend_entry(found, backend, options, checked_support(found, suite))
-        yield from _other(certificate, entry)
-        yield from _otherwise(certificate, suite, sampled, found)
-    finally:
-        close_backend(found)
-
-
-def _other(certificate: Certificate, entry: BackendEntry) -> Iterator[Finding]:
-    """Say how the backend that runs now is another one."""
-    # Where it is looked up is a matter of the machine that it runs on.
-    stated, here = (
-        {name: part for name, part in parts.items() if name != "source"}
-        for parts in (
-            certificate.content()["backend"],
-            entry.model_dump(mode="json", exclude_unset=True),
+        entry = backend_entry(made, backend, options, checked_support(made, suite))
+        certified = certificate.to_dict()["backend"]
+        # The name that a backend is looked up by may differ between machines.
+        certified, current = (
+            {name: part for name, part in parts.items() if name != "source"}
+            for parts in (certified, entry.model_dump(mode="json", exclude_unset=True))
         )
-    )
-    for place, was, now in json_differences(stated, here):
-        text = f"found {was}; the backend that runs now has {now}"
-        yield Finding(".".join(("backend", *place)), text)
+        for place, found, now in json_differences(certified, current):
+            text = f"found {found}; the backend that runs now has {now}"
+            yield Finding(".".join(("backend", *place)), text)
+        # Without the cases that the run repeated very often, which take long.
+        in_sample = {verdict.case for verdict in sample}
+        repeated = [case for case in run.repeated if case not in in_sample]
+        certification = Certification(made, suite, repeated=repeated)
+        for verdict in sample:
+            again = certification.verdict(verdict.case)
+            case = suite.cases[verdict.case]
+            before, after = CaseVerdict(*case, verdict), CaseVerdict(*case, again)
+            if not _agree(before, after):
+                text = f"found {_description(before)}; run again: {_description(after)}"
+                yield Finding(f"verdicts, {verdict.case}", f"{text}: {again.detail}")
+    finally:
+        close_backend(made)
 
 
-def _otherwise(
-    certificate: Certificate, suite: Suite, sampled: Sequence[Verdict], backend: Backend
-) -> Iterator[Finding]:
-    """Say which cases have another verdict now."""
-    chosen = {verdict.case for verdict in sampled}
-    repeated = [case for case in certificate.run.repeated if case not in chosen]
-    certification = Certification(backend, suite, repeated=repeated)
-    for verdict in sampled:
-        again = certification.verdict(verdict.case)
-        where = suite.cases[verdict.case]
-        was, now = Judged(*where, verdict), Judged(*where, again)
-        if not _same(was, now):
-            text = f"found {_told(was)}; run again it is {_told(now)}: {again.detail}"
-            yield Finding(f"verdicts, {verdict.case}", text)
+def _agree(before: CaseVerdict, after: CaseVerdict) -> bool:
+    """Whether two verdicts of a case agree."""
+    # Whether declining counts as a failure depends on cases that a sample leaves out.
+    if before.declined or after.declined:
+        return before.declined and after.declined
+    same_outcome = before.verdict.observed == after.verdict.observed
+    return before.judgement == after.judgement and same_outcome
 
 
-def _same(was: Judged, now: Judged) -> bool:
-    """Whether two verdicts of a case agree; what else was declined decides what that counts as."""
-    if was.declined or now.declined:
-        return was.declined and now.declined
-    return (was.said, was.verdict.observed) == (now.said, now.verdict.observed)
-
-
-def _told(judged: Judged) -> str:
-    status, kind = judged.said
-    return f"{status}{f' ({kind})' if kind else ''}, observed '{judged.verdict.observed}'"
+def _description(verdict: CaseVerdict) -> str:
+    return f"{judgement_text(verdict.judgement)}, observed '{verdict.verdict.observed}'"

@@ -1,76 +1,87 @@
-"""A verdict of a certificate x its case -> what of it cannot be, by all that judging can give."""
+"""Checks of verdicts: could judging the cases of the suite have given those of a certificate?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 
 from opcert.arrays import FLOATS
 from opcert.certificate import Certificate
+from opcert.errors import printable_line
 from opcert.run import FATAL_OUTCOMES, Observed
-from opcert.scope import Scope, Support, unsupported_types
-from opcert.suite import IndexedCase, OperatorSuite
-from opcert.verdicts import DECISIVE_BREACHES, Verdict
-from opcert.verification.findings import Finding
+from opcert.scope import Scope, Support, Waiver, unsupported_types, waivers_on
+from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.verdicts import DECISIVE_BREACHES, WAIVABLE_KINDS, Verdict
 
-# What a verdict says: its status and its kind.
-Said = tuple[str, str | None]
+# A status and a kind.
+Judgement = tuple[str, str | None]
 
-_DECLINED: tuple[Said, ...] = (("unsupported", None), ("fail", "undeclared"))
-# What an output or an input that is looked at again later turns a verdict into.
-_LATER: tuple[Said, ...] = (("fail", "aliased-output"), ("fail", "mutated-input"))
-# What confirmation turns a failure into.
-_STATE: Said = ("fail", "state")
+_PASS: Judgement = ("pass", None)
+_DECLINED: tuple[Judgement, ...] = (("unsupported", None), ("fail", "undeclared"))
+# Failures that are found when inputs and outputs are checked again after later cases.
+_FOUND_LATER: tuple[Judgement, ...] = (("fail", "aliased-output"), ("fail", "mutated-input"))
+# What confirmation makes of a failure that needs an earlier call.
+_STATE: Judgement = ("fail", "state")
 
 
-def _failing(*kinds: str) -> tuple[Said, ...]:
+def _failures(*kinds: str) -> tuple[Judgement, ...]:
     return tuple(("fail", kind) for kind in kinds)
 
 
-# Written out and not derived from `judge`, which is what this is held against.
-_TABLE: Mapping[tuple[str, Observed], tuple[Said, ...]] = {
+# The judgements of a case in scope, by what it expects and what was observed. They are written out
+# rather than derived from `judge`, which they check.
+_POSSIBLE: Mapping[tuple[str, Observed], tuple[Judgement, ...]] = {
     ("outputs", "outputs"): (
-        ("pass", None),
-        *_failing("count", "type", "dtype", "shape", "value", "bits", "unstable", "protocol"),
-        *_LATER,
+        _PASS,
+        *_failures("count", "type", "dtype", "shape", "value", "bits", "unstable", "protocol"),
+        *_FOUND_LATER,
         _STATE,
     ),
-    ("outputs", "rejected"): (*_failing("rejected", "protocol"), _STATE),
+    ("outputs", "rejected"): (*_failures("rejected", "protocol"), _STATE),
     ("outputs", "unsupported"): _DECLINED,
-    ("rejection", "outputs"): (*_failing("accepted"), _STATE),
+    ("rejection", "outputs"): (*_failures("accepted"), _STATE),
     ("rejection", "rejected"): (
-        ("pass", None),
+        _PASS,
         *_DECLINED,
-        *_failing("uncredited", "bits", "protocol"),
-        *_LATER,
+        *_failures("uncredited", "bits", "protocol"),
+        *_FOUND_LATER,
         _STATE,
     ),
-    ("rejection", "unsupported"): (*_DECLINED, *_LATER),
+    ("rejection", "unsupported"): (*_DECLINED, *_FOUND_LATER),
 }
-# The kinds that a valid call may have in the end beside a rejection that was credited to it: those
-# that are found later, and what never keeps it from being credited.
-_CREDITING = ("bits", "aliased-output", "mutated-input", "state")
+# Kinds of a failed baseline beside which a rejection may be credited: they are found after it was
+# judged, or never keep it from being credited.
+_CREDITING_KINDS = ("bits", "aliased-output", "mutated-input", "state")
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A verdict with the case that it is of."""
+class Finding:
+    """Something that is wrong with a certificate or its folder, with its place."""
+
+    place: str
+    text: str
+
+    def __str__(self) -> str:
+        return printable_line(f"{self.place}: {self.text}")
+
+
+@dataclass(frozen=True)
+class CaseVerdict:
+    """A verdict of the certificate with its case in the suite."""
 
     operator: OperatorSuite
     case: IndexedCase
     verdict: Verdict
 
     @cached_property
-    def raw(self) -> Verdict:
+    def original(self) -> Verdict:
         """The verdict before a waiver."""
-        if self.verdict.status != "waived":
-            return self.verdict
-        observed = self.verdict.observed
-        return replace(self.verdict, status=observed if observed in FATAL_OUTCOMES else "fail")
+        return self.verdict.without_waiver()
 
     @property
-    def said(self) -> Said:
+    def judgement(self) -> Judgement:
         """Status and kind before a waiver."""
-        return self.raw.status, self.raw.kind
+        return self.original.status, self.original.kind
 
     @property
     def ran(self) -> bool:
@@ -79,163 +90,212 @@ class Judged:
 
     @property
     def declined(self) -> bool:
-        """Whether the backend declined the call, or one that it is credited by."""
-        return self.ran and self.said in _DECLINED
+        """Whether the backend declined the call, or the baseline of a rejected call."""
+        return self.ran and self.judgement in _DECLINED
+
+
+def judgement_text(judgement: Judgement) -> str:
+    """Return a judgement as text, such as "fail (value)"."""
+    status, kind = judgement
+    return status if kind is None else f"{status} ({kind})"
 
 
 class VerdictChecks:
-    """What the verdicts of a certificate say of each other, and of the cases that they are of."""
+    """Checks the verdicts of a certificate against their cases and against each other."""
 
-    def __init__(self, certificate: Certificate, judged: Sequence[Judged]) -> None:
-        self._judged = {each.case.id: each for each in judged}
-        claim, chosen = certificate.claim, certificate.selection
+    def __init__(self, certificate: Certificate, verdicts: Sequence[CaseVerdict]) -> None:
+        """Prepare to check `verdicts`, those of the certificate's cases that the suite has."""
+        self._verdicts = {entry.case.id: entry for entry in verdicts}
+        claim, selection = certificate.claim, certificate.selection
         self._scope = Scope(
-            chosen.feature_level,
+            selection.feature_level,
             None if claim is None else claim.content,
             Support(certificate.backend.support),
         )
         self._isolated = certificate.run.isolated
-        # Calls beside those that were chosen, or of a former run, decide too and are not seen here.
-        self._sees_all = chosen.case == "*" and not certificate.run.resumed
+        # Whether a whole data type was declined also depends on baselines that were not selected,
+        # and on the calls of an interrupted run. A certificate does not show either.
+        self._shows_all_calls = selection.case == "*" and not certificate.run.resumed
         calls = [
-            (each.verdict.operator, each.case.type, each.declined)
-            for each in judged
-            if each.ran and each.raw.status != "implementation-defined"
+            (entry.verdict.operator, entry.case.type, entry.declined)
+            for entry in verdicts
+            if entry.ran and entry.original.status != "implementation-defined"
         ]
-        self._declined = unsupported_types(calls)
+        self._unsupported = unsupported_types(calls)
         self._called = {(operator, element_type) for operator, element_type, _ in calls}
 
-    def flaws(self) -> Iterator[Finding]:
-        """Yield what of each verdict cannot be."""
-        for case, judged in self._judged.items():
-            yield from (Finding(f"verdicts, {case}", text) for text in self._wrong(judged))
+    def findings(self) -> Iterator[Finding]:
+        """Yield the contradictions of each verdict."""
+        for case, entry in self._verdicts.items():
+            for text in self._contradictions(entry):
+                yield Finding(f"verdicts, {case}", text)
 
-    def _wrong(self, judged: Judged) -> Iterator[str]:
-        verdict, case = judged.verdict, judged.case
-        if verdict.operator != judged.operator.index.operator:
-            yield f"operator: found {verdict.operator}; expected {judged.operator.index.operator}"
+    def _contradictions(self, entry: CaseVerdict) -> Iterator[str]:
+        verdict, case = entry.verdict, entry.case
+        operator = entry.operator.index.operator
+        if verdict.operator != operator:
+            yield f"operator: found {verdict.operator}; expected {operator}"
         if verdict.rules != case.rules:
-            found, wanted = (", ".join(each) or "none" for each in (verdict.rules, case.rules))
-            yield f"rules: found {found}; expected {wanted}"
+            rules, expected_rules = (", ".join(r) or "none" for r in (verdict.rules, case.rules))
+            yield f"rules: found {rules}; expected {expected_rules}"
         if verdict.status == "not-run":
-            yield from _not_run(verdict)
+            if entry.ran:
+                yield f"found not-run, but '{verdict.observed}' was observed; expected 'not-run'"
+            if verdict.kind is not None:
+                yield f"found not-run of kind '{verdict.kind}'; expected no kind"
             return
-        impossible = self._impossible(judged)
-        if impossible is None and judged.said not in (expected := self._expected(judged)):
-            wanted = ", ".join(dict.fromkeys(map(_told, expected)))
-            about = "that is left open" if case.ambiguity else f"that expects {case.expects}"
-            impossible = f"of a case {about} '{verdict.observed}' was observed; expected {wanted}"
-        if impossible is not None:
-            yield f"found {_told(judged.said)}, while {impossible}"
+        judgement = judgement_text(entry.judgement)
+        scope_contradiction = self._scope_contradiction(entry)
+        expected = self._possible_judgements(entry) if scope_contradiction is None else ()
+        if scope_contradiction is not None:
+            yield f"found {judgement}, but {scope_contradiction}"
+        elif entry.judgement not in expected:
+            expects = "is ambiguous" if case.ambiguity else f"expects {case.expects}"
+            names = ", ".join(dict.fromkeys(map(judgement_text, expected)))
+            yield (
+                f"found {judgement}, but '{verdict.observed}' was observed of a case that "
+                f"{expects}; expected {names}"
+            )
         else:
-            yield from self._beside(judged)
-            yield from self._declining(judged)
-        yield from _rejection(judged)
-        yield from _detail(judged)
-        yield from _hidden_bits(judged)
+            yield from self._baseline_contradictions(entry)
+            yield from self._declining_contradictions(entry)
+        yield from _field_contradictions(entry)
 
-    def _impossible(self, judged: Judged) -> str | None:
-        """Say why what was observed cannot have been, if it cannot."""
-        observed = judged.verdict.observed
-        left_out = self._scope.left_out(judged.operator, judged.case)
-        if left_out is not None and judged.ran:
-            return f"'{observed}' was observed of a case that is {': '.join(left_out)}"
-        if left_out is None and not judged.ran:
-            return "it is in scope and was not run; expected not-run, or what was observed"
+    def _scope_contradiction(self, entry: CaseVerdict) -> str | None:
+        """Return why the outcome cannot have been observed, or None if it can."""
+        observed = entry.verdict.observed
+        exclusion = self._scope.exclusion(entry.operator, entry.case)
+        if exclusion is not None and entry.ran:
+            status, reason = exclusion
+            return f"'{observed}' was observed of a case that is {status}: {reason}"
+        if exclusion is None and not entry.ran:
+            return "the case is in scope and was not run; expected not-run or an outcome"
         if observed in FATAL_OUTCOMES and not self._isolated:
-            return f"'{observed}' was observed in a run that it would have ended"
+            return f"'{observed}' would have ended a run that was not isolated"
         return None
 
-    def _expected(self, judged: Judged) -> tuple[Said, ...]:
-        """Return what a verdict may say by what was observed, of a case as this one."""
-        case, verdict = judged.case, judged.verdict
-        left_out = self._scope.left_out(judged.operator, case)
-        if left_out is not None:
-            promised = left_out[0] == "unsupported" and self._scope.promises(verdict.operator, case)
-            return (("fail", "undeclared") if promised else (left_out[0], None),)
+    def _possible_judgements(self, entry: CaseVerdict) -> tuple[Judgement, ...]:
+        """Return the judgements of a case that are possible with what was observed."""
+        case, verdict = entry.case, entry.verdict
+        exclusion = self._scope.exclusion(entry.operator, case)
+        if exclusion is not None:
+            status, _ = exclusion
+            # Declaring less than is claimed is a failure.
+            claimed = status == "unsupported" and self._scope.is_claimed(verdict.operator, case)
+            return (("fail", "undeclared") if claimed else (status, None),)
         if verdict.observed in FATAL_OUTCOMES:
             return ((verdict.observed, None), (verdict.observed, "state"))
         if case.ambiguity is not None:
-            return (("implementation-defined", None), *_failing(*sorted(DECISIVE_BREACHES)))
-        return _TABLE[case.expects, verdict.observed]
+            return (("implementation-defined", None), *_failures(*sorted(DECISIVE_BREACHES)))
+        return _POSSIBLE[case.expects, verdict.observed]
 
-    def _beside(self, judged: Judged) -> Iterator[str]:
-        """Say how a rejection contradicts the verdict of the valid call beside it."""
-        baseline = None if judged.case.baseline is None else self._judged.get(judged.case.baseline)
-        if baseline is None or judged.verdict.observed != "rejected":
+    def _baseline_contradictions(self, entry: CaseVerdict) -> Iterator[str]:
+        """Yield how a rejection contradicts the verdict of its baseline."""
+        baseline = None if entry.case.baseline is None else self._verdicts.get(entry.case.baseline)
+        if baseline is None or entry.verdict.observed != "rejected":
             return
-        status, kind = baseline.said
-        follows = {
-            ("pass", None): status == "pass" or kind in _CREDITING,
+        status, kind = baseline.judgement
+        consistent = {
+            _PASS: status == "pass" or kind in _CREDITING_KINDS,
             ("fail", "uncredited"): status != "pass" and kind != "bits" and not baseline.declined,
             **dict.fromkeys(_DECLINED, baseline.declined),
         }
-        if not follows.get(judged.said, True):
-            beside = f"the valid call {baseline.case.id} beside it has {_told(baseline.said)}"
-            yield f"found {_told(judged.said)}, while {beside}; expected what follows from that"
+        if not consistent.get(entry.judgement, True):
+            of_baseline = judgement_text(baseline.judgement)
+            yield (
+                f"found {judgement_text(entry.judgement)}, but the baseline {baseline.case.id} "
+                f"has {of_baseline}; expected what follows from that"
+            )
 
-    def _declining(self, judged: Judged) -> Iterator[str]:
-        """Say where a declined call should count as a failure, or should not."""
-        if not judged.declined:
+    def _declining_contradictions(self, entry: CaseVerdict) -> Iterator[str]:
+        """Yield where a declined call should count as a failure, or should not."""
+        if not entry.declined:
             return
-        verdict, case = judged.verdict, judged.case
-        fails = judged.said[0] == "fail"
+        verdict, case = entry.verdict, entry.case
+        fails = entry.judgement[0] == "fail"
+        judgement = judgement_text(entry.judgement)
         if self._scope.claim is not None:
-            if fails != self._scope.promises(verdict.operator, case):
-                what = "leaves it out" if fails else "has it"
-                yield f"found {_told(judged.said)}, while the claim {what}"
+            if fails != self._scope.is_claimed(verdict.operator, case):
+                yield f"found {judgement}, but the claim {'excludes' if fails else 'includes'} it"
             return
-        types = {(verdict.operator, each) for each in (case.type, *case.index_types)}
-        unseen = set() if self._sees_all else types - self._called
-        whole = bool(types & (self._declined | unseen))
-        if whole == fails and (self._sees_all or not fails):
-            found = f"found {_told(judged.said)}, while "
-            other = "every call" if whole else "not every call"
-            yield f"{found}{other} of {verdict.operator} with {case.type} was declined"
+        types = {(verdict.operator, name) for name in (case.type, *case.index_types)}
+        uncalled = set() if self._shows_all_calls else types - self._called
+        whole_type = bool(types & (self._unsupported | uncalled))
+        if whole_type == fails and (self._shows_all_calls or not fails):
+            calls = "every call" if whole_type else "not every call"
+            of_type = f"{verdict.operator} with {case.type}"
+            yield f"found {judgement}, but {calls} of {of_type} was declined"
 
 
-def _not_run(verdict: Verdict) -> Iterator[str]:
-    if verdict.observed != "not-run":
-        yield f"found not-run where '{verdict.observed}' was observed; expected 'not-run'"
-    if verdict.kind is not None:
-        yield f"found not-run of kind '{verdict.kind}'; expected none"
-
-
-def _rejection(judged: Judged) -> Iterator[str]:
-    """Say where a verdict names no one who rejected, or another baseline than that of its case."""
-    verdict = judged.verdict
-    rejected = verdict.observed == "rejected" and judged.said[1] != "protocol"
+def _field_contradictions(entry: CaseVerdict) -> Iterator[str]:
+    """Yield where the other fields of a verdict contradict its status and kind."""
+    verdict, case = entry.verdict, entry.case
+    judgement = judgement_text(entry.judgement)
+    rejected = verdict.observed == "rejected" and entry.original.kind != "protocol"
     if rejected != (verdict.rejected_by is not None):
-        found = verdict.rejected_by or "nobody"
-        yield f"rejected_by: found {found} where '{verdict.observed}' was observed"
-    expected = judged.case.baseline if judged.said[1] == "uncredited" else None
-    if verdict.attributed_to != expected:
-        yield f"attributed_to: found {verdict.attributed_to}; expected {expected}"
+        who = verdict.rejected_by or "none"
+        yield f"rejected_by: found {who}, but '{verdict.observed}' was observed"
+    baseline = case.baseline if entry.original.kind == "uncredited" else None
+    if verdict.attributed_to != baseline:
+        yield f"attributed_to: found {verdict.attributed_to}; expected {baseline}"
+    # What a detail says is not checked, only whether there has to be one.
+    if entry.judgement[0] == "fail" and not verdict.detail:
+        yield f"found {judgement} without a detail; expected the reason"
+    if entry.judgement == _PASS and verdict.observed == "outputs" and verdict.detail:
+        yield f"found pass with the detail '{verdict.detail[:60]}'; expected none"
+    # A failure of kind bits does not block, so any other failure could be disguised as one.
+    called = entry.operator.cases[case.baseline] if not case.outputs and case.baseline else case
+    floats = any(output.type in FLOATS for output in called.outputs)
+    if entry.judgement == ("fail", "bits") and not floats:
+        yield "found fail (bits), but equal values of these output types have equal bits"
 
 
-def _detail(judged: Judged) -> Iterator[str]:
-    """Say where a verdict lacks a detail, or has one that it should not; what it says is not read.
-
-    A failure says why, and where a valid call passes there is nothing to say.
-    """
-    verdict = judged.verdict
-    if judged.said[0] == "fail" and not verdict.detail:
-        yield f"found no detail of {_told(judged.said)}; expected why"
-    if judged.said == ("pass", None) and verdict.observed == "outputs" and verdict.detail:
-        yield f"found pass, with the detail '{verdict.detail[:60]}'; expected none"
-
-
-def _hidden_bits(judged: Judged) -> Iterator[str]:
-    """Say where bits alone are said to differ in outputs of which values hide none.
-
-    A failure of bits does not block, so that any other would be one in a tampered certificate.
-    """
-    case = judged.case
-    called = case if case.baseline is None or case.outputs else judged.operator.cases[case.baseline]
-    if judged.said == ("fail", "bits") and not any(each.type in FLOATS for each in called.outputs):
-        yield "found fail (bits), while of outputs of these types equal values have equal bits"
+def waiver_findings(
+    certificate: Certificate, suite: Suite, verdicts: Sequence[CaseVerdict], today: date
+) -> Iterator[Finding]:
+    """Yield what is wrong with the waivers, and with the verdicts that they waive or do not."""
+    waivers = () if certificate.waivers is None else certificate.waivers.content
+    applicable = dict(waivers_on(waivers, certificate.backend.options.get("device")))
+    originals = [entry.original for entry in verdicts]
+    for number, waiver in enumerate(waivers):
+        place = f"waivers.content.{number}"
+        for text in _waiver_contradictions(certificate, suite, waiver, today):
+            yield Finding(place, text)
+        unused = waiver.unused_message(originals) if number in applicable else None
+        if unused is not None:
+            yield Finding(place, unused)
+    for entry in verdicts:
+        waived_by = next((i for i, w in applicable.items() if w.waives(entry.original)), None)
+        misapplied = _misapplied_waiver(entry.verdict, waived_by)
+        if misapplied is not None:
+            yield Finding(f"verdicts, {entry.case.id}", misapplied)
 
 
-def _told(said: Said) -> str:
-    status, kind = said
-    return status if kind is None else f"{status} ({kind})"
+def _waiver_contradictions(
+    certificate: Certificate, suite: Suite, waiver: Waiver, today: date
+) -> Iterator[str]:
+    last_run = max((certificate.platform.date, *certificate.run.resumed))[:10]
+    if waiver.expires < last_run:
+        yield f"expires: found {waiver.expires}; expected the day of the run, {last_run}, or later"
+    elif waiver.expires < today.isoformat():
+        yield f"expires: it expired on {waiver.expires}, after the run; its failures count again"
+    if waiver.kind is not None and waiver.kind not in WAIVABLE_KINDS:
+        yield f"kind: unknown kind '{waiver.kind}'"
+    if not any(waiver.matches(case.id, case.rules) for _, case in suite):
+        yield "unused waiver: no case of the suite matches"
+
+
+def _misapplied_waiver(verdict: Verdict, waived_by: int | None) -> str | None:
+    """Return how a verdict contradicts the waiver of this number, or that no waiver applies."""
+    before = verdict.before_waiver
+    if verdict.status != "waived":
+        if waived_by is not None:
+            return f"found {verdict.status}; expected waived, by waivers.content.{waived_by}"
+        return None if before is None else f"before_waiver: found one of a {verdict.status}"
+    if before is None:
+        return "before_waiver: found none of a waived failure"
+    if waived_by is None:
+        return "found waived, but no waiver of the certificate applies to it"
+    if verdict.kind != before.kind or not verdict.detail.endswith(before.detail):
+        return "found another kind or detail than before the waiver"
+    return None

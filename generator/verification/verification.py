@@ -1,90 +1,149 @@
-"""Certificate x suite -> flaws: everything in it that contradicts the suite, or itself."""
+"""Verification: everything in a certificate that contradicts its suite, or itself."""
 
 import os
 import tempfile
-from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 from opcert.certificate import Certificate, SuiteEntry, json_differences
+from opcert.errors import BackendError
+from opcert.scope import Support, checked_support, claim_mistakes
 from opcert.specification import read_specs_in
 from opcert.suite import Suite, generate_suite_files, write_suite
-from opcert.verification.findings import Finding
-from opcert.verification.run_checks import (
-    date_flaws,
-    declaration_flaws,
-    evidence_flaws,
-    run_flaws,
+from opcert.verdicts import FAILURE_STATUSES, is_repeatable
+from opcert.verification.verdict_checks import (
+    CaseVerdict,
+    Finding,
+    VerdictChecks,
+    waiver_findings,
 )
-from opcert.verification.verdict_checks import Judged, VerdictChecks
-from opcert.verification.waiver_checks import waiver_flaws
+
+# The clock of another machine may be ahead by so much.
+_CLOCK_TOLERANCE = timedelta(days=1)
 
 
 def verify_certificate(
     certificate: Certificate, suite: Suite, now: datetime | None = None
 ) -> list[Finding]:
-    """Return what in a certificate, whose form is right, cannot be; `now` is when it is asked.
+    """Return everything that is wrong with a certificate that was read.
 
-    Its reader has recomputed conclusion and counts. Where it is of another suite, nothing can be
-    said of its verdicts.
+    Reading has already recomputed its counts and its conclusion. If the certificate is of another
+    suite, its verdicts are not checked. `now` is the current time unless given.
     """
     now = datetime.now(UTC) if now is None else now
-    dated, other = list(date_flaws(certificate, now)), list(_another_suite(certificate, suite))
-    return dated + (other or list(_flaws_by_suite(certificate, suite, now.date())))
-
-
-def _flaws_by_suite(certificate: Certificate, suite: Suite, today: date) -> Iterator[Finding]:
-    judged = [
-        Judged(*suite.cases[verdict.case], verdict)
+    findings = list(_date_findings(certificate, now))
+    differences = list(json_differences(certificate.to_dict()["suite"], suite.identity))
+    for place, found, expected in differences:
+        text = f"found {found}; this suite has {expected}; name another by --suite or --specs"
+        findings.append(Finding(".".join(("suite", *place)), text))
+    if differences:
+        return findings
+    verdicts = [
+        CaseVerdict(*suite.cases[verdict.case], verdict)
         for verdict in certificate.verdicts
         if verdict.case in suite.cases
     ]
-    yield from run_flaws(certificate, suite.cases)
-    yield from declaration_flaws(certificate, suite)
-    yield from _feature_level(certificate, suite)
-    yield from _chosen(certificate, suite)
-    yield from VerdictChecks(certificate, judged).flaws()
-    yield from evidence_flaws(certificate, suite.cases, judged)
-    yield from waiver_flaws(certificate, suite, judged, today)
+    return [
+        *findings,
+        *_run_findings(certificate, suite),
+        *_scope_findings(certificate, suite),
+        *_selection_findings(certificate, suite),
+        *VerdictChecks(certificate, verdicts).findings(),
+        *_evidence_findings(certificate, suite, verdicts),
+        *waiver_findings(certificate, suite, verdicts, now.date()),
+    ]
 
 
-def _another_suite(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
-    stated = certificate.content()["suite"]
-    for place, found, wanted in json_differences(stated, suite.identity):
-        text = f"found {found}; the suite at hand has {wanted}; name another by --suite or --specs"
-        yield Finding(".".join(("suite", *place)), text)
+def _date_findings(certificate: Certificate, now: datetime) -> Iterator[Finding]:
+    """Yield dates that do not exist or are in the future."""
+    dates = {
+        "platform.date": certificate.platform.date,
+        **{f"run.resumed.{i}": each for i, each in enumerate(certificate.run.resumed)},
+    }
+    for place, text in dates.items():
+        try:
+            in_future = datetime.fromisoformat(text) - now > _CLOCK_TOLERANCE
+        except ValueError:
+            yield Finding(place, f"invalid date {text}; expected one of the calendar")
+            continue
+        if in_future:
+            yield Finding(place, f"found {text}, which is in the future")
 
 
-def _feature_level(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
-    level, claim = certificate.selection.feature_level, certificate.claim
+def _run_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield how the calls cannot have been made."""
+    if certificate.backend.delivery == "packed" and not certificate.run.isolated:
+        text = "found packed, but the run was not isolated; expected strided"
+        yield Finding("backend.delivery", text)
+    for case in certificate.run.repeated:
+        if case not in suite.cases or not is_repeatable(suite.cases[case][1]):
+            text = f"found {case}; expected a valid call of the suite with few output elements"
+            yield Finding("run.repeated", text)
+
+
+def _scope_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield names in support, claim and feature level that do not exist."""
+    declared = Support(certificate.backend.support).to_dict()
+    try:
+        checked_support(SimpleNamespace(support=declared), suite)
+    except BackendError as error:
+        yield Finding("backend.support", str(error).removeprefix("support: "))
+    claim, selection = certificate.claim, certificate.selection
+    if claim is not None:
+        for place, text in claim_mistakes(claim.content, suite, selection.operator):
+            yield Finding(".".join(("claim.content", *map(str, place))), text)
+    level = selection.feature_level
     if level is not None and level not in suite.feature_levels:
-        yield Finding("selection.feature_level", f"found {level}; no operator has it")
+        text = f"found {level}, but no operator has this feature level"
+        yield Finding("selection.feature_level", text)
     claimed = None if claim is None else claim.content.feature_level
     if claimed is not None and claimed != level:
         yield Finding("selection.feature_level", f"found {level}; the claim has {claimed}")
 
 
-def _chosen(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
-    """Say where the cases are not those that were chosen of the suite."""
-    chosen = suite.select(certificate.selection.operator, certificate.selection.case)
-    found = [verdict.case for verdict in certificate.verdicts]
-    beyond, missing = set(found).difference(chosen), set(chosen).difference(found)
-    for case in found:
-        if case in beyond:
-            what = "was not chosen" if case in suite.cases else "the suite does not have"
-            yield Finding("verdicts", f"found one of {case}, which {what}")
-    yield from (Finding("verdicts", f"{case} has none") for case in chosen if case in missing)
+def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield how the cases of the verdicts differ from the selected cases of the suite."""
+    selected = suite.select(certificate.selection.operator, certificate.selection.case)
+    cases = [verdict.case for verdict in certificate.verdicts]
+    unexpected, missing = set(cases).difference(selected), set(selected).difference(cases)
+    for case in cases:
+        if case in unexpected:
+            why = "was not selected" if case in suite.cases else "is not in the suite"
+            yield Finding("verdicts", f"found a verdict of {case}, which {why}")
+    for case in selected:
+        if case in missing:
+            yield Finding("verdicts", f"missing verdict of {case}")
 
 
-def regenerate_suite(stated: SuiteEntry, specs: Path) -> Suite:
-    """Return the suite of the operators, profile and seed that a certificate states, made anew.
+def _evidence_findings(
+    certificate: Certificate, suite: Suite, verdicts: Sequence[CaseVerdict]
+) -> Iterator[Finding]:
+    """Yield excerpts and reproductions of what did not fail, or with calls that do not exist."""
+    failed = {each.case.id for each in verdicts if each.original.status in FAILURE_STATUSES}
+    evidence = {"excerpts": certificate.excerpts, "reproductions": certificate.reproductions}
+    for part, cases in evidence.items():
+        for case in cases.keys() - failed:
+            yield Finding(f"{part}, {case}", "found one of a case that did not fail")
+    for case, reproduction in certificate.reproductions.items():
+        if case not in failed:
+            continue
+        operator = suite.cases[case][0]
+        if any(call.case not in operator.cases for call in reproduction.calls):
+            text = f"expected calls of cases of {operator.index.operator}"
+            yield Finding(f"reproductions, {case}, calls", text)
+
+
+def regenerate_suite(suite: SuiteEntry, specs: Path) -> Suite:
+    """Return the suite of a certificate, with its operators, profile and seed, made from `specs`.
 
     Raises:
-        OpcertError: a spec has mistakes, or the profile is none.
+        OpcertError: a spec is at fault, or the profile is unknown.
     """
-    chosen = [each for each in read_specs_in(specs, "*") if each.spec.operator in stated.specs]
-    jobs = min(len(chosen), os.cpu_count() or 1)
-    files = generate_suite_files(chosen, stated.profile, stated.seed, jobs)
+    spec_files = [each for each in read_specs_in(specs, "*") if each.spec.operator in suite.specs]
+    jobs = min(len(spec_files), os.cpu_count() or 1)
+    files = generate_suite_files(spec_files, suite.profile, suite.seed, jobs)
     with tempfile.TemporaryDirectory() as folder:
         write_suite(Path(folder) / "suite", files)
         return Suite(Path(folder) / "suite", specs)

@@ -14,15 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert import Certificate, certify
-from opcert.certificate import BackendEntry, ClaimEntry, WaiversEntry, json_schema, read_certificate
+from opcert.certificate import (
+    BackendEntry,
+    ClaimEntry,
+    WaiversEntry,
+    certificate_json_schema,
+    read_certificate,
+)
 from opcert.certificate import file as certificate_file
 from opcert.certificate.certificate import Run
 from opcert.certificate.file import certificate_path
 from opcert.errors import OpcertError
-from opcert.scope import ClaimContent, OperatorSupport
+from opcert.scope import ClaimContent, OperatorSupport, Waiver
 from opcert.scope.support import OperatorScope
 from opcert.suite import core_suite_folder
-from opcert.verdicts import Verdict, Waiver
+from opcert.verdicts import Verdict
 from tests import made_certificate
 from tests import wrong_backends as wrong
 from tests.command_line import opcert_program
@@ -50,7 +56,7 @@ def claim_entry(scopes: dict[str, OperatorScope]) -> ClaimEntry:
 
 
 CERTIFICATES = st.builds(
-    made_certificate.certificate(()).replaced,
+    made_certificate.certificate(()).replace,
     backend=st.builds(
         BackendEntry,
         name=NAMES,
@@ -78,7 +84,7 @@ CERTIFICATES = st.builds(
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What certificate.json holds after a run with failures."""
+    """The content of certificate.json after a run with failures."""
     path = tmp_path_factory.mktemp("out") / "certificate.json"
     certificate = certify(wrong.AcceptsEverything(), core_suite(), operator="directml/*")
     path.write_text(certificate.to_json())
@@ -88,7 +94,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @cache
 def validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json_schema())
+    return jsonschema.Draft202012Validator(certificate_json_schema())
 
 
 @settings(deadline=None)
@@ -105,7 +111,7 @@ def test_what_is_written_is_read(
 
 
 def test_a_run_is_of_the_schema(written: bytes) -> None:
-    schema = json_schema()
+    schema = certificate_json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads(written), schema)
 
@@ -114,7 +120,7 @@ def test_the_schema_refuses_what_the_reader_refuses(written: bytes) -> None:
     data = json.loads(written)
     data["verdicts"][0]["status"] = "passed"
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(data, json_schema())
+        jsonschema.validate(data, certificate_json_schema())
 
 
 def test_the_schema_does_not_depend_on_the_process() -> None:
@@ -123,7 +129,7 @@ def test_the_schema_does_not_depend_on_the_process() -> None:
         for seed in "12"
     }
     assert len(printed) == 1
-    assert json.loads(printed.pop()[1]) == json_schema()
+    assert json.loads(printed.pop()[1]) == certificate_json_schema()
 
 
 def test_odd_text_and_options_are_written_as_a_file_can_hold_them(tmp_path: Path) -> None:
@@ -152,40 +158,42 @@ def refusal(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (b"", r"1:1: not JSON"),
-        (b'{"schema": 3,\n "suite": }', r"2:11: not JSON: Expecting value"),
+        (b'{"schema": 4,\n "suite": }', r"2:11: not JSON: Expecting value"),
         (b"\xff", r" not UTF-8: found 0xff at byte 0"),
-        (b"[]", r" no certificate"),
-        (b"{}", r" no certificate"),
-        (b'{"schema": 1}', r" schema 1; this opcert reads schema 3"),
-        (b'{"schema": "3"}', r' schema "3"; this opcert reads schema 3'),
-        (b'{"schema": true}', r" schema true; this opcert"),
+        (b"[]", r" is not a certificate"),
+        (b"{}", r" is not a certificate"),
+        (b'{"schema": 1}', r" found schema 1; expected schema 4"),
+        (b'{"schema": "3"}', r' found schema "3"; expected schema 4'),
+        (b'{"schema": true}', r" found schema true; expected"),
         (
-            b'{"schema": 3, "a": {"b": [{"c": 1, "c": 2}]}}',
-            r" the key 'c' stands twice",
+            b'{"schema": 4, "a": {"b": [{"c": 1, "c": 2}]}}',
+            r" duplicate key 'c'",
         ),
-        (b'{"schema": 3, "schema": 2}', r" the key 'schema' stands twice"),
-        (b'{"schema": 3, "seed": NaN}', r" not JSON: NaN is no number"),
-        (b'{"schema": 3, "seed": 1e999}', r" not JSON: 1e999 is no number"),
-        (b'{"schema": 3, "name": "\\ud800"}', r" not JSON: .*surrogates"),
-        (b'{"schema": 3, "name": ' + b"1" * 5000 + b"}", r" not JSON: "),
+        (b'{"schema": 4, "schema": 2}', r" duplicate key 'schema'"),
+        (b'{"schema": 4, "seed": NaN}', r" not JSON: NaN is not a JSON number"),
+        (b'{"schema": 4, "seed": 1e999}', r" not JSON: 1e999 is not a JSON number"),
+        (b'{"schema": 4, "name": "\\ud800"}', r" not JSON: .*surrogates"),
+        (b'{"schema": 4, "name": ' + b"1" * 5000 + b"}", r" not JSON: "),
         (b"[" * 100_000, r" not JSON: "),
     ],
 )
-def test_what_is_no_certificate_is_told(tmp_path: Path, text: bytes, told: str) -> None:
+def test_a_file_that_is_no_certificate_is_refused(
+    tmp_path: Path, text: bytes, message: str
+) -> None:
     path = tmp_path / "certificate.json"
     path.write_bytes(text)
-    assert re.match(told, refusal(path))
+    assert re.match(message, refusal(path))
 
 
 def changed(name: str, value: object) -> Callable[[Any], None]:
-    """Return what sets a part of the file, given by the path to it; `...` removes it."""
+    """Return a change of the part at a path; `...` removes it."""
 
     def change(data: Any) -> None:
-        *way, last = [int(step) if step.isdigit() else step for step in name.split(".")]
-        for step in way:
+        *steps, last = [int(step) if step.isdigit() else step for step in name.split(".")]
+        for step in steps:
             data = data[step]
         if value is ...:
             del data[last]
@@ -196,7 +204,7 @@ def changed(name: str, value: object) -> Callable[[Any], None]:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("suite", ..., "suite: is missing"),
         ("run.timeout", ..., "run.timeout: is missing"),
@@ -224,13 +232,13 @@ def changed(name: str, value: object) -> Callable[[Any], None]:
     ],
 )
 def test_a_changed_certificate_is_refused_with_the_place(
-    tmp_path: Path, written: bytes, name: str, value: object, told: str
+    tmp_path: Path, written: bytes, name: str, value: object, message: str
 ) -> None:
     data = json.loads(written)
     changed(name, value)(data)
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(data))
-    assert refusal(path).startswith(f" {told}")
+    assert refusal(path).startswith(f" {message}")
 
 
 def test_two_verdicts_of_a_case_are_refused(tmp_path: Path, written: bytes) -> None:
@@ -241,7 +249,7 @@ def test_two_verdicts_of_a_case_are_refused(tmp_path: Path, written: bytes) -> N
     assert f" 2 verdicts of {data['verdicts'][0]['case']}; expected one" in refusal(path)
 
 
-def test_what_is_no_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_without_a_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "No such file" in refusal(tmp_path / "missing.json")
     assert "not a file" in refusal(tmp_path)
     os.mkfifo(tmp_path / "pipe")
@@ -254,7 +262,7 @@ def test_what_is_no_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "place", ["a file", "a link to the suite", "a loop", "a folder in the way"]
 )
-def test_an_odd_place_for_a_certificate_is_refused(tmp_path: Path, place: str) -> None:
+def test_an_unsuitable_place_for_a_certificate_is_refused(tmp_path: Path, place: str) -> None:
     out = tmp_path / "out"
     if place == "a file":
         out.write_text("")
@@ -268,11 +276,11 @@ def test_an_odd_place_for_a_certificate_is_refused(tmp_path: Path, place: str) -
         certificate_path(out, None)
 
 
-def test_a_wrong_value_within_is_told_with_its_place(tmp_path: Path, written: bytes) -> None:
+def test_a_wrong_value_is_reported_with_its_place(tmp_path: Path, written: bytes) -> None:
     data = json.loads(written)
     data["backend"]["name"] = "\x1b[2J"
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(data))
-    wanted = ' backend.name: found "\\u001b[2J"; expected printable text; it was changed'
-    assert refusal(path).startswith(wanted)
+    expected = ' backend.name: found "\\u001b[2J"; expected printable text; the file was changed'
+    assert refusal(path).startswith(expected)
     assert "certify again" not in refusal(path)

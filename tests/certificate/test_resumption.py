@@ -1,4 +1,4 @@
-"""Going on from an interrupted run: as if it had never been, or refused."""
+"""A resumed run gives the certificate of one run, or is refused."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,17 +20,17 @@ REST = "reason: r, owner: o, link: l, expires: 9999-12-31"
 
 
 def interrupting(at: int) -> OnVerdict:
-    """Return what interrupts a run behind the verdict of that number."""
+    """Return a callback that interrupts a run after the verdict of that number."""
 
-    def on_verdict(*told: Verdict | int) -> None:
-        if told[1] == at:
+    def on_verdict(_: Verdict, number: int, __: int) -> None:
+        if number == at:
             raise KeyboardInterrupt
 
     return on_verdict
 
 
 def in_pieces(backend: Any, cases: int, **given: Any) -> Certificate:
-    """Return the certificate of a run that is interrupted and resumed behind every `cases`."""
+    """Return the certificate of a run that is interrupted and resumed after every `cases`."""
     former = None
     while True:
         try:
@@ -42,13 +42,13 @@ def in_pieces(backend: Any, cases: int, **given: Any) -> Certificate:
 
 
 def apart_from_dates(certificate: Certificate) -> dict[str, Any]:
-    content = certificate.content()
+    content = certificate.to_dict()
     del content["platform"]["date"], content["run"]["resumed"]
     return content
 
 
 class Recording(wrong.Right):
-    """Remembers what it was called with."""
+    """Records what it was called with."""
 
     def __init__(self, wraps: Callable[[], wrong.Right]) -> None:
         super().__init__()
@@ -76,16 +76,16 @@ def test_the_calls_and_the_verdicts_are_those_of_one_run(
     backend: Callable[[], wrong.Right], case: str, pieces: int
 ) -> None:
     given: dict[str, Any] = {"operator": SPLIT, "case": case}
-    one, other = Recording(backend), Recording(backend)
-    whole = certify(one, core_suite(), **given)
-    pieced = in_pieces(other, pieces, **given)
+    uninterrupted, interrupted = Recording(backend), Recording(backend)
+    whole = certify(uninterrupted, core_suite(), **given)
+    pieced = in_pieces(interrupted, pieces, **given)
     assert apart_from_dates(pieced) == apart_from_dates(whole)
-    assert other.calls == one.calls
+    assert interrupted.calls == uninterrupted.calls
     assert not whole.run.resumed
     assert len(pieced.run.resumed) == (len(whole.verdicts) - 1) // pieces > 3
 
 
-def test_a_case_that_was_interrupted_is_run_again_whole() -> None:
+def test_an_interrupted_case_runs_again_from_its_beginning() -> None:
     class Interrupts(wrong.Right):
         calls = 0
 
@@ -93,7 +93,7 @@ def test_a_case_that_was_interrupted_is_run_again_whole() -> None:
             self, operator: str, inputs: wrong.Inputs, attributes: wrong.Attributes
         ) -> list[Array]:
             self.calls += 1
-            # Amid the many calls of the first case.
+            # During the many calls of the first case.
             if self.calls == 100:
                 raise KeyboardInterrupt
             return list(super().run(operator, inputs, attributes))
@@ -138,7 +138,7 @@ def test_failures_are_confirmed_once_every_case_has_run(how: str) -> None:
     assert apart_from_dates(pieced) == apart_from_dates(whole)
 
 
-def test_a_run_that_stops_at_failures_goes_on_from_each() -> None:
+def test_a_run_that_stops_at_failures_can_be_resumed_after_each() -> None:
     given: dict[str, Any] = {"operator": SPLIT, "case": "dml-split/axis-range*"}
     backend = wrong.AcceptsEverything()
     whole = certify(backend, core_suite(), **given)
@@ -152,7 +152,7 @@ def test_a_run_that_stops_at_failures_goes_on_from_each() -> None:
     assert apart_from_dates(found) == apart_from_dates(whole)
 
 
-def test_a_whole_run_is_returned_as_it_is() -> None:
+def test_a_finished_run_is_returned_as_it_is() -> None:
     backend = Recording(wrong.Right)
     whole = certify(backend, core_suite(), operator=SPLIT)
     calls = len(backend.calls)
@@ -181,7 +181,7 @@ def partly() -> Certificate:
 
 
 @pytest.mark.parametrize(
-    ("backend", "given", "told"),
+    ("backend", "arguments", "message"),
     [
         (Other, {}, 'backend.name was "right" and now is "other"'),
         (Newer, {}, 'backend.version was "1" and now is "2"'),
@@ -195,17 +195,17 @@ def partly() -> Certificate:
     ],
 )
 def test_another_run_is_refused(
-    partly: Certificate, backend: Any, given: dict[str, Any], told: str
+    partly: Certificate, backend: Any, arguments: dict[str, Any], message: str
 ) -> None:
     backend = backend if isinstance(backend, str) else backend()
     with pytest.raises(OpcertError) as caught:
         certify(
             backend,
             core_suite(),
-            **{"operator": SPLIT, "case": "*f32*", **given},
+            **{"operator": SPLIT, "case": "*f32*", **arguments},
             resume=partly,
         )
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
 
 
@@ -239,15 +239,15 @@ def test_another_claim_and_other_waivers_are_refused(
         ("run", {"isolated": True, "memory": 1 << 30}),
     ],
 )
-def test_a_certificate_of_elsewhere_is_refused(
+def test_a_certificate_of_another_environment_is_refused(
     partly: Certificate, entry: str, parts: dict[str, Any]
 ) -> None:
-    former = partly.replaced(**{entry: getattr(partly, entry).model_copy(update=parts)})
+    former = partly.replace(**{entry: getattr(partly, entry).model_copy(update=parts)})
     with pytest.raises(OpcertError, match=f"{entry}.{next(iter(parts))} was"):
         certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", resume=former)
 
 
 def test_a_certificate_of_other_cases_is_refused(partly: Certificate) -> None:
-    former = partly.replaced(verdicts=partly.verdicts[1:])
-    with pytest.raises(OpcertError, match="other cases than the suite"):
+    former = partly.replace(verdicts=partly.verdicts[1:])
+    with pytest.raises(OpcertError, match="its cases are not those of the suite"):
         certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", resume=former)

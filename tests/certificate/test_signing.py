@@ -1,4 +1,4 @@
-"""Signatures: every change of a signed certificate is found, and no key is ever told."""
+"""Signatures: every change of a signed certificate is found, and no key is ever printed."""
 
 import base64
 import os
@@ -14,8 +14,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from opcert.certificate import load_public_key, load_signer, signature_error
-from opcert.certificate.signing import PASSPHRASE
+from opcert.certificate.signing import (
+    PASSPHRASE_VARIABLE,
+    load_public_key,
+    load_signer,
+    signature_error,
+)
 from tests import wrong_backends as wrong
 from tests.command_line import opcert
 
@@ -68,7 +72,7 @@ def test_a_signed_certificate_is_sound(folder: Path, keys: Path) -> None:
         result = opcert("verify", path, "--key", keys / "key.pub.pem")
         assert result.exit_code == 0
         assert result.stdout.startswith("sound: CONFORMANT")
-        # Named alone, it stands for itself and not for the report beside it.
+        # A certificate that is named alone is checked without its report.
         assert "the signature" not in result.stdout
         assert ("not checked" in result.stdout) is (path != folder)
     assert "not checked: the signature (no --key)" in opcert("verify", folder).stdout
@@ -91,88 +95,91 @@ def test_any_changed_byte_is_found(folder: Path, keys: Path) -> None:
         assert signature_error(text[:place] + b"\n" + text[place:], data, key)
 
 
-def test_what_no_recomputation_finds_a_signature_does(folder: Path, keys: Path) -> None:
+def test_a_signature_finds_what_no_recomputation_finds(folder: Path, keys: Path) -> None:
     path = folder / "certificate.json"
     path.write_text(path.read_text().replace('"python": "3', '"python": "9'))
     assert opcert("verify", path).exit_code == 0
     result = opcert("verify", path, "--key", keys / "key.pub.pem")
     assert result.exit_code == 1
-    assert "certificate.json.sig: is not of this certificate and this key" in result.stdout
+    assert "certificate.json.sig: does not match this certificate and this key" in result.stdout
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        (None, "found none; expected one that"),
-        ("", "is no signature|expected base64 in one line|is not of this"),
+        (None, "found none; expected a signature for"),
+        ("", "is not a signature|expected base64 in one line|does not match"),
         ("not base64\n", "expected base64 in one line"),
-        ("AAAA\n", "is not of this certificate and this key"),
-        (base64.b64encode(bytes(64)).decode() + "\n", "is not of this certificate and this key"),
+        ("AAAA\n", "does not match this certificate and this key"),
+        (
+            base64.b64encode(bytes(64)).decode() + "\n",
+            "does not match this certificate and this key",
+        ),
     ],
 )
-def test_a_signature_swapped_or_taken_away_is_found(
-    folder: Path, keys: Path, text: str | None, said: str
+def test_a_replaced_or_removed_signature_is_found(
+    folder: Path, keys: Path, text: str | None, message: str
 ) -> None:
-    beside = folder / "certificate.json.sig"
-    beside.unlink() if text is None else beside.write_text(text)
+    signature = folder / "certificate.json.sig"
+    signature.unlink() if text is None else signature.write_text(text)
     result = opcert("verify", folder, "--key", keys / "key.pub.pem")
     assert result.exit_code == 1
-    assert any(each in result.stdout for each in said.split("|"))
+    assert any(each in result.stdout for each in message.split("|"))
 
 
 def test_another_key_is_found(folder: Path, keys: Path) -> None:
     result = opcert("verify", folder, "--key", keys / "other.pub.pem")
     assert result.exit_code == 1
-    assert "certificate.json.sig: is not of this certificate and this key" in result.stdout
+    assert "certificate.json.sig: does not match this certificate and this key" in result.stdout
 
 
 def test_a_signature_that_is_a_link_is_refused(folder: Path, keys: Path) -> None:
-    beside = folder / "certificate.json.sig"
-    beside.rename(folder.parent / "elsewhere.sig")
-    beside.symlink_to(folder.parent / "elsewhere.sig")
+    signature = folder / "certificate.json.sig"
+    signature.rename(folder.parent / "elsewhere.sig")
+    signature.symlink_to(folder.parent / "elsewhere.sig")
     result = opcert("verify", folder, "--key", keys / "key.pub.pem")
     assert result.exit_code == 2
     assert "a link, which is not followed" in result.stderr
 
 
-def test_a_run_that_is_not_signed_leaves_no_former_signature(folder: Path) -> None:
+def test_an_unsigned_run_removes_an_earlier_signature(folder: Path) -> None:
     assert opcert("certify", *CASES, "--out", folder).exit_code == 0
     assert "certificate.json.sig" not in {each.name for each in folder.iterdir()}
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("missing.pem", "No such file or directory; expected the PEM file of a key"),
         (".", "a folder, not a file"),
-        ("text.pem", "no key; expected the PEM file of an Ed25519 private key"),
-        ("broken.pem", "no key; expected"),
-        ("key.pub.pem", "a public key; expected"),
-        ("curve.pem", "a key of another kind; expected"),
-        ("locked.pem", f"encrypted; expected its passphrase in {PASSPHRASE}"),
+        ("text.pem", "is not a key; expected the PEM file of an Ed25519 private key"),
+        ("broken.pem", "is not a key; expected"),
+        ("key.pub.pem", "is a public key; expected"),
+        ("curve.pem", "is a key of another algorithm; expected"),
+        ("locked.pem", f"is encrypted; expected its passphrase in {PASSPHRASE_VARIABLE}"),
     ],
 )
-def test_a_wrong_key_costs_no_run(keys: Path, tmp_path: Path, name: str, said: str) -> None:
+def test_a_wrong_key_costs_no_run(keys: Path, tmp_path: Path, name: str, message: str) -> None:
     result = opcert("certify", "--out", tmp_path / "out", "--sign", keys / name)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
-        ("key.pem", "a private key, which is for its owner alone; expected"),
-        ("curve.pub.pem", "a key of another kind; expected"),
-        ("text.pem", "no key; expected the PEM file of an Ed25519 public key"),
+        ("key.pem", "is a private key, which only its owner should have; expected"),
+        ("curve.pub.pem", "is a key of another algorithm; expected"),
+        ("text.pem", "is not a key; expected the PEM file of an Ed25519 public key"),
         ("missing.pem", "No such file"),
     ],
 )
-def test_a_wrong_public_key_is_told(folder: Path, keys: Path, name: str, said: str) -> None:
+def test_a_wrong_public_key_is_reported(folder: Path, keys: Path, name: str, message: str) -> None:
     result = opcert("verify", folder, "--key", keys / name)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr
 
 
 def test_signing_needs_out(keys: Path) -> None:
@@ -181,49 +188,49 @@ def test_signing_needs_out(keys: Path) -> None:
     assert "--sign needs --out" in result.stderr
 
 
-def test_a_passphrase_is_taken_out_of_the_environment(
+def test_a_passphrase_is_removed_from_the_environment(
     keys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(PASSPHRASE, "open sesame")
+    monkeypatch.setenv(PASSPHRASE_VARIABLE, "open sesame")
     text = load_signer(keys / "locked.pem")(b"signed")
-    assert PASSPHRASE not in os.environ
+    assert PASSPHRASE_VARIABLE not in os.environ
     assert signature_error(text, b"signed", load_public_key(keys / "other.pub.pem")) is None
-    monkeypatch.setenv(PASSPHRASE, "close sesame")
+    monkeypatch.setenv(PASSPHRASE_VARIABLE, "close sesame")
     result = opcert("certify", "--out", "out", "--sign", keys / "locked.pem")
-    assert f"cannot be decrypted; expected its passphrase in {PASSPHRASE}" in result.stderr
+    assert f"cannot be decrypted; expected its passphrase in {PASSPHRASE_VARIABLE}" in result.stderr
     assert "sesame" not in result.stderr
 
 
-def test_a_key_that_others_can_read_is_told(keys: Path, tmp_path: Path) -> None:
+def test_a_key_that_other_users_can_read_causes_a_warning(keys: Path, tmp_path: Path) -> None:
     shutil.copy(keys / "key.pem", tmp_path / "key.pem")
     (tmp_path / "key.pem").chmod(0o644)
     arguments = ("certify", *CASES, "--out", tmp_path / "out", "--sign")
-    told = "key.pem can be read by others than its owner; chmod 600"
-    assert told in opcert(*arguments, tmp_path / "key.pem").stderr
-    assert told not in opcert(*arguments, keys / "key.pem").stderr
+    warning = f"opcert: other users can read {tmp_path / 'key.pem'}; restrict it with chmod 600"
+    assert warning in opcert(*arguments, tmp_path / "key.pem").stderr
+    assert "other users" not in opcert(*arguments, keys / "key.pem").stderr
 
 
 class Spies(wrong.Right):
-    """Says what it finds in its environment."""
+    """Raises with its whole environment as the message."""
 
     def run(self, operator: str, inputs: wrong.Inputs, attributes: wrong.Attributes) -> Any:
         raise ValueError(str(dict(os.environ)))
 
 
-def test_no_key_gets_into_a_certificate_or_what_is_said(
+def test_no_key_gets_into_a_certificate_or_a_message(
     keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(PASSPHRASE, "open sesame")
+    monkeypatch.setenv(PASSPHRASE_VARIABLE, "open sesame")
     backend = ("--backend", f"{__file__}:Spies", "--out", tmp_path / "out")
     result = opcert("certify", *CASES, *backend, "--sign", keys / "locked.pem")
     assert result.exit_code == 1
-    told = result.output + "".join(
+    written = result.output + "".join(
         each.read_text() for each in (tmp_path / "out").rglob("*") if each.is_file()
     )
-    assert "environ" not in told
-    assert "sesame" not in told
+    assert "environ" not in written
+    assert "sesame" not in written
     for line in (keys / "locked.pem").read_text().splitlines():
-        assert line not in told
+        assert line not in written
 
 
 def test_without_the_package_the_extra_is_named(folder: Path, keys: Path) -> None:

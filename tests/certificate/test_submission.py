@@ -1,4 +1,4 @@
-"""The folder that is handed in: written whole, and read where a stranger has changed it."""
+"""Submissions: written whole, and every change of the folder is found."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from opcert import read_certificate
 from opcert.certificate import submission, submission_path, write_submission
 from opcert.certificate.entries import current_platform
 from opcert.errors import OpcertError
-from opcert.verification import submission_checks
+from opcert.verification import folder_checks
 from tests import handed_in
 from tests.command_line import opcert
 from tests.handed_in import GIVEN, named, without, write, write_changed
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return write(tmp_path / "out").parent
 
 
-def test_an_untouched_folder_is_sound_also_where_it_is_not_conformant(folder: Path) -> None:
+def test_an_untouched_folder_is_sound_even_if_not_conformant(folder: Path) -> None:
     result = opcert("verify", folder)
     assert result.exit_code == 0
     waived = handed_in.certificate().counts["waived"]
@@ -46,11 +46,11 @@ def test_the_certificate_alone_is_checked_without_the_files(folder: Path) -> Non
     )
 
 
-def replaced(name: str, text: str) -> Callable[[Path], object]:
+def write_file(name: str, text: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_text(text)
 
 
-def linked(name: str, target: str) -> Callable[[Path], object]:
+def link(name: str, target: str) -> Callable[[Path], object]:
     def change(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
         (folder / name).symlink_to(target)
@@ -58,12 +58,12 @@ def linked(name: str, target: str) -> Callable[[Path], object]:
     return change
 
 
-def piped(folder: Path) -> None:
+def make_pipe(folder: Path) -> None:
     without("claim.yaml")(folder)
     os.mkfifo(folder / "claim.yaml")
 
 
-def held_elsewhere(folder: Path) -> None:
+def link_a_folder(folder: Path) -> None:
     (folder.parent / "elsewhere").mkdir()
     shutil.copy(folder / "claim.yaml", folder.parent / "elsewhere")
     (folder / "linked").symlink_to(folder.parent / "elsewhere")
@@ -71,18 +71,18 @@ def held_elsewhere(folder: Path) -> None:
     named("linked/claim.yaml", digest)(folder)
 
 
-def reformatted(folder: Path) -> None:
+def reformat(folder: Path) -> None:
     path = folder / "certificate.json"
     path.write_text(json.dumps(json.loads(path.read_text()), indent=2) + "\n")
 
 
-def lengthened(folder: Path) -> None:
+def append_a_line(folder: Path) -> None:
     path = folder / "certificate.json"
     path.write_text(path.read_text() + "\n")
 
 
-def claimed_otherwise(folder: Path) -> None:
-    """Change what the certificate says of the claim where that changes no scope."""
+def reorder_the_claim(folder: Path) -> None:
+    """Change the claim in the certificate without changing the scope."""
     claim = "claim", "content", "operators", handed_in.SPLIT
     scope = {"types": ["u8", "i8", "f16", "f32"], "ranks": [1, 2, 3, 4, 5]}
 
@@ -95,117 +95,136 @@ def claimed_otherwise(folder: Path) -> None:
 DIGEST = "0123456789abcdef" * 4
 PLATFORM = current_platform().model_dump()
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a file more": (replaced("notes.txt", "x"), r"notes\.txt: is not among the files"),
-    "a hidden file": (replaced(".notes", "x"), r"\.notes: is not among the files"),
-    "a link out": (linked("link", "/etc/passwd"), "link: is not among the files"),
+    "another file": (
+        write_file("notes.txt", "x"),
+        r"notes\.txt: the certificate does not name this file",
+    ),
+    "a hidden file": (
+        write_file(".notes", "x"),
+        r"\.notes: the certificate does not name this file",
+    ),
+    "a link to elsewhere": (
+        link("link", "/etc/passwd"),
+        "link: the certificate does not name this file",
+    ),
     "no claim": (without("claim.yaml"), r"files\.claim\.yaml: found No such file"),
-    "another claim": (replaced("claim.yaml", "operators: {}\n"), r"files\.claim\.yaml: found a"),
-    "other waivers": (replaced("waivers.yaml", "[]\n"), r"files\.waivers\.yaml: found a file with"),
-    "a claim that is a link": (linked("claim.yaml", "/etc/hosts"), "found a link, which is not"),
-    "a claim that is a pipe": (piped, r"files\.claim\.yaml: found not a file"),
-    "a folder that is a link": (held_elsewhere, "found a link on the way, which is not followed"),
-    "a file that is not there": (named("a/b.html", DIGEST), r"files\.a/b\.html: found No such"),
-    "a digest changed": (named("claim.yaml", DIGEST), r"files\.claim\.yaml: found .*; expected"),
+    "another claim": (write_file("claim.yaml", "operators: {}\n"), r"files\.claim\.yaml: found a"),
+    "other waivers": (
+        write_file("waivers.yaml", "[]\n"),
+        r"files\.waivers\.yaml: found a file with",
+    ),
+    "a claim that is a link": (link("claim.yaml", "/etc/hosts"), "found a link, which is not"),
+    "a claim that is a pipe": (make_pipe, r"files\.claim\.yaml: found not a file"),
+    "a folder that is a link": (link_a_folder, "found a link in the path, which is not followed"),
+    "a missing file": (named("a/b.html", DIGEST), r"files\.a/b\.html: found No such"),
+    "another digest": (named("claim.yaml", DIGEST), r"files\.claim\.yaml: found .*; expected"),
     "a claim that is not named": (
         lambda folder: write_changed(folder, lambda data: data["files"].pop("claim.yaml")),
         r"files\.claim\.yaml: found none",
     ),
-    "what the claim says": (claimed_otherwise, r"claim\.content: is not what claim\.yaml says"),
-    "a waiver extended": (
+    "another claim in the certificate": (
+        reorder_the_claim,
+        r"claim\.content: differs from the content of claim\.yaml",
+    ),
+    "an extended waiver": (
         lambda folder: write_changed(folder, waiver(expires="9999-12-30")),
-        r"waivers\.content: is not what waivers\.yaml says",
+        r"waivers\.content: differs from the content of waivers\.yaml",
     ),
     "no waivers": (
         lambda folder: write_changed(folder, lambda data: data.update(waivers=None)),
-        r"files\.waivers\.yaml: found one, while the certificate has no waivers",
+        r"files\.waivers\.yaml: found one, but the certificate has no waivers",
     ),
-    "another form": (reformatted, r"certificate\.json: line 2 is not as opcert writes it"),
-    "a byte behind the end": (
-        lengthened,
-        r"certificate\.json: line \d+ is not as opcert writes it",
+    "another format": (reformat, r"certificate\.json: line 2 is not formatted as opcert"),
+    "an additional line": (
+        append_a_line,
+        r"certificate\.json: line \d+ is not formatted as opcert",
     ),
 }
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_a_tampering_with_the_folder_is_found_and_named(folder: Path, name: str) -> None:
-    change, wanted = TAMPERINGS[name]
+def test_a_tampering_with_the_folder_is_found(folder: Path, name: str) -> None:
+    change, expected = TAMPERINGS[name]
     change(folder)
     result = opcert("verify", folder)
     assert result.exit_code == 1
-    *flaws, last = result.stdout.splitlines()
-    assert [each for each in flaws if re.search(wanted, each)], result.stdout
-    assert last.startswith(f"not sound: {len(flaws)} flaw")
+    *findings, last = result.stdout.splitlines()
+    assert [each for each in findings if re.search(expected, each)], result.stdout
+    assert last.startswith(f"not sound: {len(findings)} finding")
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a name that leads out": (
-        lambda folder: rewritten(folder, files={"../x": DIGEST}),
+        lambda folder: rewrite(folder, files={"../x": DIGEST}),
         "files.../x.[key]: found",
     ),
     "an absolute name": (
-        lambda folder: rewritten(folder, files={"/etc/passwd": DIGEST}),
+        lambda folder: rewrite(folder, files={"/etc/passwd": DIGEST}),
         "files./etc/passwd.[key]: found",
     ),
-    "a count": (lambda folder: rewritten(folder, summary={}), "summary.cases: found nothing"),
-    "the conclusion": (lambda folder: rewritten(folder, conformant=True), "conformant: found true"),
-    "the grade": (lambda folder: rewritten(folder, grade="bit-exact"), "grade: found"),
-    "the reasons": (lambda folder: rewritten(folder, reasons=[]), "reasons: found []"),
-    "what a terminal obeys": (
-        lambda folder: rewritten(folder, **{"a\x1b[2J": 1}),
+    "a count": (lambda folder: rewrite(folder, summary={}), "summary.cases: found nothing"),
+    "the conclusion": (lambda folder: rewrite(folder, conformant=True), "conformant: found true"),
+    "the grade": (lambda folder: rewrite(folder, grade="bit-exact"), "grade: found"),
+    "the reasons": (lambda folder: rewrite(folder, reasons=[]), "reasons: found []"),
+    "a terminal control sequence": (
+        lambda folder: rewrite(folder, **{"a\x1b[2J": 1}),
         r"a\x1b[2J: unknown key",
     ),
-    "a key more": (lambda folder: rewritten(folder, signed=True), "signed: unknown key"),
-    "cut short": (
+    "an unknown key": (lambda folder: rewrite(folder, signed=True), "signed: unknown key"),
+    "truncated": (
         lambda folder: os.truncate(folder / "certificate.json", 1000),
         "not JSON",
     ),
     "a platform with a folder": (
-        lambda folder: rewritten(folder, platform={**PLATFORM, "system": "Linux, /home/jane"}),
+        lambda folder: rewrite(folder, platform={**PLATFORM, "system": "Linux, /home/jane"}),
         'platform.system: found "Linux, /home/jane"',
     ),
-    "a version that is none": (
-        lambda folder: rewritten(folder, platform={**PLATFORM, "opcert": "0.1.0\nsound"}),
+    "an invalid version": (
+        lambda folder: rewrite(folder, platform={**PLATFORM, "opcert": "0.1.0\nsound"}),
         "platform.opcert: found",
     ),
-    "a link": (linked("certificate.json", "/etc/passwd"), "a link, which is not followed"),
+    "a link": (link("certificate.json", "/etc/passwd"), "a link, which is not followed"),
     "no certificate": (without("certificate.json"), "No such file or directory; expected a"),
 }
 
 
-def rewritten(folder: Path, **parts: object) -> None:
+def rewrite(folder: Path, **parts: object) -> None:
     path = folder / "certificate.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **parts}))
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_contradicts_itself_is_refused_with_one_message(folder: Path, name: str) -> None:
-    change, wanted = REFUSED[name]
+def test_a_certificate_that_contradicts_itself_is_refused_with_one_message(
+    folder: Path, name: str
+) -> None:
+    change, expected = REFUSED[name]
     change(folder)
     result = opcert("verify", folder)
     assert result.exit_code == 2
-    assert wanted in result.stderr
+    assert expected in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_files_beyond_measure_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submission_checks, "MAX_CERTIFICATE_BYTES", 8)
+def test_files_that_are_too_large_are_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_checks, "MAX_CERTIFICATE_BYTES", 8)
     assert "files.claim.yaml: found more than 0 MiB" in opcert("verify", folder).stdout
 
 
-def test_files_beyond_number_are_not_looked_at(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (submission, submission_checks):
+def test_only_so_many_files_are_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (submission, folder_checks):
         monkeypatch.setattr(module, "MAX_FILES", 2)
-    assert "holds 2 files or more; no others were looked at" in opcert("verify", folder).stdout
+    assert (
+        "found 2 files or more; only the first ones were checked" in opcert("verify", folder).stdout
+    )
 
 
-# What the command leaves of a run that was finished.
+# What the command writes for a finished run.
 REPORTED = {"certificate.json", "report.html", "junit.xml", "operators"}
 
 
-def test_the_command_hands_in_the_very_files_that_it_was_given(tmp_path: Path) -> None:
+def test_the_submission_has_copies_of_claim_and_waivers(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(f"# mine\n{GIVEN['claim.yaml']}")
     out = tmp_path / "out"
     result = opcert("certify", *CASES, "--claim", tmp_path / "mine.yaml", "--out", out)
@@ -215,60 +234,60 @@ def test_the_command_hands_in_the_very_files_that_it_was_given(tmp_path: Path) -
     assert opcert("verify", out).exit_code == 0
 
 
-def test_a_former_submission_is_replaced_with_all_its_files(folder: Path) -> None:
+def test_an_earlier_submission_is_replaced_with_all_its_files(folder: Path) -> None:
     assert opcert("certify", *CASES, "--out", folder).exit_code == 0
     assert {each.name for each in folder.iterdir()} == REPORTED
 
 
 def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> None:
     target = submission_path(tmp_path, None)
-    stated = write_submission(handed_in.certificate(), target, {"a/b/c.html": b"x", "d.xml": b"y"})
-    assert list(stated.files) == ["a/b/c.html", "d.xml"]
-    assert read_certificate(target) == stated
+    written = write_submission(handed_in.certificate(), target, {"a/b/c.html": b"x", "d.xml": b"y"})
+    assert list(written.files) == ["a/b/c.html", "d.xml"]
+    assert read_certificate(target) == written
     assert submission_path(tmp_path, None) == target
-    write_submission(stated, target, {"a/e.html": b"x"})
-    found = [each.relative_to(tmp_path).as_posix() for each in sorted(tmp_path.rglob("*"))]
-    assert found == ["a", "a/e.html", "certificate.json"]
+    write_submission(written, target, {"a/e.html": b"x"})
+    names = [each.relative_to(tmp_path).as_posix() for each in sorted(tmp_path.rglob("*"))]
+    assert names == ["a", "a/e.html", "certificate.json"]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
-            replaced("thesis.txt", "x"),
+            write_file("thesis.txt", "x"),
             "contains thesis.txt, not part of a submission that opcert wrote",
         ),
         (
-            replaced("claim.yaml", "x"),
+            write_file("claim.yaml", "x"),
             "contains claim.yaml, not part of a submission that opcert wrote",
         ),
-        (linked("waivers.yaml", "/etc/hosts"), "contains waivers.yaml, not part of a submission"),
-        (linked("linked", "/"), "contains linked, not part of a submission"),
+        (link("waivers.yaml", "/etc/hosts"), "contains waivers.yaml, not part of a submission"),
+        (link("linked", "/"), "contains linked, not part of a submission"),
     ],
 )
-def test_what_is_no_former_submission_is_left_alone(
-    folder: Path, change: Callable[[Path], object], said: str
+def test_other_files_are_left_alone(
+    folder: Path, change: Callable[[Path], object], message: str
 ) -> None:
     change(folder)
     before = {each: each.lstat().st_mtime_ns for each in folder.iterdir()}
     result = opcert("certify", *CASES, "--out", folder)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert {each: each.lstat().st_mtime_ns for each in folder.iterdir()} == before
 
 
-def test_what_names_files_outside_takes_none_of_them_away(tmp_path: Path) -> None:
+def test_files_outside_the_folder_are_not_removed(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
     (tmp_path / "out").mkdir()
-    former = {**handed_in.certificate().content(), "files": {"../mine": "0", "/etc/hosts": "0"}}
-    (tmp_path / "out" / "certificate.json").write_text(json.dumps(former))
+    earlier = {**handed_in.certificate().to_dict(), "files": {"../mine": "0", "/etc/hosts": "0"}}
+    (tmp_path / "out" / "certificate.json").write_text(json.dumps(earlier))
     target = submission_path(tmp_path / "out", None)
     write_submission(handed_in.certificate(), target, {})
     assert (tmp_path / "mine").read_text() == "x"
 
 
 @pytest.mark.parametrize("text", ['{"files": {"mine": "0"}}', "my own", "[]"])
-def test_something_else_of_its_name_is_left_alone(tmp_path: Path, text: str) -> None:
+def test_another_file_of_its_name_is_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "certificate.json").write_text(text)
     result = opcert("certify", *CASES, "--out", tmp_path)
     assert result.exit_code == 2
@@ -278,7 +297,7 @@ def test_something_else_of_its_name_is_left_alone(tmp_path: Path, text: str) -> 
     ]
 
 
-def test_a_folder_that_cannot_be_written_keeps_the_former_submission(folder: Path) -> None:
+def test_a_folder_that_cannot_be_written_keeps_the_earlier_submission(folder: Path) -> None:
     before = contents(folder)
     with pytest.raises(OpcertError, match="cannot be written"):
         write_submission(

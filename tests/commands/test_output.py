@@ -1,4 +1,4 @@
-"""A stdout that is closed or full ends no run, and is told by an exit code of its own."""
+"""A stdout that is closed or full ends no run, and has an exit code of its own."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opcert(*arguments: str | Path, out: str = "", code: str = "utf-8") -> Done:
-    """Run a command in a shell that leads its output elsewhere."""
+    """Run a command in a shell that redirects its output."""
     command = [sys.executable, "-m", "opcert.cli", *map(str, arguments)]
     shell = ["bash", "-c", f'"$@" {out}', "bash", *command]
     environment = {**os.environ, "PYTHONIOENCODING": code}
@@ -29,34 +29,34 @@ def opcert(*arguments: str | Path, out: str = "", code: str = "utf-8") -> Done:
 
 
 @pytest.mark.parametrize("out", [">/dev/full", ">&-"], ids=["full", "closed"])
-def test_a_certificate_is_written_though_nobody_reads_the_answer(
+def test_a_certificate_is_written_even_if_the_summary_cannot_be_printed(
     suite: Path, tmp_path: Path, out: str
 ) -> None:
     done = opcert("certify", "--suite", suite, "--out", tmp_path / "out", out=out)
     assert done.returncode == 3
     assert (tmp_path / "out" / "certificate.json").is_file()
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("opcert: what was found cannot be printed: ")
+    assert last.startswith("opcert: output could not be printed: ")
 
 
-def test_progress_that_nobody_reads_ends_no_run(suite: Path, tmp_path: Path) -> None:
+def test_a_full_stderr_ends_no_run(suite: Path, tmp_path: Path) -> None:
     done = opcert("certify", "--suite", suite, "--out", tmp_path / "out", out="2>/dev/full")
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].startswith("CONFORMANT")
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help", "schema"])
-def test_a_full_disk_is_told_in_one_line(argument: str) -> None:
+def test_a_full_disk_is_reported_in_one_line(argument: str) -> None:
     done = opcert(argument, out=">/dev/full")
     assert done.returncode == 3
-    assert done.stderr == "opcert: what was found cannot be printed: No space left on device\n"
+    assert done.stderr == "opcert: output could not be printed: No space left on device\n"
 
 
-def test_a_wrong_call_keeps_its_exit_code(suite: Path) -> None:
+def test_invalid_input_keeps_its_exit_code(suite: Path) -> None:
     assert opcert("certify", "--suite", suite / "none", out=">/dev/full").returncode == 2
 
 
-def test_a_reader_that_has_left_ends_no_run(suite: Path, tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_no_run(suite: Path, tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     command = [sys.executable, "-m", "opcert.cli", "certify", "--suite", str(suite)]
@@ -67,7 +67,7 @@ def test_a_reader_that_has_left_ends_no_run(suite: Path, tmp_path: Path) -> None
     assert (tmp_path / "out" / "certificate.json").is_file()
 
 
-def test_what_an_encoding_lacks_is_written_otherwise(suite: Path) -> None:
+def test_characters_that_the_encoding_lacks_are_escaped(suite: Path) -> None:
     done = opcert("certify", "--suite", suite, "--case", "\u00e9", code="ascii")
     assert done.returncode == 1
     assert "case \\xe9: nothing was verified" in done.stdout

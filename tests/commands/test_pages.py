@@ -46,7 +46,7 @@ def operator_pages(folder: Path) -> set[str]:
         ([], "Missing option '--out'"),
     ],
 )
-def test_docs_that_fail_exit_2_and_change_nothing(
+def test_docs_with_invalid_arguments_exit_2_and_change_nothing(
     arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -74,7 +74,7 @@ def test_explain_shows_a_case_and_its_program() -> None:
         (["gather-8/*"], f"{GATHERS} cases match 'gather-8/*', expected one: gather-8/example-1, "),
         (["gather-8/example-1", "--backend", "refrence"], "did you mean 'reference'?"),
         (["gather-8/example-1", "--suite", "nowhere"], "nowhere/manifest.json"),
-        (["gather-8/example-1", "--backend-option", "x=1"], "--backend-option without --backend"),
+        (["gather-8/example-1", "--backend-option", "x=1"], "--backend-option needs --backend"),
     ],
 )
 def test_a_case_that_cannot_be_explained_exits_2(arguments: list[str], message: str) -> None:

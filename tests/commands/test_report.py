@@ -1,4 +1,4 @@
-"""`opcert report` and what `certify` leaves and prints, as a user sees them."""
+"""`opcert report`, and what `certify` writes and prints."""
 
 import json
 import os
@@ -36,14 +36,14 @@ def changed(path: str, certificate: Certificate) -> None:
 
 @pytest.mark.parametrize("given", ["faulty", "faulty/certificate.json"])
 @pytest.mark.usefixtures("folder")
-def test_one_is_shown_as_certify_showed_it(given: str) -> None:
+def test_a_certificate_is_printed_as_by_certify(given: str) -> None:
     result = opcert("report", given)
     assert result.exit_code == 0
     assert "NOT CONFORMANT, 1 failure waived: faulty 1 on core suite" in result.stdout
     assert "\nfail (accepted) dml-split/" in result.stdout
 
 
-def test_one_is_written_as_certify_wrote_it(folder: Path) -> None:
+def test_a_report_is_written_as_by_certify(folder: Path) -> None:
     result = opcert("report", "right", "--out", "html")
     assert result.exit_code == 0, result.stderr
     assert "wrote html/report.html, html/junit.xml" in result.stdout
@@ -52,7 +52,7 @@ def test_one_is_written_as_certify_wrote_it(folder: Path) -> None:
     assert again.exit_code == 0
 
 
-def test_several_are_shown_side_by_side(folder: Path) -> None:
+def test_several_certificates_are_printed_side_by_side(folder: Path) -> None:
     result = opcert("report", "right", "faulty", "right", "--out", "html")
     assert result.exit_code == 0, result.stderr
     cases = rf"\d+ of {len(samples.suite().cases):,} cases selected"
@@ -65,14 +65,14 @@ def test_several_are_shown_side_by_side(folder: Path) -> None:
     assert set(contents(folder / "html")) == {"side-by-side.html"}
 
 
-def test_alone_replaces_side_by_side(folder: Path) -> None:
+def test_a_single_report_replaces_one_of_several(folder: Path) -> None:
     assert opcert("report", "right", "faulty", "--out", "html").exit_code == 0
     assert opcert("report", "right", "--out", "html").exit_code == 0
     assert "side-by-side.html" not in contents(folder / "html")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "Missing argument"),
         (["nowhere"], "nowhere: No such file"),
@@ -92,13 +92,13 @@ def test_alone_replaces_side_by_side(folder: Path) -> None:
         (["excerpt", "--out", "html"], "excerpt whose elements do not lie in an output"),
     ],
 )
-def test_what_cannot_be_reported_exits_2_and_leaves_all_as_it_was(
-    folder: Path, arguments: list[str], told: str
+def test_invalid_arguments_exit_2_and_change_nothing(
+    folder: Path, arguments: list[str], message: str
 ) -> None:
     Path("empty").mkdir()
     Path("notes.txt").write_text("no certificate")
     first, *others = samples.right().verdicts
-    changed("stranger", samples.right().replaced(verdicts=(replace(first, case="a/b"), *others)))
+    changed("stranger", samples.right().replace(verdicts=(replace(first, case="a/b"), *others)))
     changed("excerpt", samples.faulty())
     text = Path("excerpt/certificate.json").read_text()
     Path("excerpt/certificate.json").write_text(re.sub(r'"start": \d+', '"start": 9999999', text))
@@ -108,7 +108,7 @@ def test_what_cannot_be_reported_exits_2_and_leaves_all_as_it_was(
     before = contents(folder)
     result = opcert("report", *arguments)
     assert result.exit_code == 2
-    assert told in " ".join(result.stderr.replace("│", "").split())
+    assert message in " ".join(result.stderr.replace("│", "").split())
     assert contents(folder) == before
     assert not (core_suite_folder() / "html").exists()
 
@@ -129,7 +129,7 @@ def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("backend", "code"), [("reference", 0), ("AcceptsEverything", 1)])
-def test_certify_leaves_the_report_beside_the_certificate(
+def test_certify_writes_the_report_beside_the_certificate(
     backend: str, code: int, tmp_path: Path
 ) -> None:
     named = backend if code == 0 else f"{WRONG}:{backend}"
@@ -144,7 +144,7 @@ def test_certify_leaves_the_report_beside_the_certificate(
     assert opcert("verify", tmp_path).exit_code == 0
 
 
-def test_a_run_that_was_not_finished_leaves_no_report(tmp_path: Path) -> None:
+def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
     backend = f"{WRONG}:AcceptsEverything"
     result = opcert("certify", "-x", "--backend", backend, "--out", tmp_path)
     assert result.exit_code == 1
@@ -176,7 +176,7 @@ def test_json_of_several_configurations_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("no_colour", [False, True])
-def test_no_color_is_honoured_also_where_colour_is_asked_for(no_colour: bool) -> None:
+def test_no_color_overrides_forced_colour(no_colour: bool) -> None:
     environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"FORCE_COLOR": "1"}
     if no_colour:
         environment["NO_COLOR"] = "1"
@@ -187,7 +187,7 @@ def test_no_color_is_honoured_also_where_colour_is_asked_for(no_colour: bool) ->
 
 
 @pytest.mark.usefixtures("folder")
-def test_plain_lines_where_the_output_is_no_terminal() -> None:
+def test_output_that_is_no_terminal_has_plain_lines() -> None:
     result = opcert("certify", *SMALL)
     assert "\x1b" not in result.output
     assert re.search(r"^1/\d+ directml/DML_OPERATOR_SPLIT$", result.stderr, re.MULTILINE)

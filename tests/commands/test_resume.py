@@ -1,4 +1,4 @@
-"""`opcert certify --resume`, as a user sees it: what it goes on from, and what it refuses."""
+"""`opcert certify --resume`: what it continues, and what it refuses."""
 
 import json
 from pathlib import Path
@@ -47,9 +47,7 @@ def test_resuming_needs_out() -> None:
 def test_resuming_needs_a_certificate(tmp_path: Path) -> None:
     result = opcert("certify", "--resume", "--out", tmp_path / "new")
     assert result.exit_code == 2
-    assert (
-        "certificate.json: there is none; expected the certificate to go on from" in result.stderr
-    )
+    assert "certificate.json: No such file; expected the certificate to continue" in result.stderr
     assert not (tmp_path / "new").exists()
 
 
@@ -60,9 +58,9 @@ def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
     before = path.read_bytes()
     result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
     assert result.exit_code == 2
-    assert "cannot go on from a certificate of another run" in result.stderr
+    assert "cannot resume, the certificate is of another run" in result.stderr
     assert path.read_bytes() == before
     path.write_text(json.dumps({"schema": 1}))
     result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
     assert result.exit_code == 2
-    assert "schema 1; this opcert reads" in result.stderr
+    assert "found schema 1; expected schema 4" in result.stderr

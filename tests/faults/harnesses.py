@@ -117,12 +117,14 @@ HARNESSES = [
     ),
     Harness(
         "holds-no-outputs", "looks at outputs again only within a case",
-        patches.returning(certification.Certification, "_hold", None),
+        patches.returning(certification.Certification, "_retain", None),
         ("dml-split/ring-8", "gather-8/ring-8"),
     ),
     Harness(
         "declining-is-free", "lets a backend decline what it did not say that it declines",
-        patches.setting(certification.Certification, "_settled", lambda _self, found, _all: found),
+        patches.setting(
+            certification.Certification, "_decide_declined", lambda _self, verdict, _all: verdict
+        ),
         (*_of_split("rank-7-declined"), "broadcast-1/explicit-declined"),
     ),
     Harness(

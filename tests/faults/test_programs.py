@@ -16,7 +16,7 @@ from opcert.verdicts import (
     Confirmation,
     Reproduction,
     Verdict,
-    causes,
+    group_by_cause,
     representative_verdict,
 )
 from tests.faults import made
@@ -65,14 +65,15 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     backend = SupervisedBackend(MADE, {"name": name})
     try:
         specs = core_suite().spec_files()
-        found = Confirmation(backend, core_suite(), verdicts, repeated, specs).confirmed()
+        found = Confirmation(backend, core_suite(), verdicts, repeated, specs).confirm()
     finally:
         backend.close()
     stated: Certificate = made_certificate([*(verdicts | found.verdicts).values()])
-    stated = stated.replaced(reproductions=found.reproductions)
+    stated = stated.replace(reproductions=found.reproductions)
     cases = core_suite().cases
     failures = [
-        representative_verdict(each, found.reproductions, cases) for each in causes(stated.verdicts)
+        representative_verdict(cause, found.reproductions, cases)
+        for cause in group_by_cause(stated.verdicts)
     ]
     verdict = next(each for each in failures if each.case in found.reproductions)
     operator, _ = cases[verdict.case]
@@ -83,7 +84,7 @@ def program_of(name: str) -> tuple[str, Reproduction]:
 def fails(name: str) -> bool:
     """Run the program of a fault, and say whether there is one: large arrays are not printed."""
     text, reproduction = program_of(name)
-    assert reproduction.shows != "not-again", name
+    assert reproduction.reproduced != "never", name
     if text:
         text = text.replace("from my_backend import backend", "backend = made  #")
         with pytest.raises((AssertionError, ValueError, TypeError, IndexError)):

@@ -114,7 +114,7 @@ def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
     assert "ValueError: no such device" in result.stderr
     assert result.stdout.splitlines()[-1] == (
         "3 configurations: device=CPU conformant; device=GPU.0 not conformant; "
-        "device=a%2Fb at fault"
+        "device=a%2Fb invalid input"
     )
     assert read_certificate(tmp_path / "device=CPU" / "certificate.json").conformant
     wrong = read_certificate(tmp_path / "device=GPU.0" / "certificate.json")
@@ -144,7 +144,7 @@ def test_an_interrupt_ends_all_configurations_and_each_resumes(tmp_path: Path) -
     code, stdout, _ = opcert_program("certify", *arguments)
     assert code == 130
     summary = (
-        "3 configurations: which=one conformant; which=other interrupted; which=last not begun"
+        "3 configurations: which=one conformant; which=other interrupted; which=last not started"
     )
     assert stdout.splitlines()[-1] == summary
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == [
@@ -166,7 +166,7 @@ def test_resuming_needs_a_configuration_that_was_started(tmp_path: Path) -> None
     backend = ("--backend", f"{MISBEHAVING}:Interrupts", "--backend-option", "which=all")
     result = opcert("certify", *backend, "--out", tmp_path / "out", "--resume")
     assert result.exit_code == 2
-    assert "there is none; expected the certificate to go on from" in result.stderr
+    assert "No such file; expected the certificate to continue" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -201,7 +201,7 @@ def test_a_driver_runs_only_in_a_process_of_its_own() -> None:
 
 def test_the_certificate_records_how_arrays_were_delivered() -> None:
     assert certified("right").backend.delivery == "packed"
-    assert certify("reference", SUITE, case=CASES).backend.delivery == "as drawn"
+    assert certify("reference", SUITE, case=CASES).backend.delivery == "strided"
 
 
 def test_arrays_arrive_packed_whatever_their_layout() -> None:

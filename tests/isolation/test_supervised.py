@@ -114,7 +114,7 @@ def test_one_failure_of_each_cause_is_confirmed_alone() -> None:
     failed = {verdict.case: verdict for verdict in of_rank_3(certificate)}
     ((case, reproduction),) = certificate.reproductions.items()
     assert len(failed) > 1
-    assert (reproduction.shows, reproduction.kind) == ("alone", None)
+    assert (reproduction.reproduced, reproduction.kind) == ("alone", None)
     assert [call.case for call in reproduction.calls] == [case]
     assert "confirmed: it fails alone in a fresh process" in failed[case].detail
 
@@ -124,7 +124,7 @@ def test_a_failure_that_passes_alone_is_of_the_kind_state() -> None:
     (crashed,) = [verdict for verdict in certificate.verdicts if verdict.status == "crash"]
     assert crashed.kind == "state"
     assert "crash in the run, but its case passes alone" in crashed.detail
-    assert certificate.reproductions[crashed.case].shows != "alone"
+    assert certificate.reproductions[crashed.case].reproduced != "alone"
 
 
 def test_the_log_of_a_failing_case_is_in_its_detail() -> None:

@@ -36,7 +36,7 @@ def test_without_the_specs_of_the_suite_there_are_no_operator_pages(tmp_path: Pa
 
 def test_another_suite_is_refused_with_both_digests() -> None:
     other = samples.right()
-    other = other.replaced(suite=other.suite.model_copy(update={"digest": DIGEST}))
+    other = other.replace(suite=other.suite.model_copy(update={"digest": DIGEST}))
     ours = samples.suite().digest[:12]
     message = f"of suite {DIGEST[:12]}, but .* is suite {ours}; name the folder of the certificate"
     with pytest.raises(OpcertError, match=message):
@@ -55,7 +55,7 @@ def test_a_verdict_of_a_case_that_the_suite_lacks_is_refused(
     change: Callable[[Verdict], Verdict],
 ) -> None:
     first, *others = samples.right().verdicts
-    changed = samples.right().replaced(verdicts=(change(first), *others))
+    changed = samples.right().replace(verdicts=(change(first), *others))
     with pytest.raises(OpcertError, match=r"a case that its suite does not have"):
         report_files(changed, samples.suite())
 

@@ -63,7 +63,7 @@ def test_characters_outside_xml_are_replaced_and_the_others_are_kept() -> None:
     odd = f"\x00\x01\x0b\x1f\ufffe{samples.HOSTILE_TEXT}\ttab"
     verdict = Verdict("a/1", OPERATOR, "crash", None, "crash", (), odd)
     made = certificate([verdict, replace(verdict, case="a/2", status="waived")])
-    named = made.replaced(backend=made.backend.model_copy(update={"name": "<b>\x02"}))
+    named = made.replace(backend=made.backend.model_copy(update={"name": "<b>\x02"}))
     root = parsed(named)
     kept = samples.HOSTILE_TEXT.replace("\x07", "\ufffd").replace("\x1b", "\ufffd")
     assert [error.text for error in root.iter("error")] == ["\ufffd" * 5 + kept + "\ttab"]

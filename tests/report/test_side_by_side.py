@@ -114,13 +114,13 @@ def test_equal_certificates_have_no_differences() -> None:
 def test_different_suites_are_mentioned() -> None:
     other = samples.right()
     suite = other.suite.model_copy(update={"digest": DIGEST})
-    assert "They are of different suites" in html([other, other.replaced(suite=suite)])
+    assert "They are of different suites" in html([other, other.replace(suite=suite)])
     assert "They are of different suites" not in html([other, other])
 
 
 def test_names_are_escaped() -> None:
     of = certificate(FIRST)
-    odd = of.replaced(backend=of.backend.model_copy(update={"name": samples.HOSTILE_TEXT}))
+    odd = of.replace(backend=of.backend.model_copy(update={"name": samples.HOSTILE_TEXT}))
     page = parsed(html([odd, certificate(SECOND)]))
     assert "script" not in [tag for tag, _ in page.tags]
     assert samples.HOSTILE_TEXT in page.text

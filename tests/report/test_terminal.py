@@ -48,7 +48,7 @@ def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:
 
 
 def test_names_are_escaped(wrong: Certificate) -> None:
-    odd = wrong.replaced(
+    odd = wrong.replace(
         backend=wrong.backend.model_copy(update={"name": "[/b] x"}),
         verdicts=(replace(wrong.verdicts[0], operator="[/i]y"),),
     )
@@ -102,5 +102,5 @@ def test_the_conclusion_names_the_part_and_the_selection() -> None:
 def test_a_failure_without_rules_is_printed(wrong: Certificate) -> None:
     bare = Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), "wrong")
     screen = console()
-    print_certificate(wrong.replaced(verdicts=(bare,)), screen)
+    print_certificate(wrong.replace(verdicts=(bare,)), screen)
     assert "fail (value) a/b" in text(screen)

@@ -1,4 +1,4 @@
-"""Claims: what is inside has to work, what is outside is not run; and the draft of one."""
+"""Claims: what is inside has to work, what is outside is not run; and drafts of claims."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ ALL = f"operators:\n  {PARTS}: {{}}\n"
 
 
 class DeclinesOneBehaviour(wrong.Right):
-    """Declines what no type, index type or rank tells apart."""
+    """Declines calls that no type, index type or rank distinguishes."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         if attributes.get("mode") == "explicit":
@@ -38,7 +38,7 @@ class DeclaresLowRanks(wrong.DeclinesHighRanks):
 
 
 class DeclinesSomeSizes(wrong.Right):
-    """Declines some calls, and others of the same types, ranks, rules and levels not."""
+    """Declines some calls, but not others of the same types, ranks, rules and levels."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         if next(iter(inputs.values())).size % 7 == 3:
@@ -82,7 +82,7 @@ def test_what_is_inside_the_claim_and_declined_is_a_failure(claim: Path) -> None
     certificate = claiming(claim, ALL, wrong.DeclinesHighRanks())
     failed = [v for v in certificate.verdicts if v.status == "fail"]
     assert {v.kind for v in failed} == {"undeclared"}
-    assert all("the claim has it" in v.detail for v in failed)
+    assert all("claimed, but not supported" in v.detail for v in failed)
     assert not certificate.counts["unsupported"]
 
 
@@ -92,10 +92,10 @@ def test_a_claim_rules_out_declining_a_whole_data_type(claim: Path) -> None:
     assert set(certificate.reasons) == {f"{certificate.counts['fail']} x undeclared"}
 
 
-def test_what_support_leaves_out_of_a_claim_is_a_failure_that_is_not_run(claim: Path) -> None:
+def test_claimed_calls_that_support_excludes_fail_without_running(claim: Path) -> None:
     certificate = claiming(claim, ALL, DeclaresLowRanks())
     failed = [v for v in certificate.verdicts if v.status == "fail"]
-    # A change may lead beyond what is supported; such a call runs beside its baseline.
+    # A negative case runs with its baseline, even if its own call is not supported.
     changed = {v for v in failed if v.observed == "unsupported"}
     assert {(v.kind, v.observed) for v in failed if v not in changed} == {("undeclared", "not-run")}
     assert {v.kind for v in changed} <= {"undeclared"}
@@ -149,7 +149,7 @@ def test_a_changed_call_whose_own_type_is_outside_may_be_declined(claim: Path) -
     assert certificate.conformant, certificate.reasons
 
 
-def test_an_operator_that_the_claim_leaves_out_is_outside(claim: Path) -> None:
+def test_an_operator_that_the_claim_does_not_name_is_outside(claim: Path) -> None:
     certificate = claiming(claim, f"operators:\n  {PARTS}: {{ranks: [2]}}\n", operator="*")
     assert certificate.operators[SPLIT]["out-of-claim"] == sum(
         certificate.operators[SPLIT].values()
@@ -157,13 +157,13 @@ def test_an_operator_that_the_claim_leaves_out_is_outside(claim: Path) -> None:
     assert certificate.conformant
 
 
-def test_an_operator_that_is_claimed_and_not_verified_is_told(claim: Path) -> None:
+def test_an_operator_that_is_claimed_and_not_verified_is_reported(claim: Path) -> None:
     text = f"operators:\n  {PARTS}: {{}}\n  {SPLIT}: {{ranks: [77]}}\n"
     certificate = claiming(claim, text, operator="*")
     assert certificate.reasons == [f"nothing of {SPLIT} was verified"]
 
 
-def test_open_cases_do_not_decide_inside_a_claim_either(claim: Path) -> None:
+def test_ambiguous_cases_do_not_decide_inside_a_claim(claim: Path) -> None:
     certificate = claiming(claim, ALL, wrong.SupportsNothing())
     statuses = {v.status for v in certificate.verdicts}
     assert statuses == {"fail", "implementation-defined"}
@@ -181,7 +181,7 @@ def test_another_feature_level_than_the_claims_is_an_error(claim: Path) -> None:
     claim.write_text(f"feature_level: 1_0\noperators:\n  {SPLIT}: {{}}\n")
     result = opcert("certify", "--claim", claim, "--feature-level", "2_1")
     assert result.exit_code == 2
-    assert f"{claim}:1:16: found '1_0', while '2_1' is asked for" in result.stderr
+    assert f"{claim}:1:16: found '1_0', but feature level '2_1' was requested" in result.stderr
     same = ("--operator", SPLIT, "--feature-level", "1_0")
     assert opcert("certify", "--claim", claim, *same).exit_code == 0
 
@@ -194,14 +194,14 @@ def test_the_certificate_has_the_claim_and_its_digest(claim: Path) -> None:
     assert f"claim {found['sha256'][:12]}" in conclusion_line(certificate)
 
 
-def test_without_a_claim_the_certificate_says_so() -> None:
+def test_a_certificate_without_a_claim_has_null() -> None:
     assert (
         json.loads(certify(wrong.Right(), core_suite(), operator=SPLIT).to_json())["claim"] is None
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("operators:\n  openvino/Slice8: {}\n", "2:3: unknown operator 'openvino/Slice8'; did you"),
         (f"operators:\n  {PARTS}: {{tpyes: [f32]}}\n", "did you mean 'types'?"),
@@ -232,16 +232,18 @@ def test_without_a_claim_the_certificate_says_so() -> None:
         ("", "1:1: found null; expected a mapping"),
     ],
 )
-def test_a_claim_that_is_wrong_is_told_with_its_place(claim: Path, text: str, told: str) -> None:
+def test_mistakes_in_a_claim_are_reported_with_their_place(
+    claim: Path, text: str, message: str
+) -> None:
     claim.write_text(text)
     with pytest.raises(SpecError) as caught:
         read_claim(claim, core_suite())
     (mistake,) = caught.value.mistakes
     assert str(mistake).startswith(f"{claim}:")
-    assert told in str(mistake)
+    assert message in str(mistake)
 
 
-def test_a_misspelt_operator_is_told_also_where_others_are_chosen(claim: Path) -> None:
+def test_a_misspelt_operator_is_reported_even_if_others_are_selected(claim: Path) -> None:
     claim.write_text("operators:\n  openvino/Slcie-8: {}\n  vendor/Reverse-1: {}\n")
     with pytest.raises(SpecError) as caught:
         read_claim(claim, core_suite(), "directml/*")
@@ -250,7 +252,7 @@ def test_a_misspelt_operator_is_told_also_where_others_are_chosen(claim: Path) -
     )
 
 
-def test_the_command_line_exits_2_and_tells_every_mistake_without_a_prefix(claim: Path) -> None:
+def test_the_command_line_exits_2_and_prints_every_mistake_without_a_prefix(claim: Path) -> None:
     claim.write_text(f"operators:\n  {PARTS}:\n    types: [f23]\n    excluded: [sign=plus]\n")
     result = opcert("certify", "--claim", claim)
     assert result.exit_code == 2
@@ -259,7 +261,7 @@ def test_the_command_line_exits_2_and_tells_every_mistake_without_a_prefix(claim
     assert second.startswith(f"{claim}:4:16: unknown rule or level of {PARTS} 'sign=plus'")
 
 
-def test_a_claim_that_is_not_there_is_told(claim: Path) -> None:
+def test_a_missing_claim_is_reported(claim: Path) -> None:
     with pytest.raises(SpecError, match="cannot be read: No such file"):
         certify("reference", claim=claim)
 
@@ -272,7 +274,7 @@ def test_a_claim_that_is_not_there_is_told(claim: Path) -> None:
         (DeclaresLowRanks(), {"ranks": [6, 7, 8]}),
     ],
 )
-def test_a_draft_leaves_out_what_was_declined_and_is_then_certified(
+def test_a_draft_excludes_what_was_declined_and_is_then_certified(
     claim: Path, backend: wrong.Right, absent: dict[str, list[object]]
 ) -> None:
     draft = draft_claim(backend, core_suite(), operator=PARTS)
@@ -281,7 +283,7 @@ def test_a_draft_leaves_out_what_was_declined_and_is_then_certified(
     assert claiming(claim, draft.text, backend).conformant
 
 
-def test_a_draft_excludes_what_is_neither_a_type_nor_a_rank(claim: Path) -> None:
+def test_a_draft_excludes_rules_and_levels(claim: Path) -> None:
     operator = "openvino/Broadcast-1"
     draft = draft_claim(DeclinesOneBehaviour(), core_suite(), operator=operator)
     assert len(draft.operators[operator]["excluded"]) == 1
@@ -291,14 +293,14 @@ def test_a_draft_excludes_what_is_neither_a_type_nor_a_rank(claim: Path) -> None
 def test_a_draft_claims_what_failed(claim: Path) -> None:
     draft = draft_claim(wrong.ThroughFloat16(), core_suite(), operator=PARTS)
     assert "f32" in draft.operators[PARTS]["types"]
-    assert f"{len(draft.failed)} failed" in draft.text.splitlines()[1]
+    assert f"{len(draft.failed)} of the claimed calls failed" in draft.text.splitlines()[1]
     assert not claiming(claim, draft.text, wrong.ThroughFloat16()).conformant
 
 
-def test_a_draft_claims_what_was_declined_only_at_times_and_says_so() -> None:
+def test_a_draft_claims_what_was_only_sometimes_declined_and_says_so() -> None:
     draft = draft_claim(DeclinesSomeSizes(), core_suite(), operator=PARTS)
     assert draft.declined
-    assert f"{len(draft.declined)} were declined" in draft.text
+    assert f"{len(draft.declined)} of the claimed calls were declined" in draft.text
 
 
 def test_a_draft_has_the_feature_level_that_was_run(claim: Path) -> None:
@@ -311,7 +313,7 @@ def test_a_draft_has_the_feature_level_that_was_run(claim: Path) -> None:
 class TestTheCommand:
     ARGUMENTS: ClassVar = ("claim", "--operator", SPLIT, "--out")
 
-    def test_writes_what_certify_accepts_and_says_of_what_it_is(self, claim: Path) -> None:
+    def test_writes_what_certify_accepts_with_a_description_of_the_run(self, claim: Path) -> None:
         result = opcert(*self.ARGUMENTS, claim.parent / "new" / "claim.yaml")
         assert result.exit_code == 0
         written = claim.parent / "new" / "claim.yaml"

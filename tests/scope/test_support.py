@@ -1,4 +1,4 @@
-"""Declarations: an operator that is misspelt is an error, one that a suite lacks is none."""
+"""Declared support: misspelt operators are errors, operators of another suite are not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class Inputs:
 
 def test_types_are_declared_by_input() -> None:
     scope = OperatorScope(input_types={"indices": ["i32", "i64"]})
-    assert scope.exclusion_reason(Inputs({"indices": "u8"})) == "input_types, indices u8"
+    assert scope.exclusion_reason(Inputs({"indices": "u8"})) == "indices of type u8"
     assert scope.exclusion_reason(Inputs({"indices": "i32", "axis": "u8"})) is None
     assert scope.exclusion_reason(Inputs({"axis": "u8"})) is None
 
@@ -43,7 +43,7 @@ def test_types_are_declared_by_input() -> None:
 def test_inputs_are_declared_to_share_a_type() -> None:
     scope = OperatorScope(same_types=[["start", "stop", "axes"]])
     mixed = Inputs({"start": "i32", "stop": "i32", "axes": "i64"})
-    assert scope.exclusion_reason(mixed) == "same_types, start i32, stop i32, axes i64"
+    assert scope.exclusion_reason(mixed) == "different types of start i32, stop i32, axes i64"
     assert scope.exclusion_reason(Inputs({"start": "i8", "stop": "i8", "data": "f32"})) is None
 
 
@@ -56,9 +56,7 @@ def test_inputs_are_declared_to_share_a_type() -> None:
         ({"same_types": ["start"]}, "support: openvino/Slice-8.same_types.0: found"),
     ],
 )
-def test_a_declaration_of_input_types_that_is_wrong_is_an_error(
-    declared: dict[str, object], message: str
-) -> None:
+def test_unknown_inputs_and_types_are_errors(declared: dict[str, object], message: str) -> None:
     backend = SimpleNamespace(support={SLICE: {"how": "native", **declared}})
     with pytest.raises(BackendError) as caught:
         checked_support(backend, core_suite())
@@ -83,7 +81,7 @@ def declaring(folder: Path, *names: str) -> str:
         "openvno/Slice-8",
     ],
 )
-def test_a_slip_of_the_pen_is_an_error_that_says_what_was_meant(name: str) -> None:
+def test_a_misspelt_operator_is_an_error_with_the_intended_one(name: str) -> None:
     backend = SimpleNamespace(support={name: {"how": "native"}})
     with pytest.raises(BackendError) as caught:
         checked_support(backend, core_suite())
@@ -91,12 +89,12 @@ def test_a_slip_of_the_pen_is_an_error_that_says_what_was_meant(name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["vendor/Reverse-1", "openvino/Slice-9", "openvino/Split-1"])
-def test_an_operator_of_another_suite_or_version_is_no_slip(name: str) -> None:
+def test_an_operator_of_another_suite_or_version_is_not_misspelt(name: str) -> None:
     assert misspelt_operators([name], core_suite()) == {}
     assert unknown_operators([name, SLICE], core_suite()) == [name]
 
 
-def test_what_is_declared_itself_is_not_what_another_name_means() -> None:
+def test_an_operator_that_is_declared_itself_is_not_what_another_name_means() -> None:
     assert misspelt_operators(["openvino/GatherS-8"], core_suite())
     assert misspelt_operators(["openvino/GatherS-8", "openvino/Gather-8"], core_suite()) == {}
 
@@ -110,22 +108,23 @@ def test_certify_exits_2_and_writes_nothing_where_a_declaration_is_misspelt(tmp_
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_what_no_suite_has_is_told_and_decides_nothing(tmp_path: Path) -> None:
+def test_an_operator_that_no_suite_has_is_reported_and_decides_nothing(tmp_path: Path) -> None:
     backend, out = declaring(tmp_path, SLICE, "vendor/Reverse-1"), tmp_path / "out"
     result = opcert(
         "certify", "--backend", backend, "--operator", SLICE, "--case", "*example*", "--out", out
     )
-    said = "opcert: the backend declares what neither this suite nor opcert's has: vendor/Reverse-1"
+    text = "the backend declares operators that neither this suite nor the core suite has"
+    warning = f"opcert: {text}: vendor/Reverse-1"
     assert result.exit_code == 0
-    assert said in result.stderr.splitlines()
+    assert warning in result.stderr.splitlines()
     verified = opcert("verify", out)
     assert verified.exit_code == 0
-    assert verified.stderr.splitlines() == [said]
+    assert verified.stderr.splitlines() == [warning]
 
 
-def test_opcerts_own_operators_are_known_beside_those_of_any_suite(tmp_path: Path) -> None:
+def test_operators_of_the_core_suite_are_known_with_any_suite(tmp_path: Path) -> None:
     write_specs(tmp_path)
     backend = declaring(tmp_path, SLICE, OPERATOR)
     result = opcert("certify", "--backend", backend, "--specs", tmp_path, "--in-process")
     assert result.exit_code in (0, 1)
-    assert "declares what" not in result.stderr
+    assert "declares operators" not in result.stderr

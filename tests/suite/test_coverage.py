@@ -175,7 +175,7 @@ def test_a_factor_that_is_not_observed_counts_as_planned(
     assert coverage.observed_factors == ("rank", "n", "count")
     assert missing(coverage)["levels"] == {"type=f32"}
     result = opcert("coverage", "--suite", suite, "--specs", unobserved)
-    assert "    type (as drawn: the spec does not say how it shows): i8 " in result.stdout
+    assert "    type (as planned: the spec cannot observe it): i8 " in result.stdout
     assert "    rank: one " in result.stdout
 
 

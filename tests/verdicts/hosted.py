@@ -1,4 +1,4 @@
-"""Wrong backends that run in processes of their own; those import little and start quickly."""
+"""Wrong backends that run in processes of their own. They import little and start quickly."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from tests.wrong_backends import Attributes, Inputs
 
 
 class PlansByShape(wrong.Right):
-    """Keeps the axis of the first call of each shape, as a plan whose key lacks the axis does."""
+    """Caches the axis by the shape of the data, like a plan whose key lacks the axis."""
 
     name = "plans-by-shape"
 
@@ -38,7 +38,7 @@ class KeepsByShape(wrong.CachesByShape):
 
 
 class LosesItsData(wrong.Right):
-    """Gives zeros for f32, so that other data gives the same as the call before."""
+    """Gives zeros for f32, so that other data gives the result of the call before."""
 
     name = "loses"
 
@@ -47,8 +47,8 @@ class LosesItsData(wrong.Right):
         return [np.zeros_like(each) if each.dtype == np.float32 else each for each in outputs]
 
 
-class EndsWhereTheDocumentIsOpen(wrong.Right):
-    """Ends its process where an index is boolean, which documents leave open."""
+class EndsInAmbiguousCases(wrong.Right):
+    """Ends its process if an index is boolean, which the documents leave ambiguous."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         if any(each.dtype == np.bool_ for each in list(inputs.values())[1:]):
@@ -61,7 +61,7 @@ class RefusedError(Exception):
 
 
 class ChecksInItsAdapter(wrong.Right):
-    """Rejects as the reference does, some calls in what stands for an adapter."""
+    """Rejects as the reference does, some calls in its adapter."""
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         try:

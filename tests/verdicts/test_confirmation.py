@@ -1,4 +1,4 @@
-"""Confirmation: what fails alone, what depends on earlier calls, and the calls that show it."""
+"""Confirmation: what fails alone, what needs earlier calls, and the calls that reproduce it."""
 
 from functools import cache
 from pathlib import Path
@@ -15,33 +15,33 @@ def certificate(name: str, case: str) -> Certificate:
     return certify(f"{HOSTED}:{name}", core_suite(), case=case)
 
 
-def test_a_plan_whose_key_lacks_the_axis_is_of_the_kind_state_and_names_the_baseline() -> None:
+def test_a_cache_key_without_the_axis_is_of_kind_state_and_names_the_baseline() -> None:
     found = certificate("PlansByShape", "variadic-split-1/axis-range.*")
     accepted = [v for v in found.verdicts if v.status == "fail"]
     assert accepted
     assert {v.kind for v in accepted} == {"state"}
     for case, reproduction in found.reproductions.items():
-        assert reproduction.shows == "after-others"
+        assert reproduction.reproduced == "after-other-calls"
         assert [call.case for call in reproduction.calls] == [
             core_suite().cases[case][1].baseline,
             case,
         ]
 
 
-def test_what_fails_by_itself_fails_alone_with_its_own_kind() -> None:
+def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
     found = certificate("RoundsThroughF16", "dml-split/valid-f32-[12]-*")
     assert found.reproductions
     for case, reproduction in found.reproductions.items():
-        assert (reproduction.shows, reproduction.kind) == ("alone", "value")
+        assert (reproduction.reproduced, reproduction.kind) == ("alone", "value")
         assert {call.case for call in reproduction.calls} == {case}
 
 
-def test_a_result_that_is_kept_is_of_the_kind_state() -> None:
+def test_a_cached_result_is_of_kind_state() -> None:
     found = certificate("KeepsByShape", "dml-split/valid-i32-[12]-*")
     assert {v.kind for v in found.verdicts if v.status == "fail"} == {"state"}
 
 
-def test_a_result_that_is_always_the_same_is_not() -> None:
+def test_a_constant_result_is_not_of_kind_state() -> None:
     found = certificate("LosesItsData", "dml-split/valid-f32-[12]-*")
     assert {v.kind for v in found.verdicts if v.status == "fail"} == {"value"}
 
@@ -50,8 +50,8 @@ def test_a_large_failing_call_is_made_smaller() -> None:
     found = certificate("RoundsThroughF16", "dml-split/valid-f32-2-*")
     (reproduction,) = found.reproductions.values()
     (*_, step) = reproduction.reduced
-    (given,) = step.inputs.values()
-    assert given.array.size <= 20
+    (data,) = step.inputs.values()
+    assert data.array.size <= 20
     assert step.outputs is not None
 
 

@@ -1,4 +1,4 @@
-"""Making failing calls smaller: still failing, still a call of the same sort, and small."""
+"""Reduction: a smaller call fails in the same way and violates the same rule, if any."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ import pytest
 from opcert.cases import Conditions
 from opcert.run import Session, SessionStep
 from opcert.verdicts import Candidate, Reduction, ReproducedCall
-from opcert.verdicts.confirmation import step_of_call
 from opcert.verdicts.reduction import is_small
+from opcert.verdicts.reproduction import step_of_call
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
 
-# Of each operator a valid call and an invalid one that are larger than needs be.
+# For each operator a valid and an invalid call that are larger than necessary.
 NAMES = [
     "variadic-split-1/rank-7-rejected",
     "variadic-split-1/accepts-axis-range-above",
@@ -31,22 +31,23 @@ def reduced(name: str) -> tuple[Candidate, list[SessionStep], str | None]:
     assert verdict is not None
     operator, case = core_suite().cases[verdict.case]
     first = step_of_call(operator, ReproducedCall(case=case.id))
-    start = Candidate.of(first)
+    start = Candidate.from_step(first)
     rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
 
     def fails(steps: Sequence[SessionStep]) -> bool:
         fault = Session(FAULTS[name].make()).first_fault(steps)
         return fault is not None and fault[1].kind == verdict.kind
 
-    reduction = Reduction(core_suite().spec_files()[operator.index.operator], fails)
-    smaller = reduction.reduced(start, rule, [False]) or start
-    steps = reduction.steps(smaller, rule, [False])
+    spec_file = core_suite().spec_files()[operator.index.operator]
+    reduction = Reduction(spec_file, rule, [False], fails)
+    smaller = reduction.reduce(start) or start
+    steps = reduction.steps(smaller)
     assert fails(steps)
     return smaller, steps, rule
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if each in FAULTS])
-def test_a_smaller_call_fails_in_the_same_way_and_is_of_the_same_sort(name: str) -> None:
+def test_a_reduced_call_fails_in_the_same_way_and_violates_the_same_rule(name: str) -> None:
     smaller, steps, rule = reduced(name)
     conditions = Conditions(core_suite().spec_files()[FAULTS[name].operator].spec)
     assert conditions.check(smaller.call).violated == (() if rule is None else (rule,))
@@ -61,7 +62,7 @@ def test_a_call_of_rank_7_that_fails_for_its_rank_keeps_it() -> None:
     assert sum(each.size for each in step.inputs.values()) <= 60
 
 
-def test_small_is_what_is_read_at_a_glance() -> None:
+def test_a_small_call_has_few_elements_and_dimensions() -> None:
     data = np.zeros((2, 2, 2, 2), np.int8)
     step = SessionStep("a/B", {"data": data}, {}, [data], {"data": "c"}, ("data",))
     assert is_small(step)

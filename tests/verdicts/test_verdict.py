@@ -1,4 +1,4 @@
-"""Judging: which outcome passes, and what else it is."""
+"""Judging: the status and kind of each outcome."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from opcert.verdicts import (
 VALID: dict[str, Any] = {
     "id": "example-1/valid",
     "expects": "outputs",
-    "rules": ("example-1/violated_rule",),
+    "rules": ("example-1/rule",),
     "type": "f32",
     "rank": 1,
     "attributes": {},
@@ -29,7 +29,7 @@ REJECTED = {
     **VALID,
     "id": "example-1/rejected",
     "expects": "rejection",
-    "violated_rule": "example-1/violated_rule",
+    "violated_rule": "example-1/rule",
 }
 
 
@@ -37,7 +37,7 @@ def judged(case: dict[str, Any], outcome: Outcome, baseline: Verdict | None = No
     return judge("example/Example-1", IndexedCase(**case), outcome, baseline)
 
 
-def baseline(status: Status, kind: FailureKind | None = None) -> Verdict:
+def verdict_of_baseline(status: Status, kind: FailureKind | None = None) -> Verdict:
     return Verdict("example-1/valid", "example/Example-1", status, kind, "outputs", (), "")
 
 
@@ -48,7 +48,7 @@ def of(
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "claimed", "said"),
+    ("verdicts", "claimed", "messages"),
     [
         ([of("a/A", "pass", "outputs"), of("a/B", "fail", "outputs", "bits")], (), []),
         ([of("a/A", "unsupported", "unsupported")], (), ["nothing was verified"]),
@@ -67,9 +67,9 @@ def of(
     ],
 )
 def test_each_operator_that_was_tried_or_claimed_must_have_been_verified(
-    verdicts: list[Verdict], claimed: tuple[str, ...], said: list[str]
+    verdicts: list[Verdict], claimed: tuple[str, ...], messages: list[str]
 ) -> None:
-    assert unverified_reasons(verdicts, claimed) == said
+    assert unverified_reasons(verdicts, claimed) == messages
 
 
 def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
@@ -78,48 +78,53 @@ def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
     assert "ValueError: no" in verdict.detail
 
 
-def test_an_answer_that_cannot_be_understood_is_no_rejection() -> None:
+def test_a_malformed_answer_is_no_rejection() -> None:
     fault = Difference("protocol", "b'done' is no line of JSON")
-    for case, beside in ((VALID, None), (REJECTED, baseline("pass"))):
-        verdict = judged(case, Outcome("rejected", fault=fault), beside)
+    for case, baseline in ((VALID, None), (REJECTED, verdict_of_baseline("pass"))):
+        verdict = judged(case, Outcome("rejected", fault=fault), baseline)
         assert (verdict.status, verdict.kind) == ("fail", "protocol")
         assert verdict.detail == f"{fault.text}\n    contract: {BACKEND_CONTRACT['protocol']}"
 
 
 def test_a_must_reject_call_that_gives_outputs_is_accepted() -> None:
-    verdict = judged(REJECTED, Outcome("outputs", []), baseline("pass"))
+    verdict = judged(REJECTED, Outcome("outputs", []), verdict_of_baseline("pass"))
     assert (verdict.status, verdict.kind) == ("fail", "accepted")
 
 
 @pytest.mark.parametrize(
-    ("beside", "status", "kind"),
+    ("baseline", "status", "kind"),
     [
-        (baseline("pass"), "pass", None),
-        (baseline("fail", "bits"), "pass", None),
-        (baseline("unsupported"), "unsupported", None),
-        (baseline("fail", "value"), "fail", "uncredited"),
-        (baseline("fail", "rejected"), "fail", "uncredited"),
+        (verdict_of_baseline("pass"), "pass", None),
+        (verdict_of_baseline("fail", "bits"), "pass", None),
+        (verdict_of_baseline("unsupported"), "unsupported", None),
+        (verdict_of_baseline("fail", "value"), "fail", "uncredited"),
+        (verdict_of_baseline("fail", "rejected"), "fail", "uncredited"),
     ],
 )
-def test_a_rejection_counts_as_the_twin_did(beside: Verdict, status: str, kind: str | None) -> None:
-    verdict = judged(REJECTED, Outcome("rejected", reason="ValueError: no"), beside)
+def test_a_rejection_is_credited_if_its_baseline_passed(
+    baseline: Verdict, status: str, kind: str | None
+) -> None:
+    verdict = judged(REJECTED, Outcome("rejected", reason="ValueError: no"), baseline)
     assert (verdict.status, verdict.kind) == (status, kind)
 
 
 def test_not_implemented_is_unsupported_for_either_expectation() -> None:
     for case in (VALID, REJECTED):
-        assert judged(case, Outcome("unsupported"), baseline("pass")).status == "unsupported"
+        assert (
+            judged(case, Outcome("unsupported"), verdict_of_baseline("pass")).status
+            == "unsupported"
+        )
 
 
 def test_a_fault_fails_with_its_kind() -> None:
     fault = Difference("mutated-input", "wrote")
     for case in (VALID, REJECTED):
         observed: Observed = "outputs" if case is VALID else "rejected"
-        verdict = judged(case, Outcome(observed, fault=fault), baseline("pass"))
+        verdict = judged(case, Outcome(observed, fault=fault), verdict_of_baseline("pass"))
         assert (verdict.status, verdict.kind) == ("fail", "mutated-input")
 
 
-def test_an_ambiguous_case_keeps_the_raw_outcome() -> None:
+def test_an_ambiguous_case_keeps_what_was_observed() -> None:
     verdict = judged({**VALID, "ambiguity": "open"}, Outcome("rejected", reason="E: no"))
     assert (verdict.status, verdict.kind) == ("implementation-defined", None)
     assert verdict.observed == "rejected"
@@ -136,21 +141,21 @@ def test_no_reading_of_a_document_asks_for_a_crash(
 
 
 @pytest.mark.parametrize("kind", sorted(DECISIVE_BREACHES))
-def test_the_contract_holds_where_the_document_is_open(kind: FailureKind) -> None:
+def test_the_contract_holds_in_an_ambiguous_case(kind: FailureKind) -> None:
     outcome = Outcome("outputs", [], fault=Difference(kind, "wrong"))
     verdict = judged({**VALID, "ambiguity": "open"}, outcome)
     assert (verdict.status, verdict.kind) == ("fail", kind)
     assert BACKEND_CONTRACT[kind] in verdict.detail
 
 
-def test_an_open_call_has_to_give_arrays_all_the_same() -> None:
+def test_an_ambiguous_call_has_to_return_arrays() -> None:
     for case in (VALID, REJECTED):
         verdict = judged({**case, "ambiguity": "open"}, Outcome("outputs", outputs=3))
         assert (verdict.status, verdict.kind) == ("fail", "type")
 
 
 @pytest.mark.parametrize("kind", ["value", "shape", "unstable"])
-def test_what_an_open_call_gives_is_open(kind: FailureKind) -> None:
+def test_the_outputs_of_an_ambiguous_call_do_not_decide(kind: FailureKind) -> None:
     outcome = Outcome("outputs", [], fault=Difference(kind, "other"))
     assert judged({**VALID, "ambiguity": "open"}, outcome).status == "implementation-defined"
 
@@ -166,12 +171,12 @@ def test_a_violated_contract_and_an_uncredited_rejection_are_no_failure_of_a_rul
 
 def test_a_verdict_says_who_rejected_the_call() -> None:
     outcome = Outcome("rejected", reason="E: no", rejected_by="adapter")
-    assert judged(REJECTED, outcome, baseline("pass")).rejected_by == "adapter"
+    assert judged(REJECTED, outcome, verdict_of_baseline("pass")).rejected_by == "adapter"
     assert judged(VALID, outcome).rejected_by == "adapter"
     assert judged(VALID, Outcome("outputs", [])).rejected_by is None
 
 
 def test_an_uncredited_rejection_names_the_baseline_that_failed() -> None:
     outcome = Outcome("rejected", reason="E: no", rejected_by="runtime")
-    verdict = judged(REJECTED, outcome, baseline("fail", "value"))
+    verdict = judged(REJECTED, outcome, verdict_of_baseline("fail", "value"))
     assert (verdict.kind, verdict.attributed_to) == ("uncredited", "example-1/valid")

@@ -1,4 +1,4 @@
-"""The files beside a certificate: just those that opcert makes of it, and in its form."""
+"""The report beside a certificate is exactly the one that opcert renders."""
 
 import re
 from collections.abc import Callable
@@ -22,8 +22,8 @@ def folder(tmp_path: Path) -> Path:
     return write(tmp_path / "out").parent
 
 
-def forged(name: str, text: str = "forged") -> Callable[[Path], object]:
-    """Return what writes a file, and its digest into the certificate."""
+def forge(name: str, text: str = "forged") -> Callable[[Path], object]:
+    """Return a change that writes a file, and its digest into the certificate."""
 
     def change(folder: Path) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
@@ -33,7 +33,7 @@ def forged(name: str, text: str = "forged") -> Callable[[Path], object]:
     return change
 
 
-def left_out(name: str) -> Callable[[Path], object]:
+def omit(name: str) -> Callable[[Path], object]:
     def change(folder: Path) -> None:
         without(name)(folder)
         write_changed(folder, lambda data: data["files"].pop(name))
@@ -44,41 +44,47 @@ def left_out(name: str) -> Callable[[Path], object]:
 OPERATOR_PAGE = "operators/directml-DML_OPERATOR_SPLIT.html"
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "another report": (
-        forged("report.html"),
-        r"files\.report\.html: found .*; of this certificate",
+        forge("report.html"),
+        r"files\.report\.html: found .*; opcert renders this certificate",
     ),
-    "other results": (forged("junit.xml"), r"files\.junit\.xml: found .*; of this certificate"),
-    "another page of an operator": (forged(OPERATOR_PAGE), r"_SPLIT\.html: found .*; of this"),
+    "other results": (
+        forge("junit.xml"),
+        r"files\.junit\.xml: found .*; opcert renders this certificate",
+    ),
+    "another page of an operator": (
+        forge(OPERATOR_PAGE),
+        r"_SPLIT\.html: found .*; opcert renders",
+    ),
     "a page of an operator that was not run": (
-        forged("operators/openvino-Slice-8.html"),
-        r"files\.operators/openvino-Slice-8\.html: is no file that opcert writes of such a run",
+        forge("operators/openvino-Slice-8.html"),
+        r"files\.operators/openvino-Slice-8\.html: opcert writes no such file for such a run",
     ),
-    "a file that is named": (forged("notes.txt"), r"files\.notes\.txt: is no file that opcert"),
-    "no report": (left_out("report.html"), r"files\.report\.html: found none; expected one"),
-    "no results": (left_out("junit.xml"), r"files\.junit\.xml: found none; expected one"),
+    "a file that is named": (forge("notes.txt"), r"files\.notes\.txt: opcert writes no such file"),
+    "no report": (omit("report.html"), r"files\.report\.html: found none; expected one for"),
+    "no results": (omit("junit.xml"), r"files\.junit\.xml: found none; expected one for"),
     "another backend than the report's": (
         lambda folder: write_changed(folder, lambda data: data["backend"].update(name="fine")),
-        r"files\.report\.html: found .*; of this certificate",
+        r"files\.report\.html: found .*; opcert renders this certificate",
     ),
 }
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_what_a_certificate_does_not_give_is_named(folder: Path, name: str) -> None:
-    change, wanted = TAMPERINGS[name]
+def test_a_file_that_opcert_does_not_render_is_found(folder: Path, name: str) -> None:
+    change, expected = TAMPERINGS[name]
     change(folder)
     result = opcert("verify", folder)
     assert result.exit_code == 1
-    assert re.search(wanted, result.stdout), result.stdout
+    assert re.search(expected, result.stdout), result.stdout
 
 
 def test_the_report_of_another_version_is_not_compared(folder: Path) -> None:
-    forged("report.html")(folder)
+    forge("report.html")(folder)
     write_changed(folder, lambda data: data["platform"].update(opcert="99.1"))
     result = opcert("verify", folder)
     assert result.exit_code == 0
     assert "; made by opcert 99.1, checked with the rules of " in result.stdout
-    assert "the report (another opcert made it)" in result.stdout
+    assert "the report (another version of opcert made it)" in result.stdout
 
 
 def test_an_operators_page_may_be_missing_where_the_report_has_no_link_to_it(folder: Path) -> None:
@@ -107,7 +113,7 @@ def test_the_page_of_an_operator_whose_spec_is_not_at_hand_is_not_compared(tmp_p
         assert "--specs" not in result.stdout
 
 
-def test_a_run_that_was_not_finished_has_no_report(tmp_path: Path) -> None:
+def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
     backend = f"{wrong.__file__}:ReturnsItsInput"
     out = tmp_path / "out"
     assert (
@@ -118,7 +124,7 @@ def test_a_run_that_was_not_finished_has_no_report(tmp_path: Path) -> None:
     )
     assert {each.name for each in out.iterdir()} == {"certificate.json"}
     assert opcert("verify", out).exit_code == 0
-    forged("report.html")(out)
+    forge("report.html")(out)
     result = opcert("verify", out)
     assert result.exit_code == 1
-    assert "is no file that opcert writes of a run that was not finished" in result.stdout
+    assert "opcert writes no such file for an unfinished run" in result.stdout

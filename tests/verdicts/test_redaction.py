@@ -1,4 +1,4 @@
-"""No certificate tells names or folders of the machine that it was made on."""
+"""Redaction: a certificate has no names and folders of the machine that it was made on."""
 
 import getpass
 import socket
@@ -14,27 +14,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcert import certify
-from opcert.verdicts import anonymous, without_names
+from opcert.verdicts import redact_text, redaction
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A machine whose user, host and folders have names that can be told."""
+    """A machine whose user, host and folders have recognisable names."""
     (tmp_path / "home" / "project").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path / "home" / "project")
     monkeypatch.setattr(tempfile, "gettempdir", lambda: "/scratch/t")
     monkeypatch.setattr(getpass, "getuser", lambda: "jdoe")
     monkeypatch.setattr(socket, "gethostname", lambda: "lab7.example.com")
-    anonymous._marks.cache_clear()
+    redaction._replacements.cache_clear()
     yield tmp_path / "home"
-    anonymous._marks.cache_clear()
+    redaction._replacements.cache_clear()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "redacted"),
     [
         ("no file {home}/a/b.so", "no file <home>/a/b.so"),
         ("{home}/project/my_backend.py:3", "<here>/my_backend.py:3"),
@@ -55,20 +55,20 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("", ""),
     ],
 )
-def test_folders_and_names_have_marks(machine: Path, text: str, told: str) -> None:
-    assert without_names(text.format(home=machine)) == told
+def test_folders_and_names_are_replaced(machine: Path, text: str, redacted: str) -> None:
+    assert redact_text(text.format(home=machine)) == redacted
 
 
 @given(st.text(r"/\:.~<>-= abCD", max_size=40))
 def test_no_folder_is_left(text: str) -> None:
-    assert anonymous._PATH.search(without_names(text)) is None
+    assert redaction._PATH.search(redact_text(text)) is None
 
 
 @pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("name", ["root", "x"])
 def test_a_name_of_anybody_stays(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: name)
-    assert without_names(f"at the {name} of it") == f"at the {name} of it"
+    assert redact_text(f"at the {name} of it") == f"at the {name} of it"
 
 
 def test_there_need_be_no_user_home_or_folder(
@@ -79,11 +79,11 @@ def test_there_need_be_no_user_home_or_folder(
 
     monkeypatch.setattr(getpass, "getuser", fails)
     (machine / "project").rmdir()
-    assert without_names("/opt/vendor/x.so") == "<path>/x.so"
+    assert redact_text("/opt/vendor/x.so") == "<path>/x.so"
 
 
-class TellsAll(wrong.Right):
-    """Says all that it knows of the machine, in every way that there is."""
+class Reveals(wrong.Right):
+    """Reveals names of the machine in errors, messages and types."""
 
     def run(self, operator: str, inputs: wrong.Inputs, attributes: wrong.Attributes) -> Any:
         known = f"{Path.home()} {Path.cwd()} {__file__} {getpass.getuser()} {socket.gethostname()}"
@@ -97,9 +97,9 @@ class TellsAll(wrong.Right):
         return super().run(operator, inputs, attributes)
 
 
-def test_no_certificate_tells_where_it_was_made(machine: Path) -> None:
+def test_a_certificate_does_not_identify_the_machine(machine: Path) -> None:
     options = {"model": f"{machine}/model.bin", "list": [{"cache": "/opt/jdoe/cache"}]}
-    certificate = certify(TellsAll(), core_suite(), operator="directml/*", options=options)
+    certificate = certify(Reveals(), core_suite(), operator="directml/*", options=options)
     text = certificate.to_json()
     assert certificate.backend.options == {
         "model": "<home>/model.bin",

@@ -1,4 +1,4 @@
-"""Waivers: known failures do not block and are never a pass; those that waive nothing are told."""
+"""Waivers: known failures do not block conformance, never pass, and have to be used."""
 
 import json
 import re
@@ -14,7 +14,8 @@ from opcert import Certificate, certify
 from opcert.errors import SpecError
 from opcert.report import conclusion_line
 from opcert.run import FailureKind
-from opcert.verdicts import FAILURE_KINDS, Status, Verdict, Waivers, read_waivers
+from opcert.scope import Waivers, read_waivers
+from opcert.verdicts import WAIVABLE_KINDS, Status, Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
@@ -33,8 +34,8 @@ def waiving(file: Path, text: str, backend: Callable[[], wrong.Right]) -> Certif
     return certify(backend(), core_suite(), operator=SPLIT, waivers=file)
 
 
-def told(file: Path, text: str, *arguments: str) -> str:
-    """Return what `opcert certify` says of the waivers `text` as it exits with 2."""
+def last_error(file: Path, text: str, *arguments: str) -> str:
+    """Return the last message of `opcert certify` with the waivers `text`; it exits with 2."""
     file.write_text(text)
     result = opcert("certify", "--operator", SPLIT, "--waivers", file, *arguments)
     assert result.exit_code == 2
@@ -42,9 +43,9 @@ def told(file: Path, text: str, *arguments: str) -> str:
     return result.stderr.splitlines()[-1]
 
 
-def all_read(file: Path, text: str, device: str | None = None) -> Waivers:
+def read_text(file: Path, text: str, device: str | None = None) -> Waivers:
     file.write_text(text)
-    return read_waivers(file, core_suite(), device)
+    return read_waivers(file, core_suite(), device, kinds=WAIVABLE_KINDS)
 
 
 def failure(status: Status = "fail", kind: FailureKind | None = "value") -> Verdict:
@@ -62,7 +63,7 @@ def test_waived_failures_do_not_block_and_the_answer_counts_them(file: Path) -> 
     )
 
 
-def test_a_waived_failure_keeps_what_was_observed_and_says_why_and_until_when(file: Path) -> None:
+def test_a_waived_failure_keeps_its_outcome_and_explains_the_waiver(file: Path) -> None:
     text = f"- {{case: '*', kind: value, {REST}}}\n- {{case: '*', kind: uncredited, {REST}}}\n"
     certificate = waiving(file, text, wrong.ThroughFloat16)
     found = next(v for v in certificate.verdicts if v.status == "waived")
@@ -70,7 +71,7 @@ def test_a_waived_failure_keeps_what_was_observed_and_says_why_and_until_when(fi
     assert found.detail.startswith("r (waived until 9999-12-31; o, l): output 0 differs")
 
 
-def test_what_no_waiver_matches_still_blocks(file: Path) -> None:
+def test_a_failure_that_no_waiver_matches_still_blocks(file: Path) -> None:
     text = f"- {{case: 'dml-split/valid-f32-*', kind: value, {REST}}}\n"
     certificate = waiving(file, text, wrong.ThroughFloat16)
     assert certificate.reasons == [f"{values(certificate)} x value"]
@@ -78,7 +79,7 @@ def test_what_no_waiver_matches_still_blocks(file: Path) -> None:
     assert conclusion_line(certificate).startswith(f"NOT CONFORMANT, {waived}: ")
 
 
-def test_rejections_that_a_waived_failure_keeps_from_counting_do_not_block(file: Path) -> None:
+def test_rejections_whose_baseline_has_a_waived_failure_do_not_block(file: Path) -> None:
     text = "".join(f"- {{case: '*', kind: {kind}, {REST}}}\n" for kind in ("value", "bits"))
     certificate = waiving(file, text, wrong.ThroughFloat16)
     assert {v.kind for v in certificate.verdicts if v.status == "fail"} == {"uncredited"}
@@ -91,7 +92,7 @@ def values(certificate: Certificate) -> int:
 
 
 def test_case_and_rule_both_have_to_match(file: Path) -> None:
-    waivers = all_read(
+    waivers = read_text(
         file,
         f"- {{case: 'dml-split/axis-range.*', rule: '*/axis-range', {REST}}}\n",
     )
@@ -103,34 +104,51 @@ def test_case_and_rule_both_have_to_match(file: Path) -> None:
 
 @pytest.mark.parametrize("status", ["crash", "hang"])
 def test_a_crash_and_a_hang_can_be_waived_by_their_name(file: Path, status: Status) -> None:
-    waivers = all_read(file, f"- {{case: '*', kind: {status}, {REST}}}\n")
-    assert waivers.applied(failure(status, None)).status == "waived"
-    assert waivers.applied(failure()).status == "fail"
+    waivers = read_text(file, f"- {{case: '*', kind: {status}, {REST}}}\n")
+    assert waivers.apply(failure(status, None)).status == "waived"
+    assert waivers.apply(failure()).status == "fail"
 
 
 @pytest.mark.parametrize("kind", ["crash", "value"])
-def test_what_is_waived_can_be_lifted(file: Path, kind: str) -> None:
-    waivers = all_read(file, f"- {{case: '*', kind: {kind}, {REST}}}\n- {{case: '*', {REST}}}\n")
+def test_a_waived_verdict_stores_the_verdict_before_its_waiver(file: Path, kind: str) -> None:
+    waivers = read_text(file, f"- {{case: '*', kind: {kind}, {REST}}}\n- {{case: '*', {REST}}}\n")
     crash = replace(failure("crash", None), observed="crash")
-    for verdict in (failure(), crash, failure("pass", None), replace(failure(), detail="r")):
-        assert waivers.lifted(waivers.applied(verdict)) == verdict
+    for verdict in (failure(), crash, replace(failure(), detail="r")):
+        waived = waivers.apply(verdict)
+        assert waived.status == "waived"
+        assert waived.before_waiver is not None
+        before = waived.before_waiver
+        assert (before.status, before.kind) == (verdict.status, verdict.kind)
+        assert waived.without_waiver() == verdict
+
+
+def test_a_certificate_has_the_verdict_before_a_waiver_beside_the_one_after_it(file: Path) -> None:
+    certificate = waiving(file, f"- {{case: '*', kind: value, {REST}}}\n", wrong.ThroughFloat16)
+    verdicts = json.loads(certificate.to_json())["verdicts"]
+    waived = [verdict for verdict in verdicts if verdict["status"] == "waived"]
+    assert waived
+    for verdict in waived:
+        before = verdict["before_waiver"]
+        assert (before["status"], before["kind"]) == ("fail", "value")
+        assert verdict["detail"].endswith(before["detail"])
+    assert {v["before_waiver"] for v in verdicts if v["status"] != "waived"} == {None}
 
 
 @pytest.mark.parametrize("status", ["pass", "unsupported", "not-run", "implementation-defined"])
-def test_what_is_no_failure_is_not_waived(file: Path, status: Status) -> None:
-    waivers = all_read(file, f"- {{case: '*', {REST}}}\n")
-    assert waivers.applied(failure(status, None)).status == status
+def test_only_failures_are_waived(file: Path, status: Status) -> None:
+    waivers = read_text(file, f"- {{case: '*', {REST}}}\n")
+    assert waivers.apply(failure(status, None)).status == status
 
 
 @pytest.mark.parametrize(("device", "status"), [("NPU", "waived"), ("CPU", "fail"), (None, "fail")])
-def test_a_waiver_of_one_device_holds_there_alone(
+def test_a_waiver_of_one_device_applies_only_there(
     file: Path, device: str | None, status: Status
 ) -> None:
-    waivers = all_read(file, f"- {{case: '*', device: NPU, {REST}}}\n", device)
-    assert waivers.settled([failure()])[0].status == status
+    waivers = read_text(file, f"- {{case: '*', device: NPU, {REST}}}\n", device)
+    assert waivers.apply(failure()).status == status
 
 
-def test_waiving_all_that_shows_an_operator_verifies_nothing_of_it(file: Path) -> None:
+def test_waiving_every_case_of_an_operator_verifies_nothing(file: Path) -> None:
     text = f"- {{case: '*', {REST}}}\n"
     certificate = waiving(file, text, wrong.DoesNothing)
     assert certificate.grade is None
@@ -146,7 +164,7 @@ def test_a_waived_failure_does_not_stop_a_run_that_stops_at_the_first_one(file: 
     assert certificate.counts["fail"] == 1
 
 
-def test_a_stopped_run_says_nothing_of_waivers_for_the_rest(file: Path) -> None:
+def test_a_stopped_run_reports_no_unused_waivers(file: Path) -> None:
     file.write_text(f"- {{case: '*', kind: bits, {REST}}}\n")
     certificate = certify(
         wrong.WrongDtype(), core_suite(), operator=SPLIT, waivers=file, stop_at_failure=True
@@ -161,51 +179,56 @@ def test_the_certificate_has_the_waivers_and_their_digest(file: Path) -> None:
     assert found == {"sha256": sha256(file.read_bytes()).hexdigest(), "content": [entry]}
 
 
-def test_without_waivers_the_certificate_says_so() -> None:
+def test_a_certificate_without_waivers_has_null() -> None:
     assert (
         json.loads(certify(wrong.Right(), core_suite(), operator=SPLIT).to_json())["waivers"]
         is None
     )
 
 
-def test_a_waiver_holds_until_the_end_of_its_last_day(file: Path) -> None:
+def test_a_waiver_applies_until_the_end_of_its_last_day(file: Path) -> None:
     today = datetime.now(UTC).date()
     rest = REST.replace("9999-12-31", (today + timedelta(days=1)).isoformat())
-    assert all_read(file, f"- {{case: '*', {rest}}}\n").applied(failure()).status == "waived"
+    assert read_text(file, f"- {{case: '*', {rest}}}\n").apply(failure()).status == "waived"
     rest = REST.replace("9999-12-31", (today - timedelta(days=1)).isoformat())
     with pytest.raises(SpecError, match="expired on"):
-        all_read(file, f"- {{case: '*', {rest}}}\n")
+        read_text(file, f"- {{case: '*', {rest}}}\n")
 
 
-def test_a_waiver_that_waives_nothing_any_more_is_an_error(file: Path) -> None:
+def test_an_unused_waiver_is_an_error(file: Path) -> None:
     lines = REST.replace(", ", "\n  ")
-    said = told(file, f"# known\n- case: dml-split/axis-range.*\n  {lines}\n")
-    assert said.startswith(f"{file}:2:3: waives nothing: of ")
+    error = last_error(file, f"# known\n- case: dml-split/axis-range.*\n  {lines}\n")
+    assert re.match(
+        rf"{file}:2:3: unused waiver: none of the \d+ matching cases fails this way", error
+    )
 
 
-def test_every_waiver_that_waives_nothing_is_told(file: Path) -> None:
+def test_every_unused_waiver_is_reported(file: Path) -> None:
     file.write_text(f"- {{case: '*', kind: value, {REST}}}\n- {{rule: '*/axis-range', {REST}}}\n")
     with pytest.raises(SpecError) as caught:
         certify("reference", operator=SPLIT, waivers=file)
     assert [mistake.line for mistake in caught.value.mistakes] == [1, 2]
 
 
-def test_a_waiver_for_cases_that_are_not_selected_is_not_judged(file: Path) -> None:
+def test_a_waiver_of_cases_that_are_not_selected_is_not_unused(file: Path) -> None:
     certificate = waiving(file, f"- {{case: 'slice-8/*', {REST}}}\n", wrong.Right)
     assert certificate.conformant
     assert not certificate.counts["waived"]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        (f"- {{case: dml-split/no-such-case, {REST}}}", "1:10: waives nothing: the suite has no"),
+        (
+            f"- {{case: dml-split/no-such-case, {REST}}}",
+            "1:10: unused waiver: no case of the suite",
+        ),
         (f"- {{rule: dml-split/axis-rang, {REST}}}", "did you mean 'dml-split/axis-range'?"),
         (f"- {{case: '*', kind: valeu, {REST}}}", "1:21: unknown kind 'valeu'; did you mean"),
-        (f"- {{case: '*', {REST.replace('9999', '2020')}}}", "expired on 2020-12-31 (o, l); mend"),
-        (f"- {{case: '*', {REST.replace('12-31', '13-01')}}}", "expected a day that there is"),
+        (f"- {{case: '*', {REST.replace('9999', '2020')}}}", "expired on 2020-12-31 (o, l); fix"),
+        (f"- {{case: '*', {REST.replace('12-31', '13-01')}}}", "expected a date as YYYY-MM-DD"),
         (f"- {{case: '*', {REST.replace('9999-12-31', '99991231')}}}", "expected text"),
-        (f"- {{case: '*', {REST.replace('9999-12-31', '2030-W01-1')}}}", "expected a day that"),
+        (f"- {{case: '*', {REST.replace('9999-12-31', '2030-W01-1')}}}", "expected a date as"),
         (f"- {{kind: value, {REST}}}", "expected 'case', 'rule' or both"),
         (f"- {{cases: '*', {REST}}}", "1:4: unknown key 'cases'; did you mean 'case'?"),
         (f"- {{case: '*', {REST.replace('reason: r, ', '')}}}", "missing key 'reason'"),
@@ -217,12 +240,14 @@ def test_a_waiver_for_cases_that_are_not_selected_is_not_judged(file: Path) -> N
         ("", "1:1: found null; expected a list"),
     ],
 )
-def test_waivers_that_are_wrong_are_told_with_their_place(file: Path, text: str, said: str) -> None:
+def test_mistakes_in_waivers_are_reported_with_their_place(
+    file: Path, text: str, message: str
+) -> None:
     with pytest.raises(SpecError) as caught:
-        all_read(file, text)
+        read_text(file, text)
     (mistake,) = caught.value.mistakes
     assert str(mistake).startswith(f"{file}:")
-    assert said in str(mistake)
+    assert message in str(mistake)
 
 
 def test_the_command_line_exits_0_where_all_failures_are_waived(file: Path) -> None:
@@ -234,6 +259,12 @@ def test_the_command_line_exits_0_where_all_failures_are_waived(file: Path) -> N
     assert " waived: right 1 on core suite" in result.stdout.splitlines()[-1]
 
 
-def test_what_wrong_backends_bring_out_has_a_kind_that_can_be_named() -> None:
+def test_failures_of_wrong_backends_have_a_kind_that_a_waiver_can_name() -> None:
     certificate = certify(wrong.AcceptsEverything(), core_suite(), operator=SPLIT)
-    assert {v.kind for v in certificate.verdicts if v.status == "fail"} <= set(FAILURE_KINDS)
+    assert {v.kind for v in certificate.verdicts if v.status == "fail"} <= set(WAIVABLE_KINDS)
+
+
+def test_an_unused_waiver_of_one_case_says_so(file: Path) -> None:
+    (case, *_) = core_suite().select(SPLIT, "*")
+    with pytest.raises(SpecError, match="the one matching case does not fail this way; remove it"):
+        waiving(file, f"- {{case: '{case}', {REST}}}\n", wrong.Right)

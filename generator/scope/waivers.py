@@ -1,0 +1,189 @@
+"""Waivers: known failures, each with a reason, an owner and a last day."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Protocol, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from opcert.errors import Mistake, SpecError, did_you_mean
+from opcert.suite import Suite
+from opcert.yaml_files import YamlSource, validated_content
+
+
+class Waivable(Protocol):
+    """What waivers need of a verdict; verdicts are made by a later package."""
+
+    @property
+    def case(self) -> str:
+        """The id of the case."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that the case exercises."""
+
+    @property
+    def status(self) -> str:
+        """The status of the verdict."""
+
+    @property
+    def failure(self) -> str | None:
+        """The kind of a failure, its status if it has no kind, None for any other verdict."""
+
+    def with_waiver(self, explanation: str) -> Self:
+        """Return the verdict after a waiver was applied to it."""
+
+
+AnyVerdict = TypeVar("AnyVerdict", bound=Waivable)
+
+
+def _iso_date(text: str) -> str:
+    # `date.fromisoformat` alone also reads week dates, and dates without dashes.
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
+        with suppress(ValueError):
+            return date.fromisoformat(text).isoformat()
+    raise ValueError("a date as YYYY-MM-DD, such as 2030-12-31")
+
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Waiver(BaseModel):
+    """One known failure, or a group of them.
+
+    `case` and `rule` are globs, at least one of which is given. `kind` is the kind of the failure,
+    or `crash` or `hang`. `expires` is the last day on which the waiver applies. `device` restricts
+    it to runs with the backend option of that name.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    case: Text | None = None
+    rule: Text | None = None
+    kind: str | None = None
+    reason: Text
+    owner: Text
+    link: Text
+    expires: Annotated[str, AfterValidator(_iso_date)]
+    device: str | None = None
+
+    @model_validator(mode="after")
+    def _selects_cases(self) -> Self:
+        if self.case is None and self.rule is None:
+            raise ValueError("'case', 'rule' or both")
+        return self
+
+    @property
+    def explanation(self) -> str:
+        """What precedes the detail of a verdict that was waived."""
+        return f"{self.reason} (waived until {self.expires}; {self.owner}, {self.link})"
+
+    def matches(self, case: str, rules: Iterable[str]) -> bool:
+        """Whether the globs match a case that exercises `rules`."""
+        return fnmatchcase(case, self.case or "*") and (
+            self.rule is None or any(fnmatchcase(rule, self.rule) for rule in rules)
+        )
+
+    def waives(self, verdict: Waivable) -> bool:
+        """Whether the waiver applies to a verdict, which then is a failure of its kind."""
+        return (
+            verdict.failure is not None
+            and self.kind in (None, verdict.failure)
+            and self.matches(verdict.case, verdict.rules)
+        )
+
+    def unused_message(self, verdicts: Iterable[Waivable]) -> str | None:
+        """Return why the waiver is unused in a run, or None where it is used or cannot be judged.
+
+        It cannot be judged where the run has no matching case, or has not reached one of them.
+        """
+        matching = [each for each in verdicts if self.matches(each.case, each.rules)]
+        if not matching or any(each.status == "not-run" or self.waives(each) for each in matching):
+            return None
+        if len(matching) == 1:
+            return "unused waiver: the one matching case does not fail this way"
+        return f"unused waiver: none of the {len(matching)} matching cases fails this way"
+
+
+@dataclass(frozen=True)
+class Waivers:
+    """The waivers of one file, in a run on `device`."""
+
+    content: tuple[Waiver, ...]
+    source: YamlSource
+    device: object = None
+
+    def apply(self, verdict: AnyVerdict) -> AnyVerdict:
+        """Return `verdict` as the first waiver that applies to it leaves it."""
+        for _, waiver in waivers_on(self.content, self.device):
+            if waiver.waives(verdict):
+                return verdict.with_waiver(waiver.explanation)
+        return verdict
+
+    def unused(self, verdicts: Sequence[Waivable]) -> list[Mistake]:
+        """Return the waivers that apply to none of the verdicts that they match.
+
+        `verdicts` are those of a whole run before waivers.
+        """
+        return [
+            self.source.mistake((number,), f"{message}; remove it")
+            for number, waiver in waivers_on(self.content, self.device)
+            if (message := waiver.unused_message(verdicts)) is not None
+        ]
+
+
+def waivers_on(waivers: Iterable[Waiver], device: object) -> Iterator[tuple[int, Waiver]]:
+    """Yield the waivers that apply to a run on `device`, each with its number in the file."""
+    for number, waiver in enumerate(waivers):
+        if waiver.device in (None, device):
+            yield number, waiver
+
+
+def read_waivers(
+    path: Path | YamlSource, suite: Suite, device: object = None, *, kinds: Collection[str]
+) -> Waivers:
+    """Return the waivers in a file, for a run of cases of `suite` on `device`.
+
+    `kinds` are the kinds of failure that a waiver can name.
+
+    Raises:
+        SpecError: the file is malformed, or a waiver has expired or matches no case of the suite.
+    """
+    source = path if isinstance(path, YamlSource) else YamlSource(path)
+    content = validated_content(source, TypeAdapter(tuple[Waiver, ...]), Waiver)
+    today = datetime.now(UTC).date().isoformat()
+    mistakes = [
+        source.mistake((number, key), text)
+        for number, waiver in enumerate(content)
+        for key, text in _waiver_mistakes(waiver, suite, kinds, today)
+    ]
+    if mistakes:
+        raise SpecError(mistakes)
+    return Waivers(content, source, device)
+
+
+def _waiver_mistakes(
+    waiver: Waiver, suite: Suite, kinds: Collection[str], today: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the mistakes in a waiver, each with its key."""
+    if waiver.kind is not None and waiver.kind not in kinds:
+        yield "kind", f"unknown kind '{waiver.kind}'{did_you_mean(waiver.kind, list(kinds))}"
+    if waiver.expires < today:
+        contact = f"{waiver.owner}, {waiver.link}"
+        text = f"expired on {waiver.expires} ({contact}); fix the failure or renew the waiver"
+        yield "expires", text
+    if not any(waiver.matches(case.id, case.rules) for _, case in suite):
+        if waiver.case is not None:
+            key, glob, known = "case", waiver.case, [case.id for _, case in suite]
+        else:
+            known = sorted({rule for _, case in suite for rule in case.rules})
+            key, glob = "rule", waiver.rule or ""
+        # Without a near match, thousands of ids would follow.
+        near = did_you_mean(glob, get_close_matches(glob, known, n=1))
+        yield key, f"unused waiver: no case of the suite matches{near}"

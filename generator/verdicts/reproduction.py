@@ -1,0 +1,120 @@
+"""How a failure is reproduced in a fresh process: the calls to make, as a certificate has them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, JsonValue, model_validator
+
+from opcert.arrays import ELEMENT_TYPES, Array, Layout, type_name
+from opcert.run import FailureKind, SessionStep
+from opcert.suite import CasesById, Extent, IndexedCase, OperatorSuite, StrictModel, TypeName
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.verdict import Verdict
+
+
+class ReproducedCall(StrictModel):
+    """The call of a case, with its own data or with every bit of it inverted."""
+
+    case: str
+    inverted_data: bool = False
+
+
+class SerializedArray(StrictModel):
+    """An array with its elements, little-endian and in C order, as hexadecimal digits."""
+
+    type: TypeName
+    shape: tuple[Extent, ...]
+    layout: Layout = "c"
+    elements: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+
+    @model_validator(mode="after")
+    def _has_as_many_elements_as_its_shape(self) -> Self:
+        if len(self.elements) != 2 * prod(self.shape) * ELEMENT_TYPES[self.type].itemsize:
+            raise ValueError("as many elements as the shape has")
+        return self
+
+    @classmethod
+    def from_array(cls, array: Array, layout: Layout) -> Self:
+        """Return an array, which a call is to be given in `layout`, as text."""
+        name, elements = type_name(array.dtype), array.tobytes().hex()
+        return cls(type=name, shape=array.shape, layout=layout, elements=elements)
+
+    @property
+    def array(self) -> Array:
+        """The elements in C order."""
+        dtype = ELEMENT_TYPES[self.type]
+        return np.frombuffer(bytes.fromhex(self.elements), dtype).reshape(self.shape)
+
+
+class SerializedCall(StrictModel):
+    """A call and its expected outputs; None where it has to be rejected."""
+
+    inputs: Mapping[str, SerializedArray]
+    attributes: Mapping[str, JsonValue]
+    outputs: tuple[SerializedArray, ...] | None
+
+    @classmethod
+    def from_step(cls, step: SessionStep) -> Self:
+        """Return the call of a step as text."""
+        outputs = step.golden
+        return cls(
+            inputs={
+                name: SerializedArray.from_array(array, step.layouts[name])
+                for name, array in step.inputs.items()
+            },
+            attributes=dict(step.attributes),
+            outputs=None
+            if outputs is None
+            else tuple(SerializedArray.from_array(array, "c") for array in outputs),
+        )
+
+
+class Reproduction(StrictModel):
+    """How a failure was reproduced in fresh processes.
+
+    It was reproduced `alone`, by calls of its own case; only `after-other-calls`; or `never`.
+    `calls` are the calls that reproduce it, of which the last one fails. There are none where it
+    takes memory that was written to before, or where it was never reproduced. `kind` is the kind
+    that the run found. `reduced` are smaller calls that fail in the same way.
+    """
+
+    reproduced: Literal["alone", "after-other-calls", "never"]
+    calls: tuple[ReproducedCall, ...]
+    kind: FailureKind | None
+    reduced: tuple[SerializedCall, ...]
+
+
+def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:
+    """Return the calls that a case makes: a valid one with inverted data in between."""
+    call = ReproducedCall(case=case.id)
+    if case.expects == "outputs" and case.data_inputs:
+        return [call, ReproducedCall(case=case.id, inverted_data=True), call]
+    return [call, call]
+
+
+def step_of_call(operator: OperatorSuite, call: ReproducedCall) -> SessionStep:
+    """Return a call with its arrays and its expected outputs."""
+    case = operator.cases[call.case]
+    inverted = call.inverted_data
+    outputs = operator.inverted_data_outputs if inverted else operator.outputs
+    return SessionStep(
+        operator.index.operator,
+        operator.inverted_data_inputs(case) if inverted else operator.inputs(case),
+        case.attributes,
+        outputs(case) if case.expects == "outputs" else None,
+        {name: array.layout for name, array in case.inputs.items()},
+        case.data_inputs,
+        rule=case.violated_rule,
+    )
+
+
+def representative_verdict(
+    cause: Cause, reproductions: Mapping[str, Reproduction], cases: CasesById
+) -> Verdict:
+    """Return the verdict to show for a cause: the smallest failure, a reproduced one if any was."""
+    tried = [verdict for verdict in cause.verdicts if verdict.case in reproductions]
+    alone = [verdict for verdict in tried if reproductions[verdict.case].reproduced == "alone"]
+    return replace(cause, verdicts=tuple(alone or tried or cause.verdicts)).smallest_failure(cases)

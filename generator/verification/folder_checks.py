@@ -1,0 +1,188 @@
+"""Checks of the files beside a certificate: form, digests, signature, claim, waivers and report.
+
+The folder may come from a stranger, so no link is followed and no name leads out of it.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from opcert.certificate import (
+    CERTIFICATE_FILE,
+    CLAIM_FILE,
+    MAX_CERTIFICATE_BYTES,
+    MAX_FILES,
+    SIGNATURE_FILE,
+    WAIVERS_FILE,
+    Certificate,
+    ClaimEntry,
+    WaiversEntry,
+    files_below,
+)
+from opcert.errors import OpcertError, SpecError
+from opcert.report import (
+    JUNIT_FILE,
+    REPORT_FILE,
+    operator_page_path,
+    render_operator_pages,
+    render_report,
+)
+from opcert.scope import ClaimContent, Waiver
+from opcert.suite import Suite
+from opcert.untrusted_files import open_untrusted
+from opcert.verification.verdict_checks import Finding
+from opcert.yaml_files import YamlSource, validated_content
+
+# At most so many bytes of a signature are read.
+MAX_SIGNATURE_BYTES = 1 << 10
+
+
+def find_certificate(path: Path) -> Path:
+    """Return the file of a certificate: `path`, or the one in the folder `path`.
+
+    Raises:
+        OpcertError: the folder has none.
+    """
+    if not path.is_dir():
+        return path
+    try:
+        open_untrusted(path / CERTIFICATE_FILE).close()
+    except OSError as error:
+        expected = "expected a certificate that `opcert certify --out` wrote"
+        raise OpcertError(f"{path / CERTIFICATE_FILE}: {error.strerror}; {expected}") from None
+    return path / CERTIFICATE_FILE
+
+
+def read_signature(certificate: Path) -> bytes | None:
+    """Return the text of the signature beside a certificate, or None if there is none.
+
+    Raises:
+        OpcertError: it cannot be read.
+    """
+    path = certificate.with_name(f"{certificate.name}.sig")
+    try:
+        with open_untrusted(path) as file:
+            return file.read(MAX_SIGNATURE_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OpcertError(f"{path}: {error.strerror}; expected a signature") from None
+
+
+def form_findings(name: str, content: bytes, certificate: Certificate) -> Iterator[Finding]:
+    """Yield where the content of a certificate's file is not formatted as opcert formats it."""
+    expected = certificate.to_json().encode()
+    if content != expected:
+        lines = zip_longest(content.splitlines(True), expected.splitlines(True))
+        number = next(i for i, (found, wanted) in enumerate(lines, 1) if found != wanted)
+        text = f"line {number} is not formatted as opcert writes it; expected the same content"
+        yield Finding(name, f"{text} in its one form")
+
+
+def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
+    """Yield how the files in `folder` differ from those that a certificate names."""
+    names = list(files_below(folder))
+    if len(names) == MAX_FILES:
+        text = f"found {MAX_FILES} files or more; only the first ones were checked"
+        yield Finding(str(folder), text)
+    for name in names:
+        if name not in {CERTIFICATE_FILE, SIGNATURE_FILE, *certificate.files}:
+            yield Finding(name, "the certificate does not name this file; expected no other files")
+    for name, expected in certificate.files.items():
+        place = f"files.{name}"
+        try:
+            digest = _digest(folder, name)
+        except OSError as error:
+            text = f"found {error.strerror}; expected a file with the digest {expected}"
+            yield Finding(place, text)
+            continue
+        if digest != expected:
+            yield Finding(place, f"found a file with the digest {digest}; expected {expected}")
+    yield from _scope_file_findings(folder, certificate)
+
+
+def _scope_file_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
+    """Yield how claim and waivers differ from the files beside the certificate."""
+    entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, Any, type[BaseModel]]] = {
+        CLAIM_FILE: ("claim", certificate.claim, ClaimContent, ClaimContent),
+        WAIVERS_FILE: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),
+    }
+    for name, (part, entry, form, model) in entries.items():
+        named = certificate.files.get(name)
+        if entry is None:
+            if named is not None:
+                yield Finding(f"files.{name}", f"found one, but the certificate has no {part}")
+        elif named != entry.sha256:
+            text = f"found {named or 'none'}; expected {entry.sha256}, the digest in {part}.sha256"
+            yield Finding(f"files.{name}", text)
+        elif _yaml_content(folder / name, TypeAdapter(form), model) != entry.content:
+            yield Finding(f"{part}.content", f"differs from the content of {name}")
+
+
+def _digest(folder: Path, name: str) -> str:
+    path = folder / name
+    if any((folder / parent).is_symlink() for parent in Path(name).parents):
+        raise OSError(0, "a link in the path, which is not followed")
+    with open_untrusted(path) as file:
+        if os.fstat(file.fileno()).st_size > MAX_CERTIFICATE_BYTES:
+            raise OSError(0, f"more than {MAX_CERTIFICATE_BYTES >> 20} MiB")
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _yaml_content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) -> Any:
+    """Return the content of a claim or of waivers, or None if it cannot be read."""
+    try:
+        open_untrusted(path).close()
+        return validated_content(YamlSource(path), form, model)
+    except (OSError, SpecError):
+        return None
+
+
+def has_this_version(certificate: Certificate) -> bool:
+    """Whether this version of opcert wrote a certificate; another may write other reports."""
+    return certificate.platform.opcert == version("opcert")
+
+
+def file_name_findings(certificate: Certificate) -> Iterator[Finding]:
+    """Yield which files a certificate names that opcert does not write, or should name.
+
+    An unfinished run has no report. An operator has a page only if its spec was at hand.
+    """
+    finished = not certificate.counts["not-run"]
+    reports = {REPORT_FILE, JUNIT_FILE} if finished else set()
+    pages = set(map(operator_page_path, certificate.operators)) if finished else set()
+    for name in sorted(certificate.files.keys() - reports - pages - {CLAIM_FILE, WAIVERS_FILE}):
+        run = "such a run" if finished else "an unfinished run"
+        yield Finding(f"files.{name}", f"opcert writes no such file for {run}")
+    for name in sorted(reports - certificate.files.keys()):
+        yield Finding(f"files.{name}", "found none; expected one for a finished run")
+
+
+def report_findings(
+    certificate: Certificate, suite: Suite, specs: Path | None = None
+) -> tuple[list[Finding], list[str]]:
+    """Return how the report differs from the one of this certificate, and pages not compared.
+
+    The certificate has no findings of its own, and `suite` is its suite. The page of an operator
+    cannot be compared without its spec.
+    """
+    if certificate.counts["not-run"]:
+        return [], []
+    pages = [
+        name for name in map(operator_page_path, certificate.operators) if name in certificate.files
+    ]
+    expected = dict(render_report(certificate, suite, pages))
+    rendered_pages = render_operator_pages(certificate, suite, specs) if pages else {}
+    expected.update(rendered_pages)
+    findings = []
+    for name, found in certificate.files.items():
+        if name in expected and found != (digest := hashlib.sha256(expected[name]).hexdigest()):
+            text = f"found {found}; opcert renders this certificate with digest {digest}"
+            findings.append(Finding(f"files.{name}", text))
+    return findings, [name for name in pages if name not in rendered_pages]
