@@ -14,7 +14,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-# A link of a guide -> the link of its page, or None where it has no page and no address.
+# A link of a guide -> the link on its page, or None where it has no known address.
 Resolve = Callable[[str], str | None]
 # A name in code quotes -> the link of what it names, if a page has that.
 Locate = Callable[[str], str | None]
@@ -133,7 +133,7 @@ def _linked(tokens: Sequence[Token], resolve: Resolve, locate: Locate) -> list[T
 
 
 def _code(text: str, info: str) -> str:
-    """Return highlighted code; `info` is its language, and the name of its file."""
+    """Return highlighted code; `info` is its language and the name of a file."""
     language, _, file = info.partition(" ")
     try:
         lexer = get_lexer_by_name(language or "text")

@@ -14,7 +14,7 @@ from opcert.template_environment import template_environment
 
 
 def render_pages(spec_files: Iterable[SpecFile], suite: Suite) -> FileContents:
-    """Return the page of each operator by file name, for a folder `operators` next to a report.
+    """Return the page of each operator by file name, for the folder `operators` of a report.
 
     Raises:
         OpcertError: the suite was generated from another text of a spec.

@@ -21,7 +21,7 @@ from opcert.panel import Strength
 from opcert.specification import SpecFile
 from opcert.suite import FileContents, Suite, replace_marked_folder
 
-# What each file has near its beginning, by which it differs from the files of others.
+# Each file has a mark near its beginning, so that foreign files are recognised.
 MARK = '<meta name="generator" content="opcert docs">'
 
 

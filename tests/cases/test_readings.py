@@ -16,9 +16,9 @@ from opcert.cases import Conditions, MistakeLog, PositiveCases
 from opcert.cases.candidates import CandidateSearch
 from opcert.reference.variadic_split import parts_along
 from tests.faults.calls import ints
+from tests.faults.conditions import conditions, described
 from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right
 from tests.faults.finding import core_suite
-from tests.faults.conditions import conditions, described
 
 Compute = Callable[[Call], list[Array]]
 UINT = 1 << 32
