@@ -145,9 +145,15 @@ def test_results_are_never_written_into_the_suite(small_suite: Path) -> None:
         (["--backend", f"{WRONG}:RejectsEverythin"], "did you mean 'RejectsEverything'?"),
         (["--backend", "missing.py:Backend"], "cannot be imported"),
         (["--backend", f"{WRONG}:Inputs"], "is not a backend|cannot be constructed"),
-        (["--backend", f"{WRONG}:Right", "--backend-option", "device=GPU"], "cannot be constructed"),
+        (
+            ["--backend", f"{WRONG}:Right", "--backend-option", "device=GPU"],
+            "cannot be constructed",
+        ),
         (["--backend-option", "device"], "expected KEY=VALUE"),
-        (["--backend-option", "a=1", "--backend-option", "a=2"], "duplicate --backend-option 'a': found '1'"),
+        (
+            ["--backend-option", "a=1", "--backend-option", "a=2"],
+            "duplicate --backend-option 'a': found '1'",
+        ),
         (["--suite", "no-such-folder"], "opcert generate"),
         (["--operator", "x", "--specs", "no-such-folder"], "no spec in no-such-folder"),
         (["--feature-level", "9"], "feature level '9'"),

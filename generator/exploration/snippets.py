@@ -48,7 +48,7 @@ def _call_line(step: SessionStep) -> str:
     parts = []
     for name, array in step.inputs.items():
         layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
-        is_shown = array.size <= _MAX_SHOWN and name not in step.free
+        is_shown = array.size <= _MAX_SHOWN and name not in step.data_inputs
         values = f" {array.tolist()}" if is_shown else ""
         parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
     return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
@@ -77,9 +77,9 @@ def _call_text(step: SessionStep, fatal_kind: str | None = None) -> CallText:
         )
         for name, array in step.inputs.items()
     }
-    remark = step.beside or "a valid call"
+    remark = step.relation or "a valid call"
     if step.golden is None:
-        remark = f"one change to a valid call ({step.beside}) violates {step.rule}"
+        remark = f"one change to a valid call ({step.relation}) violates {step.rule}"
     expected = None if step.golden is None else [array_expression(each) for each in step.golden]
     return CallText(remark, step.operator, inputs, step.attributes, expected, fatal_kind)
 
@@ -93,17 +93,17 @@ def example_text(counterexample: Counterexample) -> str:
     step, comment = last, f"# For {last.operator}.\n"
     if last.golden is None:
         step = counterexample.valid
-        changed = f"the valid call that {last.beside} ({last.rule}) changes"
+        changed = f"the valid call that {last.relation} ({last.rule}) changes"
         comment = f"# For {step.operator}: {changed}.\n"
     name = f"found-{fault.kind}-{short_digest(str(counterexample.call))}"
     text = f"Found by exploring: {printable_line(fault.text)}"
     golden = step.golden or []
-    data = [array for key, array in step.inputs.items() if key in step.free]
+    data = [array for key, array in step.inputs.items() if key in step.data_inputs]
     is_listed = all(
         array.size <= _MAX_LISTED and is_exact_as_text(array) for array in (*data, *golden)
     )
     inputs = [
-        f"    {key}: {_tensor(array, is_listed or key not in step.free)}\n"
+        f"    {key}: {_tensor(array, is_listed or key not in step.data_inputs)}\n"
         for key, array in step.inputs.items()
     ]
     attributes = [f"    {key}: {json.dumps(value)}\n" for key, value in step.attributes.items()]

@@ -149,7 +149,7 @@ class Trials:
         return [
             step
             for step in trial.steps
-            if not step.by_law
+            if not step.from_law
             or support.exclusion_reason(step.operator, _StepProperties(step)) is None
         ]
 
@@ -197,8 +197,10 @@ class Trials:
             call.attributes,
             golden,
             layouts={name: tensor.requested_layout for name, tensor in call.inputs.items()},
-            free=tuple(name for name, tensor in call.inputs.items() if tensor.values is None),
-            beside=relation,
+            data_inputs=tuple(
+                name for name, tensor in call.inputs.items() if tensor.values is None
+            ),
+            relation=relation,
             rule=rule,
         )
 
@@ -256,9 +258,9 @@ class Trials:
                 further.attributes,
                 further.outputs,
                 layouts=dict.fromkeys(further.inputs, "c"),
-                free=further.data_inputs,
-                beside=relation,
-                by_law=True,
+                data_inputs=further.data_inputs,
+                relation=relation,
+                from_law=True,
             )
             for further in self._laws.check(number - 1, call, inputs, outputs)
         ]

@@ -57,7 +57,7 @@ class AxesRole(ListRole):
         return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield that no list has one element for each of the first axes."""
+        """Report that no list has one element for each of the first axes."""
         if self.omitted == "first" and not self.referrers("along"):
             text = f"unknown number of first axes; expected an argument with 'along: {self.name}'"
             yield "omitted", text

@@ -95,7 +95,7 @@ class CountsRole(PerAxis):
             yield forbid(lambda count, t: count < 0 and lowest(t) == 0, count, self.type_factor)
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield that the output is empty where an axis is repeated zero times."""
+        """Mask axes that are repeated zero times."""
         if self.zero == "empties":
             yield forbid(lambda count: count == 0, self.factor("count"))
 

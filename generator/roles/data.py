@@ -157,7 +157,7 @@ class DataRole(Role):
         )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield data of fewer than two elements, or of equal ones."""
+        """Mask data of fewer than two elements, or of equal ones."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         yield forbid(lambda elements: elements != "no", self.factor("elements"))
         yield forbid(lambda n: n == 0, length)

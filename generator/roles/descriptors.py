@@ -50,7 +50,7 @@ class DescriptorsRole(Role):
     type_names: str
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield that the table of names is unknown or incomplete."""
+        """Report an unknown or incomplete table of names."""
         constants = self._signature.constants
         table = constants.get(self.type_names)
         if table is None:

@@ -39,7 +39,7 @@ class FillRole(Role):
         return (str(min(ranks)), str(max(ranks)))
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield that its type symbol is not that of data."""
+        """Report a type symbol other than that of data."""
         symbol = self.data.type
         if self.type != symbol:
             text = f"type symbol '{self.type}' differs from that of '{self.like}'"

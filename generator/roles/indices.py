@@ -152,7 +152,7 @@ class IndicesRole(Role):
         yield Factor.of_names(self.factor("layout"), words)
 
     def derived_factors(self) -> Iterator[DerivedFactor]:
-        """Yield whether the tested index is in range: conditions use this instead of its value."""
+        """Derive whether the tested index is in range: conditions use this instead of its value."""
         if self.may_be_outside:
             value, n = self.factor("value"), self.data.factor("length")
             yield DerivedFactor(self.factor("reach"), self._reach, (value, n))
@@ -269,7 +269,7 @@ class IndicesRole(Role):
             )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield indices of which none gives an element of data."""
+        """Mask indices of which none gives an element of data."""
         extents, reach, rest = map(self.factor, ("extents", "reach", "rest"))
         yield forbid(lambda extents: extents == "zero", extents)
         if self.outside != "zeros":

@@ -48,7 +48,7 @@ class MappingRole(ListRole):
     ones: Literal["kept", "stretched", "open"] = "kept"
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield an unknown mode, and a missing or superfluous key."""
+        """Report an unknown word of the mode, and missing or superfluous keys."""
         mode = self.selected_by
         if mode is None:
             if self.mode_is is not None:

@@ -22,7 +22,7 @@ class ModeRole(Role):
     one_of: tuple[str, ...] = Field(min_length=1)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield that an optional mode has no default among its words."""
+        """Report an optional mode without a default among its words."""
         if not self.required and self.default not in self.one_of:
             words = " or ".join(self.one_of)
             default = (

@@ -17,7 +17,7 @@ class PerAxis(ListRole):
     of: str
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield that its type is not that of a list."""
+        """Report an attribute that is no list."""
         if self.is_attribute and self.type != "list":
             text = f"an attribute of type '{self.type}' has no number for each axis"
             yield "type", f"{text}; expected the type 'list', or a tensor"
@@ -33,7 +33,7 @@ class PerAxis(ListRole):
             yield self.layout_factor()
 
     def constraints(self) -> Iterator[Constraint]:
-        """Forbid layouts other than C for a single number."""
+        """Forbid layouts other than C for fewer than two numbers."""
         if not self.is_attribute:
             yield forbid(
                 lambda layout, rank: layout != "c" and rank < 2,

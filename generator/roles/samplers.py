@@ -62,7 +62,7 @@ class Sampler:
         return tuple(items[i] for i in sorted(self._without_replacement(range(len(items)), count)))
 
     def disordered(self, items: Sequence[Any]) -> tuple[Any, ...]:
-        """Draw an order of `items` other than their own, where there is one."""
+        """Draw an order of `items` other than their own, if there is one."""
         order = self._without_replacement(items, len(items))
         return order if order != tuple(items) else order[1:] + order[:1]
 
@@ -78,7 +78,7 @@ class Sampler:
         return tuple(member for member in items if member == item or member in chosen)
 
     def dims(self, count: int, kind: str = "varied", taken: int = 1) -> tuple[int, ...]:
-        """Draw `count` extents beside `taken` elements.
+        """Draw `count` extents of a tensor of which the other extents multiply to `taken`.
 
         They are varied, ones, equal, the same as `taken`, zero (one of them), long (the last one),
         wide or tall (the last or the first is past a tile), or huge (the last, past 16 bits).
@@ -128,7 +128,7 @@ class Sampler:
         return tuple(2 if position in pair else 1 for position in range(count))
 
     def parts(self, total: int, count: int, most: int) -> tuple[int, ...]:
-        """Draw `count` lengths up to `most` that sum to `total`, none 0 where that can be.
+        """Draw `count` lengths up to `most` that sum to `total`, none 0 if possible.
 
         Raises:
             Inapplicable: there are no such lengths.
@@ -148,15 +148,15 @@ class Sampler:
         return tuple(lengths)
 
     def position_in(self, n: int, index_type: str) -> int:
-        """Draw an index into a dimension of `n`, of either sign where its type has both.
+        """Draw an index into a dimension of `n`, of either sign if its type has both.
 
-        Where `n` is 0 there is none, and the index is near 0.
+        If `n` is 0, the index is -1 or 0.
         """
         least = max(-max(n, 1), lowest(index_type))
         return self.between(least, min(max(n, 1) - 1, highest(index_type)))
 
     def positions_in(self, n: int, index_type: str, count: int, strays: int) -> tuple[int, ...]:
-        """Draw `count` indices into a dimension of `n`; with `strays`, about half are not in it."""
+        """Draw `count` indices into a dimension of `n`; with `strays`, about half lie outside."""
         outside = [i for i in (n, n + 9, -n - 1) if fits(index_type, i)] if strays else []
         return tuple(
             self.pick(outside) if outside and self.randbelow(2) else self.position_in(n, index_type)
@@ -164,7 +164,7 @@ class Sampler:
         )
 
     def span(self, n: int, index_type: str) -> tuple[int, int, int]:
-        """Draw start, stop and step of a Python slice that selects something, where n > 0."""
+        """Draw start, stop and step of a Python slice that selects something, if `n` is not 0."""
         while n:
             start, stop = self.position_in(n, index_type), self.between(-n - 1, n)
             step = self.pick((1, 1, 2, 3, -1, -2))

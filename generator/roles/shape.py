@@ -269,7 +269,7 @@ class ShapeRole(ListRole):
                 )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield data of one element, and targets without elements."""
+        """Mask data of one element, and targets without elements."""
         rank, length, others = map(self.data.factor, ("rank", "length", "others"))
         relation, stretched = self.factor("relation"), self.factor("stretched")
         yield forbid(lambda new: new == "zero", self.factor("new"))

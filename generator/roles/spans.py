@@ -64,7 +64,7 @@ class SpansRole(ListRole):
         return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield missing and repeated parts, and parts along different axes."""
+        """Report missing and repeated parts, and parts along different axes."""
         group = self._group
         for part in PARTS:
             names = [role.name for role in group if role.part == part]
@@ -204,7 +204,7 @@ class SpansRole(ListRole):
             )
 
     def derived_factors(self) -> Iterator[DerivedFactor]:
-        """Yield how much of the axis is selected."""
+        """Derive how much of the axis is selected."""
         if self.part == "start":
             start, stop, step = self._parts
             values = (start._value_factor, stop._value_factor, step._value_factor)
@@ -216,7 +216,7 @@ class SpansRole(ListRole):
             )
 
     def masking(self) -> Iterator[Constraint]:
-        """Yield slices that select nothing."""
+        """Mask slices that select nothing."""
         if self.part == "start":
             yield forbid(lambda selects: selects == "none", self.factor("selects"))
 

@@ -33,9 +33,9 @@ class SessionStep:
     """One call with its expected outputs: None where it must be rejected.
 
     `inputs` are passed in their `layouts`, in the buffers of the previous step where these fit, as
-    most callers do. The inputs in `free` are data to move. `beside` is how the call relates
-    to the one under test, `rule` the rule that it violates, `by_law` whether a law determines
-    its outputs.
+    most callers do. The inputs in `data_inputs` are data to move. `relation` says how the call
+    relates to the one under test. `rule` is the rule that it violates, and `from_law` is true where
+    a law determines its outputs.
     """
 
     operator: str
@@ -43,10 +43,10 @@ class SessionStep:
     attributes: Mapping[str, Any]
     golden: Sequence[Array] | None
     layouts: Mapping[str, Layout]
-    free: tuple[str, ...]
-    beside: str = ""
+    data_inputs: tuple[str, ...]
+    relation: str = ""
     rule: str | None = None
-    by_law: bool = False
+    from_law: bool = False
 
 
 class Session:

@@ -293,12 +293,13 @@ def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
 
 def _values_in(scope: EvaluationScope, expression: Expression) -> str:
     """Return the values of the names in an expression, without those of type symbols."""
-    values = {name: scope[name] for name in sorted(expression.names) if name in scope}
-    texts = [
-        f"{name}={str(value)[:_MAX_QUOTED]}"
-        for name, value in values.items()
-        if not (isinstance(value, tuple) and any(isinstance(item, str) for item in value))
-    ]
+    texts = []
+    for name in sorted(expression.names & scope.keys()):
+        value = scope[name]
+        items = value if isinstance(value, tuple) else ()
+        if not any(isinstance(item, str) for item in items):
+            text = f"[{', '.join(map(str, items))}]" if isinstance(value, tuple) else str(value)
+            texts.append(f"{name}={text[:_MAX_QUOTED]}")
     return f" with {', '.join(texts)}" if texts else ""
 
 

@@ -57,7 +57,7 @@ def load_role_classes(source: YamlSource) -> dict[str, type[Role]]:
         path: YamlPath = ("roles", role)
         role_class = _load_object(source, path, str(name), "role")
         if not (isinstance(role_class, type) and issubclass(role_class, Role)):
-            text = f"'{name}' is not a subclass of {Role.__module__}.{Role.__name__}"
+            text = f"'{name}' is not a subclass of opcert.roles.Role"
             raise SpecError([source.mistake(path, text)])
         classes[role] = role_class
     return classes

@@ -44,7 +44,7 @@ class Candidate:
     @classmethod
     def from_step(cls, step: SessionStep) -> Self:
         """Return the call of a step."""
-        return cls(step.inputs, step.attributes, step.layouts, step.free)
+        return cls(step.inputs, step.attributes, step.layouts, step.data_inputs)
 
     @property
     def size(self) -> tuple[int, int, int, int]:

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,6 @@ def test_a_printed_program_runs_by_itself(package: str, tmp_path: Path) -> None:
 
 def test_the_guide_has_the_table_of_the_findings() -> None:
     lines = GUIDE.read_text(encoding="utf-8").splitlines()
-    first, *rest = table()
-    start = lines.index(first)
-    length = next(n for n, line in enumerate(lines[start:]) if not line.startswith("|"))
-    assert lines[start : start + length] == [first, *rest]
+    rows = table()
+    start = lines.index(rows[0])
+    assert list(takewhile(lambda line: line.startswith("|"), lines[start:])) == rows

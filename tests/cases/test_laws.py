@@ -104,12 +104,12 @@ def test_a_law_can_call_another_operator(tmp_path: Path) -> None:
         (
             ('"outputs[0]"', '"outputs[1]"'),
             'inputs: {data: "outputs[1]"}',
-            "'outputs[1]' asks for an element",
+            "index out of range in 'outputs[1]' with outputs=[",
         ),
         (
             ('"outputs[0]"', '"concatenated(outputs, 9)"'),
             'inputs: {data: "concatenated(outputs, 9)"}',
-            "'concatenated(outputs, 9)' asks for an element",
+            "index out of range in 'concatenated(outputs, 9)' with outputs=[",
         ),
     ],
 )

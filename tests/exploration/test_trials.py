@@ -44,7 +44,7 @@ def test_the_same_draws_give_the_same_trial() -> None:
 
 
 def test_a_trial_repeats_its_call_violates_a_rule_and_follows_a_law() -> None:
-    relations = {step.beside for trial in draw("openvino/Gather-8", 60) for step in trial.steps}
+    relations = {step.relation for trial in draw("openvino/Gather-8", 60) for step in trial.steps}
     assert {
         "",
         "with every bit of the data inverted",

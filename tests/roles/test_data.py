@@ -1,4 +1,4 @@
-"""The role `data`: extents, layouts and types of a tensor, with each axis in focus."""
+"""The role `data`: extents, layouts and types of a tensor, with each axis as the tested one."""
 
 from pathlib import Path
 

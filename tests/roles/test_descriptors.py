@@ -52,8 +52,8 @@ def test_records_after_the_count_are_not_observed(tmp_path: Path) -> None:
     longer = [*call.attributes["parts"], {"dims": [], "kind": ""}]
     surplus = type(call)(call.inputs, {**call.attributes, "parts": longer})
     (role,) = (role for role in spec.bound_roles if role.name == "parts")
-    focus = {"axis": call.attributes["axis"]}
-    assert role.observe(surplus, focus) == role.observe(call, focus)
+    point = {"axis": call.attributes["axis"]}
+    assert role.observe(surplus, point) == role.observe(call, point)
 
 
 def test_derived_requirements(tmp_path: Path) -> None:

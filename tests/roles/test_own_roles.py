@@ -1,4 +1,4 @@
-"""A spec brings a role of its own: a class beside it, or one of an installed package."""
+"""A role of one's own: a class in the folder of the spec, or one of an installed package."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Rows(Role):
         shape = self.related(self.of, DataRole).shape(context)
         return shape[0] // context.choice[self.factor("share")]
 
-    def observe(self, call, focus):
+    def observe(self, call, point):
         rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]
         shares = {"half": count == rows // 2, "all": count == rows}
         return ObservedLevels(levels={self.factor("share"): levels_where(shares)})
@@ -108,7 +108,7 @@ def test_a_role_of_the_specs_folder_gives_a_suite_that_fails_a_wrong_backend(
     ("named", "text"),
     [
         ("rows.py:Row", "rows.py has no class 'Row'"),
-        ("head.py:head", "'head.py:head' is not a subclass of opcert.roles.role.Role"),
+        ("head.py:head", "'head.py:head' is not a subclass of opcert.roles.Role"),
         ("row.py:Rows", "cannot be imported"),
     ],
 )

@@ -40,7 +40,7 @@ VALID = SessionStep(
     dict.fromkeys(INPUTS, "c"),
     ("data",),
 )
-OTHER = replace(VALID, inputs={**INPUTS, "data": ~DATA}, golden=[~DATA[:, 1:2]], beside="other")
+OTHER = replace(VALID, inputs={**INPUTS, "data": ~DATA}, golden=[~DATA[:, 1:2]], relation="other")
 AGAIN = VALID
 BROKEN = replace(
     VALID, inputs={**INPUTS, "axis": np.array(2, np.int8)}, golden=None, rule="gather-8/axis-range"
