@@ -232,7 +232,7 @@ def test_a_waiver_of_cases_that_are_not_selected_is_not_unused(file: Path) -> No
         (f"- {{kind: value, {REST}}}", "expected 'case', 'rule' or both"),
         (f"- {{cases: '*', {REST}}}", "1:4: unknown key 'cases'; did you mean 'case'?"),
         (f"- {{case: '*', {REST.replace('reason: r, ', '')}}}", "missing key 'reason'"),
-        (f"- {{case: '*', {REST.replace('owner: o', 'owner: ')}}}", "found null; expected text"),
+        (f"- {{case: '*', {REST.replace('owner: o', 'owner: ')}}}", "key 'owner' has no value"),
         (f"- {{case: '', {REST}}}", "expected text that is not empty"),
         (f"- {{case: '*', case: '*', {REST}}}", "1:15: duplicate key 'case'"),
         ("case: '*'\n", "1:1: found {"),
