@@ -109,7 +109,7 @@ class Laws:
             raise ExpressionError(f"unknown operator '{operator}'{hint}", (*place, "operator"))
         inputs = {name: elements_of(tensor) for name, tensor in tensors.items()}
         data_inputs = tuple(name for name, tensor in tensors.items() if tensor.values is None)
-        # It makes plain lists of what expressions give.
+        # A Call turns the tuples of expressions into plain lists.
         call = Call({}, attributes)
         try:
             outputs = golden_outputs(self._references[operator], inputs, call.attributes)
