@@ -33,7 +33,7 @@ class Sampler:
     """
 
     def __init__(self, random_source: RandomSource | None = None) -> None:
-        """Draw from `random_source` if it is given, whatever the seed."""
+        """Draw from `random_source`, if there is one, regardless of seeds."""
         self._fixed_source = random_source
         self._seed = ""
         self._source = random_source
@@ -45,7 +45,7 @@ class Sampler:
     def randbelow(self, n: int) -> int:
         """Draw an integer from 0 to below `n`."""
         if self._source is None:
-            # Seeding takes long, and not every seed is drawn from.
+            # Seeding is slow, and many seeds are never drawn from.
             self._source = Random(self._seed).random  # noqa: S311 -- no cryptography
         return int(self._source() * n)
 

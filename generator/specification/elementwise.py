@@ -1,8 +1,8 @@
 """Element formulas, evaluated for all elements of an output at once.
 
-A formula is written for one element. Evaluating it once for each would take longer than all other
-work on a suite, so that its names and values are arrays over the elements of the output:
-conditions choose element by element, and an index means all values of that index.
+A formula is written for one element. To evaluate it once per element would take longer than all
+other work on a suite. Its names and values are therefore arrays over the elements of the output:
+conditions choose element by element, and an index is an array of all its values.
 """
 
 import ast
@@ -24,7 +24,7 @@ from opcert.specification.expressions import (
     subexpression,
 )
 
-# The positions of what is not an element of an input: a zero, and an index out of bounds.
+# The positions of a zero and of an index out of bounds, which are not elements of an input.
 ZERO_SOURCE, OUTSIDE_SOURCE = -1, -2
 # The product of two integers below it fits 64 bits; NumPy computes with larger ones as objects.
 _SMALL = 1 << 31
@@ -82,9 +82,10 @@ class ElementwiseValues:
 
 
 class SourceElements(ElementwiseValues):
-    """For each element of an output an element of an input, or zero; a number where it is known.
+    """For each element of an output, the element of an input that it copies, or a zero.
 
-    `positions` count the elements of all inputs, one input after the other.
+    `positions` count the elements of all inputs, one input after the other. Elements of one input
+    with known integers can be used as numbers.
     """
 
     def __init__(self, positions: Array, tensor: "IndexedInput | None") -> None:
@@ -170,7 +171,7 @@ def _as_array(result: Any) -> Array:
     return result if isinstance(result, np.ndarray) else np.array(result, dtype)
 
 
-# -- what conditions become: calls of functions whose branches are evaluated when needed
+# -- the functions that replace conditions; they evaluate a branch only when needed
 
 
 def _choose(condition: object, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
