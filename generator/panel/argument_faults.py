@@ -35,7 +35,7 @@ def _unchecked_faults(name: str, rule: str) -> Iterator[Fault]:
         except RuleBroken as error:
             if error.rule != rule:
                 raise
-            # A new object: `reference` remembers its result for the call that is tried.
+            # A copy, since `reference` would raise the known error again for the same object.
             copy = ArrayCall(call.inputs, call.attributes)
             with unchecked(rule), np.errstate(all="ignore"):
                 return list(reference(copy))
@@ -50,7 +50,7 @@ def _unchecked_faults(name: str, rule: str) -> Iterator[Fault]:
             try:
                 return compute(call, reference)
             except Exception:
-                # Whatever an implementation without the check would return.
+                # The reference cannot compute outputs without the check; any array will do.
                 return [np.zeros(())]
         return None
 
