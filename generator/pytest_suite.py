@@ -38,7 +38,7 @@ def tensor(element_type: str, elements: Any) -> Array:
 
 
 def packed(element_type: str, shape: Sequence[int]) -> PackedArray:
-    """Return a placeholder for an array of which the document states only type and shape."""
+    """Return a placeholder for an array whose elements the document does not state."""
     return PackedArray(element_type, tuple(shape))
 
 

@@ -152,7 +152,7 @@ class CandidateSearch:
     def candidates(self) -> dict[str, list[Candidate]]:
         """Return the candidates by the id of the requirement or ambiguity.
 
-        A violation of the spec that is never applicable is recorded as a mistake.
+        A violation of the spec that yields no candidate is recorded as a mistake.
         """
         mutations = mutations_of(self._spec)
         for mutation in mutations:
@@ -285,14 +285,12 @@ class CandidateSearch:
             target = "violate exactly this rule"
             if place[0] == "ambiguities":
                 target = "depend on exactly this ambiguity"
-            text = (
-                f"'{owner}.{name}' is never applicable: on no valid call does this change {target}"
-            )
+            text = f"'{owner}.{name}' is never applicable: the change makes no valid call {target}"
             others = ", ".join(other for other in also_violated if other != owner)
             if others:
                 reason = f"it also violates: {others}"
             else:
-                reason = "the calls stay valid" if changed else "it changes none"
+                reason = "the calls stay valid" if changed else "it changes no call"
             self._mistakes.add(place, f"{text} ({reason})")
 
     @cached_property

@@ -26,8 +26,8 @@ _MAX_OUTPUTS = 1000
 class RuleCheck:
     """The requirements that a call satisfies, and those that it violates, by id.
 
-    A requirement is in neither where it does not apply to the call, where the call lacks a
-    required argument that it names, or where one of its prerequisites is violated.
+    A requirement is in neither if it does not apply to the call, if the call lacks a required
+    argument that it names, or if one of its prerequisites is violated.
     """
 
     satisfied: tuple[str, ...]

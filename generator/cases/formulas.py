@@ -185,7 +185,7 @@ def _compare(
             expected[is_inside] = elements[positions[is_inside]]
         if array.dtype != output.dtype:
             types = f"{type_name(array.dtype)}; expected {type_name(output.dtype)}"
-            raise ExpressionError(f"the formula gives elements of '{name}', of {types}")
+            raise ExpressionError(f"the formula gives elements of '{name}' of type {types}")
     if least > OUTSIDE_SOURCE and np.array_equal(np.broadcast_to(expected, bits.shape), bits):
         return
     differs = (expected != bits) | (sources == OUTSIDE_SOURCE)

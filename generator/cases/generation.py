@@ -1,4 +1,4 @@
-"""Spec -> cases: the documented calls, those that cover the input space, and changes of them."""
+"""Spec -> cases: the documented calls, calls that cover the input space, and changes of both."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -75,9 +75,9 @@ class InputSpace:
         table, section, masking = self._table, self._spec.cases, self._masking_constraints
         constraints: list[LevelConstraint] = []
         for role in self._spec.bound_roles:
-            constraints += [constraint_from_role(table, each) for each in role.constraints()]
+            constraints += [constraint_from_role(table, item) for item in role.constraints()]
         for role in self._spec.bound_roles:
-            constraints += [derivation_from_role(table, each) for each in role.derived_factors()]
+            constraints += [derivation_from_role(table, item) for item in role.derived_factors()]
         constraints += [constraint_from_expression(table, text) for text in section.constraints]
         for factor, text in section.derived.items():
             constraints.append(derivation_from_expression(table, factor, text))

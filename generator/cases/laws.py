@@ -1,7 +1,7 @@
 """The laws of a spec: relations between outputs, inputs, and the outputs of further calls.
 
 They are metamorphic relations (Chen, Cheung and Yiu, 1998): the parts of a split, for instance,
-concatenate to its input. They reveal a wrong reference where nobody knows the right outputs.
+concatenate to its input. They can reveal a wrong reference although the right outputs are unknown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -43,7 +43,7 @@ _Arrays = Mapping[str | LevelName, IntArray]
 
 
 def constraint_from_expression(table: FactorLevels, text: str) -> LevelConstraint:
-    """Return the constraint that forbids the rows of which a condition of the spec is true."""
+    """Return the constraint that forbids the rows for which a condition of the spec is true."""
     expression = parse_expression(text)
     forbids = _condition(table, expression)
     return LevelConstraint(
@@ -74,7 +74,7 @@ def derivation_from_expression(table: FactorLevels, factor: str, text: str) -> L
 
 
 def constraint_from_role(table: FactorLevels, constraint: Constraint) -> LevelConstraint:
-    """Return the constraint that forbids the rows of which a role's condition is true."""
+    """Return the constraint that forbids the rows for which a role's condition is true."""
     forbids = _role_function(table, constraint.factors, constraint.when)
     sizes = [table.sizes[factor] for factor in forbids.factors]
     if prod(sizes) > _MAX_CELLS:
@@ -143,7 +143,7 @@ def _role_function(
 
 
 def _term_masks(table: FactorLevels, expression: Expression) -> tuple[LevelMask, ...]:
-    """Return masks that together allow what `expression` does not forbid, one for each term.
+    """Return a mask for each term of a forbidding condition, together equivalent to it.
 
     There are none if a term cannot be evaluated on some levels: it must then be evaluated only on
     rows that the other constraints allow.
@@ -315,7 +315,7 @@ def _any_along_broadcast_axes(flags: BoolArray, shape: tuple[int, ...]) -> BoolA
 
 
 def level_uses(expression: Expression) -> frozenset[str]:
-    """Return the factors of which `expression` uses the level's name: `level.FACTOR`."""
+    """Return the factors whose level `expression` uses by name: `level.FACTOR`."""
     return frozenset(
         node.attr
         for node in ast.walk(expression.tree)

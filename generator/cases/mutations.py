@@ -113,8 +113,8 @@ OMITTED = "omitted"
 class Mutation:
     """A small change of one argument.
 
-    `position` says which of several elements, records or dimensions change; "" where there is only
-    one. `kind` names the change. With `adds`, the mutation gives an argument to calls without it.
+    `position` names which of several elements, records or dimensions change, and is "" if there is
+    only one. `kind` names the change. With `adds`, the mutation adds an argument that calls omit.
     """
 
     argument: str

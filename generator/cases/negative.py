@@ -56,7 +56,7 @@ class NegativeCases:
     def cases(self) -> Iterator[Case]:
         """Yield the cases of requirements, then those of ambiguities.
 
-        A requirement that cannot be violated alone, and does not say why, is recorded as a mistake.
+        A requirement that cannot be violated alone, and gives no reason, is recorded as a mistake.
         """
         candidates = self._search.candidates()
         self._record_unviolated(candidates)

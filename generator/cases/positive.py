@@ -46,7 +46,7 @@ class PositiveCases:
         """Yield the documented calls."""
         for i, example in enumerate(self._spec.examples):
             with self._mistakes.collect(("examples", i)):
-                inputs = {name: _tensor(each) for name, each in example.inputs.items()}
+                inputs = {name: _tensor(documented) for name, documented in example.inputs.items()}
                 call = Call(inputs, example.attributes)
                 yield self._case(example.id, call, ("examples", i), example=example)
 

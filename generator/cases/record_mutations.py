@@ -35,8 +35,8 @@ _COUNTS: dict[str, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
 def record_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMutation]]:
     """Yield the position and the name of each mutation of records, and the mutation.
 
-    `words` are those that a field may have. The same element of each record's list is also
-    mutated as one list: extents that add up are such a list.
+    `words` are the values of text fields. The elements that the lists of all records have at the
+    same index are also mutated as one list: extents that add up are such a list.
     """
     for name, count_mutation in _COUNTS.items():
         yield "", name, partial(_of_count, count_mutation)

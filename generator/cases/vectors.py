@@ -101,7 +101,7 @@ class _VectorMaker:
             pairs = zip(alternate, outputs, strict=True)
             if all(a.tobytes() == invert_bits(b).tobytes() for a, b in pairs):
                 alternate = ()
-        # The formula of the document need not decide what is ambiguous.
+        # The document's formula need not cover what the document leaves open.
         if case.ambiguity is None:
             more = [(alternate_inputs, alternate)] if alternate else []
             self._formulas.check(case, (inputs, outputs), *more)

@@ -1,8 +1,8 @@
 """The rows that constraints allow: tables over a few factors, joined to a tree.
 
 There are far too many rows to list them. The constraints are a network whose cliques, found by
-eliminating factors, form a junction tree (Dechter, "Constraint Processing", 2003, chapter 9): what
-is consistent in each table and between neighbours is consistent in whole rows.
+eliminating factors, form a junction tree (Dechter, "Constraint Processing", 2003, chapter 9): if
+each table is consistent, and each pair of neighbours, then so are whole rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -135,7 +135,7 @@ def build_table(
         ValueError: the growing table exceeds `MAX_TABLE_ROWS` assignments.
     """
     inside = [constraint for constraint in constraints if set(constraint.factors) <= set(factors)]
-    # Masks cannot fail. They go first, since conditions are not evaluated on what they rule out.
+    # Masks cannot fail, and go first: conditions are not evaluated on assignments that they forbid.
     pending: list[LevelMask | LevelConstraint] = [
         mask for constraint in inside for mask in constraint.masks
     ]

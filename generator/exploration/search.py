@@ -108,7 +108,7 @@ class Search:
         return ExplorationResult(operator, self._tried, self._declined, self._best)
 
     def run(self, seed: int) -> None:
-        """Try calls until one fails or the time is up, and reduce the one that fails.
+        """Try calls until one fails or the time is up, and reduce the failing call.
 
         Raises:
             OpcertError: the spec is at fault, or the backend cannot be made, or made again.

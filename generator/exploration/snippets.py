@@ -21,7 +21,7 @@ from opcert.run import SessionStep
 _MAX_LISTED = 64
 # How many values of an input a line lists.
 _MAX_LISTED_IN_LINE = 16
-# A call of these kinds does not return: the program says so after it.
+# The kinds of faults of calls that do not return, as the program then notes.
 _FATAL_KINDS = ("crash", "hang", "protocol")
 
 
@@ -80,7 +80,7 @@ def _call_text(step: SessionStep, fatal_kind: str | None = None) -> CallText:
     remark = step.relation or "a valid call"
     if step.golden is None:
         remark = f"one change to a valid call ({step.relation}) violates {step.rule}"
-    expected = None if step.golden is None else [array_expression(each) for each in step.golden]
+    expected = None if step.golden is None else [*map(array_expression, step.golden)]
     return CallText(remark, step.operator, inputs, step.attributes, expected, fatal_kind)
 
 

@@ -21,7 +21,7 @@ from opcert.roles import Attribute, Role
 
 
 def requirement_faults(signature: OperatorSignature) -> Iterator[Fault]:
-    """Yield the faults of each requirement: that it is not checked."""
+    """Yield the faults of each requirement: an implementation does not check it."""
     spec = signature.spec
     for rule in spec.requirements.values():
         if rule.unbreakable is None:
@@ -56,13 +56,13 @@ def _unchecked_faults(name: str, rule: str) -> Iterator[Fault]:
 
     yield Fault(
         f"{name}-unchecked",
-        f"a call that breaks only {rule} is accepted",
+        f"a call that violates only {rule} is accepted",
         lambda: accept,
         rule=rule,
     )
     yield Fault(
         f"{name}-computed",
-        f"{rule} is unchecked, and what can be computed without the check is returned",
+        f"{rule} is not checked, and outputs are returned if they can be computed without it",
         lambda: compute,
         rule=rule,
     )

@@ -43,9 +43,9 @@ class ArrayCall:
 
 
 Outputs: TypeAlias = Sequence[Array]
-# Runs the reference; raises what it raises where a call violates a requirement.
+# Runs the reference; its errors are passed on.
 RunReference: TypeAlias = Callable[[ArrayCall], Outputs]
-# Runs the faulty backend; None where it does what the reference does.
+# Runs the faulty backend; returns None where it does the same as the reference.
 Run: TypeAlias = Callable[[ArrayCall, RunReference], Any]
 # How a fault misreads a call: the same object where it makes no difference.
 Misreading: TypeAlias = Callable[[ArrayCall], ArrayCall]
@@ -71,7 +71,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class OperatorSignature:
-    """What faults are derived from: a spec, and the types and ranks of its valid calls by input.
+    """The source of faults: a spec, and the types and ranks of its valid calls by input.
 
     The inputs in `data` have elements that the operator only moves.
     """

@@ -43,7 +43,7 @@ def _outer(elements: Sequence[Any]) -> list[Any]:
     return [*([elements[0]] * half), *([elements[-1]] * (len(elements) - half))]
 
 
-# Ways of misreading an integer: a name, what happens to the argument, and to the integer.
+# Ways of misreading an integer: a name, the effect in words, and the function.
 _MISREADINGS: tuple[tuple[str, str, Callable[[int], int]], ...] = (
     *((f"cut-to-{n}-bits", f"is cut to {n} bits", partial(_truncated, n)) for n in (8, 16, 32)),
     *((f"clamped-to-{n}-bits", f"is clamped to {n} bits", partial(_clamped, n)) for n in (16, 32)),

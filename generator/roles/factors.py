@@ -39,7 +39,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class LevelName:
-    """A factor of which a condition takes the name of the level, not its value."""
+    """A factor whose level a condition takes by its name instead of its value."""
 
     factor: str
 

@@ -46,7 +46,7 @@ class Signature:
 
 
 class Role(Argument):
-    """An argument with a role; the base class of all roles, those of a vendor too.
+    """An argument with a role; the base class of all roles, including those of vendors.
 
     A role adds factors and constraints, builds its argument for a choice of levels, and observes
     which levels a finished call exhibits. A subclass must define `build`; every other method has a

@@ -337,7 +337,7 @@ class ShapeRole(ListRole):
         return stretched_shapes(target, places, stretch, sampler)
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe its factors, and those factors of data that the target determines."""
+        """Observe its own factors, and the factors of data that the target determines."""
         data, axis = call.inputs[self.of], point.get("axis", 0)
         tensor, mapping, target = call.inputs[self.name], self.mapping, self.values_in(call)
         places = tuple(range(len(target) - data.rank, len(target)))

@@ -100,7 +100,7 @@ class SourceElements(ElementwiseValues):
             ValueError: the case does not fix them.
         """
         if self.tensor is None:
-            raise ValueError("elements of several inputs have no number to compute with")
+            raise ValueError("elements of several inputs cannot be used as numbers")
         # A value at a position out of bounds is never chosen, or the position is a mistake.
         within = self.positions >= 0
         values = _as_array(self.tensor.numbers[(self.positions - self.tensor.first) * within])
@@ -125,7 +125,7 @@ class IndexedInput(Tensor):
             ValueError: they are not integers that the case fixes.
         """
         if self.values is None or self.type not in INTEGERS:
-            raise ValueError(f"the elements of '{self.name}' are no known integers")
+            raise ValueError(f"the elements of '{self.name}' are not known integers")
         is_large = any(not -_SMALL < value < _SMALL for value in self.values)
         return np.array((*self.values, 0), object if is_large else np.int64)
 

@@ -66,7 +66,7 @@ def remainder(number: int, divisor: int) -> int:
 
 
 def bounded_prod(values: Iterable[int]) -> int:
-    """Return the product of `values`, of which there are few, or at most about 4,096 bits."""
+    """Return the product of `values`, which are few, or have at most about 4,096 bits together."""
     factors = tuple(values)
     # Few factors may also be values for all elements of an output, which have no bit length.
     if len(factors) > _FEW_FACTORS and sum(int(n).bit_length() for n in factors) > _MAX_BITS:

@@ -80,7 +80,7 @@ class Document(SpecModel):
 
 
 class Output(SpecModel):
-    """One output, or `count` of them, of which `i` is the number in expressions."""
+    """One output, or `count` outputs; expressions can use the number `i` of an output."""
 
     name: str
     type: str = Field(description="The type symbol that it shares with a required input.")
@@ -251,7 +251,7 @@ class FactorTable(SpecModel):
     observe: dict[str, Observation] = Field(
         default_factory=dict,
         description="How a finished call exhibits each factor: the value of its level, a list of "
-        "such values, or a condition for each level. Other names are for use in what follows.",
+        "such values, or a condition for each level. Other names can be used after them.",
     )
     words: dict[str, str | dict[LevelName, str]] = Field(
         default_factory=dict,
