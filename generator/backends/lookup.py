@@ -1,6 +1,7 @@
 """Find a backend by name: a built-in one, an entry point, a module or a file."""
 
 import importlib
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,8 +68,13 @@ def _find(name: str) -> Any:
     if not module_name:
         return _find_entry_point(name)
     with as_backend_error(f"backend '{name}': {module_name} cannot be imported"):
-        if module_name.endswith(".py"):
-            module = import_file(Path(module_name).resolve())
+        path = Path(module_name).resolve() if module_name.endswith(".py") else None
+        # What a backend imports may be next to its file. Last, so that nothing installed is hidden.
+        folder = str(Path.cwd() if path is None else path.parent)
+        if folder not in sys.path:
+            sys.path.append(folder)
+        if path is not None:
+            module = import_file(path)
         else:
             try:
                 module = importlib.import_module(module_name)

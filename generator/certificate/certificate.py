@@ -180,6 +180,11 @@ class Certificate(StrictModel):
             text += f" for {passed} of {len(self.suite.specs)} operators"
         if len(self.verdicts) < self.suite.cases:
             text += f", {len(self.verdicts):,} of {self.suite.cases:,} cases selected"
+        # A narrow declaration leaves few cases, and a reader has to see it.
+        if unsupported := self.counts["unsupported"]:
+            text += f", {unsupported:,} unsupported"
+        if out_of_claim := self.counts["out-of-claim"]:
+            text += f", {out_of_claim:,} outside the claim"
         return f"{text}, {self.grade}{waived}"
 
     @computed_field  # type: ignore[prop-decorator]

@@ -89,7 +89,10 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
         if similar := len(cause.verdicts) - 1:
             line += f", and {similar} similar"
         if uncredited := len(cause.attributed):
-            line += f", and {uncredited} rejections that do not count because of them"
+            rejections = (
+                "1 rejection that does" if uncredited == 1 else f"{uncredited} rejections that do"
+            )
+            line += f", and {rejections} not count because of them"
         print_line(console, line)
         for detail in verdict.detail.strip().splitlines():
             print_line(console, f"    {detail.strip()}")
@@ -130,7 +133,14 @@ def conclusion_line(certificate: Certificate) -> str:
     word = "Conformant" if certificate.conformant else "Not conformant"
     line = certificate.conclusion.replace(word, word.upper(), 1)
     line += f": {backend.name} {backend.version} on {', '.join(about)}"
-    return line if certificate.conformant else f"{line}: {'; '.join(certificate.reasons)}"
+    if certificate.conformant:
+        return line
+    uncredited = sum(verdict.attributed_to is not None for verdict in certificate.verdicts)
+    reasons = [
+        *certificate.reasons,
+        *([f"{uncredited} rejections not credited"] if uncredited else []),
+    ]
+    return f"{line}: {'; '.join(reasons)}"
 
 
 def print_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:

@@ -134,7 +134,8 @@ class _ValidCalls:
         inverted_golden = self.operator.inverted_data_outputs(self.case)
         second, second_difference = self.call(inverted, inverted_golden)
         if second.observed in FATAL_OUTCOMES:
-            return replace(second, reason=f"the same call with other data: {second.reason}")
+            reason = f"the same call with other data: {second.reason}"
+            return replace(second, reason=reason, log=self.log)
 
         # An output that is never written to stays zero in new memory, which is zero too. That
         # goes unnoticed only where an element is zero whatever the data.
@@ -142,7 +143,8 @@ class _ValidCalls:
         sizes = [array.nbytes for array in golden] if zero_in_both else []
         third, third_difference = self.call(data, golden, sizes)
         if third.observed in FATAL_OUTCOMES:
-            return replace(third, reason=f"the same call, repeated: {third.reason}")
+            reason = f"the same call, repeated: {third.reason}"
+            return replace(third, reason=reason, log=self.log)
 
         self.faults += _judge_repetition(first_difference, third, third_difference)
         self.faults += _judge_inverted(second, second_difference, golden)
@@ -158,7 +160,11 @@ class _ValidCalls:
     def call(
         self, inputs: InputArrays, golden: Sequence[Array], dirty_sizes: Sequence[int] = ()
     ) -> tuple[Outcome, Difference | None]:
-        """Make one call in the buffers; return its outcome, and how its outputs differ."""
+        """Make one call in the buffers; return its outcome, and how its outputs differ.
+
+        What it changes besides is added to `faults`, its outputs to `records`, and what the backend
+        prints to `log`.
+        """
         self.buffers = {
             name: fill_buffer(self.buffers.get(name), array, self.case.inputs[name].layout)
             for name, array in inputs.items()
@@ -167,8 +173,8 @@ class _ValidCalls:
         outcome = call_backend(
             self.backend, operator, self.buffers, self.case.attributes, dirty_sizes
         )
-        mutation = outcome.fault or find_mutation(self.buffers, inputs)
-        self.faults += [mutation] if mutation else []
+        if fault := outcome.fault or find_mutation(self.buffers, inputs):
+            self.faults.append(fault)
         self.log += outcome.log
         if any(record.outputs_changed for record in self.records):
             self.faults.append(ALIASED_OUTPUT)
@@ -232,23 +238,28 @@ def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase)
     plain = operator.inputs(case), operator.outputs(case)
     inverted = operator.inverted_data_inputs(case), operator.inverted_data_outputs(case)
     records: list[CallRecord] = []
+    log = ""
     for number, is_inverted in enumerate(repetition_plan()):
         inputs, golden = inverted if is_inverted else plain
         buffers = {
             name: copy_in_layout(array, case.inputs[name].layout) for name, array in inputs.items()
         }
         outcome = call_backend(backend, operator.index.operator, buffers, case.attributes)
+        log += outcome.log
         call = f"call {number} of {case.id}"
         if outcome.observed in FATAL_OUTCOMES:
-            return replace(outcome, reason=f"{call}: {outcome.reason}")
+            return replace(outcome, reason=f"{call}: {outcome.reason}", log=log)
+        if fault := outcome.fault or find_mutation(buffers, inputs):
+            fault = replace(fault, text=f"{call} went wrong: {fault.text}")
+            return Outcome("outputs", fault=fault, log=log)
         if outcome.observed != "outputs":
             text = f"{call} ended in: {outcome.reason or outcome.observed}"
-            return replace(outcome, fault=Difference("unstable", text))
+            return replace(outcome, fault=Difference("unstable", text), log=log)
         difference = compare_outputs(golden, outcome.outputs)
         if difference is not None:
             text = f"{call} went wrong: {difference.text}"
             fault = Difference("unstable", text, difference.excerpt)
-            return Outcome("outputs", fault=fault, log=outcome.log)
+            return Outcome("outputs", fault=fault, log=log)
         records.append(CallRecord(outcome.outputs, golden, remote=outcome.remote))
     changed = any(record.outputs_changed for record in records)
-    return Outcome("outputs", fault=ALIASED_OUTPUT if changed else None)
+    return Outcome("outputs", fault=ALIASED_OUTPUT if changed else None, log=log)

@@ -137,12 +137,7 @@ class Certification:
         self._repeated[name] = case.id
         if repeated.observed in FATAL_OUTCOMES:
             return repeated
-        return replace(
-            outcome,
-            fault=repeated.fault,
-            records=[*outcome.records, *repeated.records],
-            log=outcome.log + repeated.log,
-        )
+        return replace(outcome, fault=repeated.fault, log=outcome.log + repeated.log)
 
     def _retain(self, case: str, records: Sequence[CallRecord]) -> None:
         """Retain the records of a case, and check the oldest ones that exceed the limit."""

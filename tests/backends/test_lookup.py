@@ -29,6 +29,27 @@ def test_a_module_attribute_loads() -> None:
     assert load("opcert.backends.reference:Reference").name == "reference"
 
 
+def test_a_file_imports_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "lookup_neighbour.py").write_text("NAME = 'neighbour'")
+    (tmp_path / "backend.py").write_text(
+        "from lookup_neighbour import NAME\n"
+        "class B:\n    name, version = NAME, '1'\n    def run(self, *_): return []\n"
+    )
+    assert load(f"{tmp_path / 'backend.py'}:B").name == "neighbour"
+
+
+def test_a_module_in_the_current_folder_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lookup_here.py").write_text(
+        "class B:\n    name, version = 'here', '1'\n    def run(self, *_): return []\n"
+    )
+    assert load("lookup_here:B").name == "here"
+
+
 def test_options_reach_the_constructor(tmp_path: Path) -> None:
     (tmp_path / "optioned.py").write_text(
         "class Backend:\n"

@@ -359,14 +359,15 @@ def test_every_explicit_call_without_a_mapping_is_one_that_numpys_alignment_acce
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(operator: str) -> None:
     suite = core_suite().operators[operator]
-    ambiguities = {each.id: each for each in conditions(operator).spec.ambiguities}
+    spec = conditions(operator).spec
+    ambiguities = {spec.full_id(ambiguity.id): ambiguity for ambiguity in spec.ambiguities}
     for case in suite.index.cases:
         if case.ambiguity is None:
             continue
         call = described(Call(suite.inputs(case), case.attributes))
-        broken = conditions(operator).check(call).violated
-        assert (case.expects == "rejection") == bool(broken)
-        assert set(broken) <= set(ambiguities[case.ambiguity].breaks)
+        violated = conditions(operator).check(call).violated
+        assert (case.expects == "rejection") == bool(violated)
+        assert set(violated) <= set(ambiguities[case.ambiguity].breaks)
 
 
 def test_a_stop_reaches_the_end_only_where_its_type_does() -> None:

@@ -60,3 +60,9 @@ def test_the_same_run_gives_the_same_certificate_but_for_the_date() -> None:
     for each in (first, second):
         del each["platform"]["date"]
     assert first == second
+
+
+def test_the_conclusion_states_how_many_cases_are_unsupported() -> None:
+    made = certificate(("pass", None), ("unsupported", None), ("out-of-claim", None))
+    assert made.conformant
+    assert ", 1 unsupported, 1 outside the claim, bit-exact" in made.conclusion

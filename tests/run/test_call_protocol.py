@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays import Array, bits_of
-from opcert.run import Outcome, run_vector
+from opcert.run import Outcome, run_repeatedly, run_vector
 from opcert.run import outcome as outcome_module
 from opcert.suite import IndexedCase, OperatorSuite
 from tests.faults.finding import core_suite
@@ -288,3 +288,27 @@ def test_golden_outputs_for_inverted_data_are_stored_where_they_are_not_the_inve
     ]
     assert stored
     assert all("gather-8/" in case.id for case in stored)
+
+
+def test_a_late_write_to_the_inputs_is_found_by_repeating_the_case(operator: OperatorSuite) -> None:
+    class WritesLate(Right):
+        calls = 0
+
+        def run(
+            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        ) -> Sequence[Array]:
+            self.calls += 1
+            outputs = super().run(operator, inputs, attributes)
+            if self.calls == 150:
+                inputs["InputTensor"][...] = 0
+            return outputs
+
+    case = a_case(operator)
+    outcome = run_repeatedly(WritesLate(), operator, case)
+    assert outcome.fault is not None
+    assert outcome.fault.kind == "mutated-input"
+    assert outcome.fault.text.startswith(f"call 149 of {case.id} went wrong: ")
+
+
+def test_repeating_a_right_backend_finds_nothing(operator: OperatorSuite) -> None:
+    assert run_repeatedly(Right(), operator, a_case(operator)).fault is None
