@@ -10,7 +10,7 @@ suite          vectors -> suite: packs, indexes, pytest files, manifest; and bac
 scope          what counts: declared support, claims, feature levels, waivers
 programs       calls -> a Python program that makes them
 run            call x backend -> outcome: called, repeated, compared
-isolation      the same in a process of its own: workers, drivers, configurations
+isolation      the same in separate processes: workers, drivers, configurations
 verdicts       vector, outcome -> verdict: causes, confirmation, reduction
 panel          spec x suite -> how many generic wrong backends the suite finds
 pages          spec, suite -> HTML for each operator; a case explained
@@ -18,7 +18,7 @@ exploration    spec x backend -> findings: fresh calls beyond the suite
 certificate    verdicts -> certificate: a whole run, or the rest of one; file, folder, signature
 report         certificate -> terminal, HTML, JUnit XML, side by side
 verification   certificate x suite -> findings
-commands       opcert certify, verify and the others; `cli` puts them together
+commands       opcert certify, verify and the others; `cli` assembles them
 """
 
 from typing import TYPE_CHECKING

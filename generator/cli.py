@@ -1,4 +1,4 @@
-"""The command line: its commands, and what they have in common."""
+"""The command line: all commands as one application."""
 
 import sys
 from traceback import print_exc

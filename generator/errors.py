@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 
 class OpcertError(Exception):
-    """An error that the user can correct; its text says what was found, expected, and where."""
+    """An error that the user can correct; its text states what was found, expected, and where."""
 
 
 class ExpressionError(OpcertError):
@@ -54,7 +54,7 @@ class SpecError(OpcertError):
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Return "; did you mean 'x'?" with the known name that `name` resembles, else all of them."""
+    """Return a hint to append to a message: the known name closest to `name`, or all of them."""
     matches = get_close_matches(name, known, n=1, cutoff=0.6)
     if matches:
         return f"; did you mean '{matches[0]}'?"
@@ -70,7 +70,7 @@ def safe_repr(value: object) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type and the text of an exception, also where its text cannot be read."""
+    """Return the type and the text of an exception, even if its `__str__` fails."""
     try:
         text = str(error)
     except Exception:

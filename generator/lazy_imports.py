@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first used: what starts often starts light."""
+"""Lazy imports: a package's names are imported on first use, so that workers start fast."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -8,7 +8,7 @@ from typing import Any
 def lazy_attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a package's `__getattr__` (PEP 562), which imports a name from its module.
 
-    `homes` has the module, below the package, of each name.
+    `homes` maps each name to its module, relative to the package.
     """
 
     def attribute(name: str) -> Any:

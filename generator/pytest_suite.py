@@ -38,7 +38,7 @@ def tensor(element_type: str, elements: Any) -> Array:
 
 
 def packed(element_type: str, shape: Sequence[int]) -> PackedArray:
-    """Return a placeholder for an array of which the document states only type and shape."""
+    """Return a placeholder for an array whose elements the document does not state."""
     return PackedArray(element_type, tuple(shape))
 
 
@@ -98,11 +98,10 @@ class Conforms:
     ) -> None:
         """Run `case`.
 
-        A test of a documented example states the arguments and outputs as well, which must be
-        those of the case.
+        The test of a documented example also passes its arguments and outputs.
 
         Raises:
-            SuiteError: they are not.
+            SuiteError: these differ from the arguments and outputs of the case.
         """
         if inputs is not None:
             _check_example(self._suite.cases[case], inputs, attributes or {}, outputs)
@@ -129,8 +128,8 @@ def _check_example(
         or not all(map(_is_same, stated, golden))
     ):
         raise SuiteError(
-            f"the test of {case.id} states another call or other outputs than the pack; generate "
-            "the suite again"
+            f"the arguments or outputs in the test of {case.id} differ from those in the pack; "
+            "generate the suite again"
         )
 
 
@@ -201,7 +200,7 @@ def _start_run(suite: Suite, config: pytest.Config) -> SuiteRun:
 
 
 def session_result(config: pytest.Config) -> tuple[int, list[str]]:
-    """Return an exit code and its reasons, as far as they follow from all cases together."""
+    """Return the exit code that follows from all cases together, and the reasons for it."""
     reasons: list[str] = []
     try:
         for run in config.stash[_RUNS].values():
@@ -218,7 +217,7 @@ def session_result(config: pytest.Config) -> tuple[int, list[str]]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a session that verified nothing, declined calls undeclared, or has an unused waiver."""
+    """Fail a session without verified cases, with undeclared refusals, or with unused waivers."""
     code, _ = session_result(session.config)
     session.exitstatus = max(int(session.exitstatus), code)
     for run in session.config.stash[_RUNS].values():
@@ -226,6 +225,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print why a session fails although no test did."""
+    """Print the reasons for which a session fails although all tests pass."""
     for reason in session_result(config)[1]:
         terminalreporter.write_line(reason)

@@ -1,4 +1,4 @@
-"""Files and folders that a user or a stranger names: opened safely, read up to a limit, created."""
+"""Files and folders from outside: safe opening, reading up to a limit, creation of folders."""
 
 import io
 import os
@@ -9,10 +9,10 @@ from opcert.errors import OpcertError
 
 
 def open_untrusted(path: Path) -> io.BufferedReader:
-    """Open a regular file that a stranger wrote; links are not followed, pipes not waited for.
+    """Open an untrusted regular file, without following links or waiting for pipes.
 
     Raises:
-        OSError: it does not exist or is not a regular file; its `strerror` says so.
+        OSError: it does not exist or is not a regular file; `strerror` states which.
     """
     if path.is_symlink():
         raise OSError(0, "a link, which is not followed", str(path))
@@ -25,7 +25,7 @@ def read_limited(path: Path, limit: int, *, pipes: bool = False) -> bytes:
     With `pipes` it may be a pipe, as from the process substitution of a shell.
 
     Raises:
-        OSError: it does not exist, is not a file, or is larger; its `strerror` says so.
+        OSError: it does not exist, is not a file, or is larger; `strerror` states which.
         ValueError: the path is not valid.
     """
     with _open_regular(path, 0, pipes) as file:

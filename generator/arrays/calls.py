@@ -1,4 +1,4 @@
-"""A call of an operator before it has arrays: what each input is, and the attributes."""
+"""A call of an operator, before it has arrays: a description of each input, and the attributes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -77,12 +77,12 @@ class Call:
 
     @property
     def signature(self) -> tuple[object, ...]:
-        """What a runtime may plan by: the types and shapes of the inputs, and the attributes."""
+        """The key of a runtime's plan: the types and shapes of the inputs, and the attributes."""
         inputs = tuple((name, tensor.type, tensor.shape) for name, tensor in self.inputs.items())
         return inputs, str(self.attributes)
 
     def patterned(self, seed: str) -> "Call":
-        """Return the call with a pattern of its own for each tensor that a pattern fills."""
+        """Return the call with a distinct pattern for each tensor that a pattern fills."""
         inputs = {
             name: replace(tensor, pattern=f"{seed}|{name}") if tensor.values is None else tensor
             for name, tensor in self.inputs.items()
@@ -96,10 +96,10 @@ class Call:
         """
         arguments = {**self.inputs, **self.attributes, name: _plain(value)}
         present = {key: arguments[key] for key in order if arguments.get(key) is not None}
-        inputs = {key: each for key, each in present.items() if isinstance(each, Tensor)}
-        attributes = {key: each for key, each in present.items() if key not in inputs}
-        # Without __post_init__: the other attributes are plain already, and thousands of calls
-        # are mutated.
+        inputs = {key: tensor for key, tensor in present.items() if isinstance(tensor, Tensor)}
+        attributes = {key: plain for key, plain in present.items() if key not in inputs}
+        # Skips __post_init__, since all attributes are plain already: thousands of calls are
+        # mutated.
         changed = object.__new__(Call)
         object.__setattr__(changed, "inputs", inputs)
         object.__setattr__(changed, "attributes", attributes)

@@ -72,7 +72,7 @@ def bits_of(array: Array) -> Array:
 
 
 def invert_bits(array: Array) -> Array:
-    """Return other data of the same type and shape: every bit inverted."""
+    """Return an array of the same type and shape with every bit inverted."""
     bits = array.view(bits_dtype(array.dtype))
     mask = bits.dtype.type((1 << bit_width(type_name(array.dtype))) - 1)
     # With `out`, since without it an array of rank 0 becomes a scalar.

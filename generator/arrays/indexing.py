@@ -35,7 +35,7 @@ def within(values: Sequence[int], low: int, high: int) -> bool:
 
 
 def extent_kinds(extents: Sequence[int], taken: int) -> tuple[str, ...]:
-    """Return the kinds of extents, as `dims` draws them, that `extents` belong to.
+    """Return the kinds of extents that describe `extents`; `Sampler.dims` draws these kinds.
 
     `taken` is the number of elements of the other dimensions.
     """
@@ -64,7 +64,7 @@ def insert(items: Sequence[Item], position: int, item: Item) -> tuple[Item, ...]
 
 
 def replace(items: Sequence[Item], position: int, item: Item) -> tuple[Item, ...]:
-    """Return `items` with the one at `position`, from the end where negative, replaced.
+    """Return `items` with one of them replaced; a negative position counts from the end.
 
     Raises:
         Inapplicable: the position is out of range.

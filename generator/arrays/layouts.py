@@ -68,9 +68,9 @@ def array_properties(array: Array) -> tuple[object, ...]:
 
 
 def _with_gaps(array: Array, axis: int, *, every: bool) -> Array:
-    """Put a foreign element before each one along `axis`, or only at the end of it."""
+    """Insert a foreign element before each element along `axis`, or only at its end."""
     before = (slice(None),) * axis
-    # A gap differs from the element that it belongs to, so that reading it shows.
+    # A gap differs from the element that belongs there, so that an output reveals its use.
     other = array.copy(order="C").view(
         np.bool_ if array.dtype == np.bool_ else bits_dtype(array.dtype)
     )

@@ -57,9 +57,9 @@ def seeded_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
 def pattern_array(tensor: Tensor) -> Array:
     """Return the elements of a tensor that a pattern fills; equal patterns give equal elements.
 
-    A recipe generates what is too large to store. Otherwise all elements differ where the type has
-    enough values; where it has not, the tensor at least differs from itself shifted by one along
-    any axis, and from its transposes.
+    A recipe generates a tensor that is too large to store. In a smaller one, all elements differ
+    if the type has enough values. If it has not, the tensor at least differs from itself shifted
+    by one along any axis, and from its transposes.
     """
     if tensor.uniform == "zero":
         return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
@@ -76,14 +76,14 @@ def pattern_array(tensor: Tensor) -> Array:
         if tensor.size > 1 << width:
             if _differs_from_permutations(bits):
                 break
-        # A zero looks like what an operator fills in, so that small tensors have none.
+        # Small tensors have no zero: it could be mistaken for one that the operator fills in.
         elif bits.all() or tensor.size > 1 << (width - 1):
             break
     return bits.astype(bits_dtype(dtype)).view(dtype)
 
 
 def materialize(tensor: Tensor) -> Array:
-    """Return the elements of `tensor`: its values, or what its pattern fills in."""
+    """Return the elements of `tensor`: its values, or those of its pattern."""
     if tensor.values is None:
         return pattern_array(tensor)
     # ml_dtypes converts no integer beyond 64 bits, but any Python float.
@@ -109,7 +109,7 @@ def special_bits(element_type: str) -> tuple[int, ...]:
 
 
 def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Array:
-    """Return `array` with special values at elements that reach `outputs`; it stays injective.
+    """Return `array` with special values that reach `outputs`; distinct elements stay distinct.
 
     At most half of the elements that reach an output are replaced, each by another special value.
     """
@@ -128,7 +128,7 @@ def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) 
     for k in range(count):
         position = reached[(start + k * len(reached) // count) % len(reached)]
         special = specials[(start + k) % len(specials)]
-        # Exchanged with an element that has the special value already: no two become equal.
+        # An element that already has the special value takes the replaced value in exchange.
         bits[bits == special] = bits[position]
         bits[position] = special
     return bits.view(array.dtype).reshape(array.shape)
@@ -158,7 +158,7 @@ def _split_mix(seed: np.uint64, numbers: Bits) -> Bits:
 
 
 def _differs_from_permutations(bits: Bits) -> bool:
-    """Whether no shift by one along an axis and no exchange of two equal axes gives `bits`."""
+    """Whether `bits` differs from its shifts by one and its exchanges of two equal axes."""
     long_axes = [axis for axis, extent in enumerate(bits.shape) if extent > 1]
     shifted = [np.roll(bits, 1, axis) for axis in long_axes]
     transposed = [

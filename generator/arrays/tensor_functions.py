@@ -21,7 +21,7 @@ from opcert.arrays.layouts import LAYOUTS, Layout
 from opcert.arrays.patterns import materialize
 from opcert.errors import Inapplicable, did_you_mean
 
-# Beyond these a spec asks for gigabytes, or for more dimensions than NumPy has.
+# A larger tensor would take gigabytes, or have more dimensions than NumPy supports.
 MAX_DIMENSIONS = 32
 MAX_ELEMENTS = 1 << 25
 # The greatest absolute value of each type that is not an integer type.
@@ -41,7 +41,7 @@ def filled(element_type: str, shape: tuple[int, ...]) -> Tensor:
     """Return a tensor that a data pattern fills.
 
     Raises:
-        ValueError: the type is unknown, or the shape is not one that can be generated.
+        ValueError: the type is unknown, or the shape cannot be generated.
     """
     if element_type not in ELEMENT_TYPES:
         near = did_you_mean(str(element_type), list(ELEMENT_TYPES))
@@ -153,7 +153,7 @@ class ArrayTensor(Tensor):
 def tensor_of_array(
     array: Array, values: tuple[bool | int | float, ...] | None = None
 ) -> ArrayTensor:
-    """Return `array` as expressions see it; they can read no elements but `values`."""
+    """Return `array` as a tensor for expressions, which can read only `values` of its elements."""
     return ArrayTensor(type_name(array.dtype), array.shape, values, array=array)
 
 

@@ -1,7 +1,8 @@
 """Baselines x mutations -> candidates: mutated calls that violate exactly one requirement.
 
-A mutation is applied to a few baselines, and given up early where nothing comes of it: hundreds of
-mutations of a thousand calls would take minutes. The conditions of the spec classify each call.
+A mutation is applied to a few baselines, and given up early if it yields no candidate: to apply
+hundreds of mutations to a thousand calls would take minutes. The conditions of the spec classify
+each call.
 """
 
 from bisect import bisect_left
@@ -26,26 +27,27 @@ from opcert.specification import (
 )
 from opcert.yaml_files import YamlPath
 
-# To how many baselines a mutation is applied, after how many it is given up if none became a
-# candidate, and how many may pass to which it does not apply.
+# To how many baselines a mutation is applied.
 _APPLICATIONS = {"core": 16, "full": 64, "stress": 12}
+# A mutation is given up after so many applications without a candidate.
 _PATIENCE = 8
+# It is also given up after so many baselines to which it does not apply.
 _MAX_INAPPLICABLE = 48
 # With fewer candidates than these for a requirement, all baselines are tried.
 _FEW_CANDIDATES = 16
 # How many elements the outputs of a mutated call may have, where it is still valid.
 _MAX_OUTPUT_ELEMENTS = 1 << 18
 
-# A change as specs write it: the expression of what each changed argument is instead.
+# A change that a spec writes: for each changed argument, the expression of its new value.
 Violation = Mapping[str, str]
 
 
 class UncheckedResult(IntEnum):
-    """What comes of a call where an implementation does not check the violated requirement."""
+    """The result of a call if an implementation does not check the violated requirement."""
 
-    REJECTED = 0  # another check rejects it
-    FAILED = 1  # it fails by chance, or that is not known
-    ACCEPTED = 2  # it gives outputs
+    REJECTED = 0  # another check rejects the call
+    FAILED = 1  # the call fails in another way, or cannot be tried
+    ACCEPTED = 2  # the call returns outputs
 
 
 @dataclass(eq=False)
@@ -70,20 +72,20 @@ class Candidate:
 
     @cached_property
     def stored_bytes(self) -> int:
-        """How many bytes a pack stores for it beyond its baseline's."""
-        known = self.baseline.call.inputs
+        """How many bytes a pack stores for the call in addition to its baseline."""
+        shared = self.baseline.call.inputs
         return sum(
             tensor.nbytes
             for name, tensor in self.call.inputs.items()
-            if tensor is not known.get(name) and recipe_seed(tensor) is None
+            if tensor is not shared.get(name) and recipe_seed(tensor) is None
         )
 
 
 def declared_bounds(
     conditions: Conditions, call: Call, argument: str
 ) -> tuple[int | None, int | None]:
-    """Return the declared range of an argument in a call, or Nones where it has no range."""
-    (declared,) = (each for each in conditions.spec.arguments if each.name == argument)
+    """Return the declared range of an argument in a call; both ends are None without a range."""
+    (declared,) = (item for item in conditions.spec.arguments if item.name == argument)
     if declared.range is None:
         return None, None
     names = conditions.names(call)
@@ -95,7 +97,7 @@ def declared_bounds(
 
 
 def apply_violation(conditions: Conditions, call: Call, violation: Violation) -> Call | None:
-    """Return a valid call with a change that the spec writes; None where it does not apply.
+    """Return a valid call with a violation of the spec applied; None where it does not apply.
 
     Raises:
         ExpressionError: an expression of the change cannot be evaluated.
@@ -117,7 +119,7 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
 
 @dataclass(frozen=True)
 class _Baseline:
-    """A baseline, its random position among those of its type, and that type."""
+    """A baseline with its element type, and its random position on the ring of that type."""
 
     position: int
     case: Case
@@ -141,7 +143,7 @@ class CandidateSearch:
         self._seed = seed
         self._baselines = baselines
         self._mistakes = mistakes
-        self._found: defaultdict[str, list[Candidate]] = defaultdict(list)
+        self._by_owner: defaultdict[str, list[Candidate]] = defaultdict(list)
         self._rings: dict[tuple[str, bool | None], list[list[_Baseline]]] = {}
         self._bounds: dict[tuple[str, str], tuple[int | None, int | None]] = {}
         # Where a condition could not be evaluated on a mutated call, and why.
@@ -150,7 +152,7 @@ class CandidateSearch:
     def candidates(self) -> dict[str, list[Candidate]]:
         """Return the candidates by the id of the requirement or ambiguity.
 
-        A violation of the spec that is never applicable is recorded as a mistake.
+        A violation of the spec that yields no candidate is recorded as a mistake.
         """
         mutations = mutations_of(self._spec)
         for mutation in mutations:
@@ -158,17 +160,19 @@ class CandidateSearch:
         for owner, (place, violations) in self._owners.items():
             for name, violation in violations.items():
                 self._apply_violation(owner, (*place, "violations", name), violation)
-        # Where that found few, every baseline is tried: with the mutations that found some, or
-        # else with those of each argument that the conditions name.
-        for owner in (*self._spec.requirements, *(each.id for each in self._spec.ambiguities)):
-            known = {candidate.name for candidate in self._found[owner]}
-            arguments = () if known else self._conditions.named_arguments(owner)
+        # An owner with few candidates tries every baseline: with the mutations that yielded its
+        # candidates or, if it has none, with all mutations of the arguments that its conditions
+        # name.
+        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.ambiguities]
+        for owner in (*self._spec.requirements, *ambiguity_ids):
+            successful = {candidate.name for candidate in self._by_owner[owner]}
+            arguments = () if successful else self._conditions.named_arguments(owner)
             for mutation in mutations:
-                if len(self._found[owner]) >= _FEW_CANDIDATES:
+                if len(self._by_owner[owner]) >= _FEW_CANDIDATES:
                     break
-                if mutation.name in known or mutation.argument in arguments:
+                if mutation.name in successful or mutation.argument in arguments:
                     self._apply(mutation, only=owner)
-        return {owner: found for owner, found in self._found.items() if found}
+        return {owner: candidates for owner, candidates in self._by_owner.items() if candidates}
 
     def _apply(self, mutation: Mutation, only: str | None = None) -> None:
         """Apply a mutation to some baselines, and keep the candidates.
@@ -176,9 +180,9 @@ class CandidateSearch:
         With `only`, it is applied to all baselines until that requirement or ambiguity has enough.
         """
         applied = useless = inapplicable = 0
-        for baseline in self._in_turn(mutation.name, mutation.argument, given=not mutation.adds):
+        for baseline in self._in_turn(mutation.name, mutation.argument, present=not mutation.adds):
             if only is not None:
-                if len(self._found[only]) >= _FEW_CANDIDATES:
+                if len(self._by_owner[only]) >= _FEW_CANDIDATES:
                     break
             elif (
                 applied == self._applications
@@ -195,13 +199,13 @@ class CandidateSearch:
             if candidate is None or only not in (None, candidate.owner):
                 useless += 1
             else:
-                self._found[candidate.owner].append(candidate)
+                self._by_owner[candidate.owner].append(candidate)
 
     def _classify(self, mutation: Mutation, baseline: _Baseline, call: Call) -> Candidate | None:
-        """Return the candidate that a mutated call is, if it is one.
+        """Return the candidate of a mutated call, or None if the call is not one.
 
         A call that violates two requirements tests neither: a check of the other one rejects it.
-        An ambiguity may also decide a call that is still valid.
+        A call that an ambiguity decides may still be valid.
         """
         try:
             violated, ambiguity = self._conditions.effect_of_change(call, mutation.argument)
@@ -248,7 +252,7 @@ class CandidateSearch:
         first = next(iter(violation))
         also_violated: Counter[str] = Counter()
         changed = count = 0
-        for baseline in self._in_turn(f"{owner}.{name}", first, given=None):
+        for baseline in self._in_turn(f"{owner}.{name}", first, present=None):
             if count == self._applications:
                 break
             with self._mistakes.collect(place, f", in a change of {baseline.case.id}"):
@@ -262,7 +266,7 @@ class CandidateSearch:
                     also_violated.update(violated if ambiguity is None else [ambiguity])
                     continue
                 count += 1
-                self._found[owner].append(
+                self._by_owner[owner].append(
                     Candidate(
                         owner,
                         baseline.case,
@@ -281,14 +285,12 @@ class CandidateSearch:
             target = "violate exactly this rule"
             if place[0] == "ambiguities":
                 target = "depend on exactly this ambiguity"
-            text = (
-                f"'{owner}.{name}' is never applicable: on no valid call does this change {target}"
-            )
+            text = f"'{owner}.{name}' is never applicable: the change makes no valid call {target}"
             others = ", ".join(other for other in also_violated if other != owner)
             if others:
                 reason = f"it also violates: {others}"
             else:
-                reason = "the calls stay valid" if changed else "it changes none"
+                reason = "the calls stay valid" if changed else "it changes no call"
             self._mistakes.add(place, f"{text} ({reason})")
 
     @cached_property
@@ -302,16 +304,17 @@ class CandidateSearch:
             owners[ambiguity.id] = ("ambiguities", i), ambiguity.violations
         return owners
 
-    def _in_turn(self, start: str, argument: str, *, given: bool | None) -> Iterator[_Baseline]:
-        """Yield the baselines in random order, the types of an argument in turns.
+    def _in_turn(self, start: str, argument: str, *, present: bool | None) -> Iterator[_Baseline]:
+        """Yield the baselines in random order, alternating between the types of an argument.
 
-        They give the argument, omit it, or (None) either. Those of a type are on a ring at random
-        positions, and each mutation starts at a position of its own. So a baseline that is added
-        to the spec displaces few others, and most cases stay as they are.
+        With `present`, only those that pass the argument, or only those that omit it. The
+        baselines of a type have random positions on a ring, and each mutation starts at its own
+        position. A baseline that is added to the spec therefore displaces few others, and most
+        cases stay as they are.
         """
         first = int(short_digest(f"{self._seed}|{start}"), 16)
         iterators = []
-        for ring in self._rings_of(argument, given=given):
+        for ring in self._rings_of(argument, present=present):
             middle = bisect_left(ring, first, key=lambda baseline: baseline.position)
             iterators.append(iter(ring[middle:] + ring[:middle]))
         while iterators:
@@ -322,17 +325,17 @@ class CandidateSearch:
                 else:
                     yield baseline
 
-    def _rings_of(self, argument: str, *, given: bool | None) -> list[list[_Baseline]]:
+    def _rings_of(self, argument: str, *, present: bool | None) -> list[list[_Baseline]]:
         """Return a ring of baselines for each element type."""
-        is_input = any(argument == each.name for each in self._spec.inputs)
-        # An omitted attribute has its default.
-        wanted = given if is_input else None
-        key = argument, wanted
+        if argument not in {item.name for item in self._spec.inputs}:
+            # An omitted attribute has its default.
+            present = None
+        key = argument, present
         if key not in self._rings:
             by_type: defaultdict[str, list[_Baseline]] = defaultdict(list)
             for case in self._baselines:
                 inputs = case.call.inputs
-                if wanted is None or (argument in inputs) == wanted:
+                if present is None or (argument in inputs) == present:
                     position = int(short_digest(f"{self._seed}|{argument}|{case.id}"), 16)
                     leading = inputs[self._spec.leading.name]
                     element_type = inputs.get(argument, leading).type

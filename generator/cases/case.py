@@ -20,8 +20,8 @@ class Case:
     its baseline does not. A neighbour is a valid call with a `baseline`. A case with an
     `ambiguity` expects what the reference does, and never decides a certificate.
 
-    `place` is where a mistake in the case is reported. `rules` are the full ids of those that the
-    case exercises; `levels` names the level of each factor.
+    `place` is the path in the spec at which a mistake in the case is reported. `rules` are the full
+    ids of the rules that the case exercises; `levels` names the level of each factor.
     """
 
     id: str
@@ -38,12 +38,12 @@ class Case:
 
 
 def short_digest(text: str) -> str:
-    """Return eight hexadecimal digits that make an id unique, and that order things at random."""
+    """Return eight hexadecimal digits, for unique ids and for a reproducible random order."""
     return sha256(text.encode()).hexdigest()[:8]
 
 
 class MistakeLog:
-    """The mistakes in one spec that its cases bring out: the first at each place."""
+    """The mistakes that cases reveal in one spec: the first one at each place."""
 
     def __init__(self, spec_file: SpecFile) -> None:
         self._file = spec_file

@@ -26,8 +26,8 @@ _MAX_OUTPUTS = 1000
 class RuleCheck:
     """The requirements that a call satisfies, and those that it violates, by id.
 
-    A requirement is in neither where it does not apply to the call, where the call lacks a
-    required argument that it names, or where one of its prerequisites is violated.
+    A requirement is in neither if it does not apply to the call, if the call lacks a required
+    argument that it names, or if one of its prerequisites is violated.
     """
 
     satisfied: tuple[str, ...]
@@ -43,7 +43,7 @@ class _Condition:
         self._expression = None if text == "True" else expression
         self._place: YamlPath = place
         self.names = expression.names
-        self.required = self.names & {each.name for each in spec.arguments if each.required}
+        self.required = self.names & {arg.name for arg in spec.arguments if arg.required}
 
     def holds(self, scope: EvaluationScope) -> bool:
         """Return whether the condition is true.
@@ -65,8 +65,8 @@ class Conditions:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._fixed_names = {**spec.fixed_names, **spec.defaults}
-        self._required = {each.name for each in spec.arguments if each.required}
-        # By id, when a rule applies to a call, and what it then demands.
+        self._required = {argument.name for argument in spec.arguments if argument.required}
+        # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
             rule.id: (
                 _Condition(spec, rule.when, "rules", i, "when"),
@@ -86,15 +86,15 @@ class Conditions:
 
         An omitted argument has its default, or is None; `omitted` lists them.
         """
-        given = {**call.inputs, **call.attributes}
-        omitted = tuple(name for name in self.spec.defaults if name not in given)
-        return {**self._fixed_names, **given, "omitted": omitted}
+        arguments = {**call.inputs, **call.attributes}
+        omitted = tuple(name for name in self.spec.defaults if name not in arguments)
+        return {**self._fixed_names, **arguments, "omitted": omitted}
 
     def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Check every requirement on `call`.
 
-        Those of `presumed` count as satisfied prerequisites even where they are violated; a
-        condition that cannot be evaluated for that reason is left out.
+        The requirements in `presumed` count as satisfied prerequisites even if they are violated; a
+        condition that cannot be evaluated for that reason is skipped.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
@@ -108,8 +108,9 @@ class Conditions:
         absent = {name for name in self._required if scope[name] is None}
         satisfied: list[str] = []
         violated: list[str] = []
-        # Requirements that others must not be checked after: their conditions may take it for
-        # granted that these hold (the element of a list whose length is wrong).
+        # Violated requirements, and those that depend on one. A condition may rely on its
+        # prerequisites, such as the length of a list that it indexes, and is not evaluated if one
+        # of them is unmet.
         unmet: set[str] = set()
         for rule in rules:
             when, holds = self._rules[rule.id]
@@ -132,8 +133,8 @@ class Conditions:
     def effect_of_change(self, call: Call, argument: str) -> tuple[tuple[str, ...], str | None]:
         """Return the violated requirements and the ambiguity of a call that changes a valid one.
 
-        The result is that of `check` and `ambiguity`. Only what can depend on the changed
-        argument is evaluated: all else is satisfied, as in the valid call.
+        The result is that of `check` and `ambiguity`. Only conditions that can depend on the
+        changed argument are evaluated: the valid call satisfies all others.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
@@ -142,8 +143,9 @@ class Conditions:
             names = {argument, "omitted"}
             rules: dict[str, Rule] = {}
             for rule in self.spec.requirements.values():
-                is_named = any(not names.isdisjoint(each.names) for each in self._rules[rule.id])
-                # A prerequisite that is now violated affects it as well.
+                conditions = self._rules[rule.id]
+                is_named = any(not names.isdisjoint(condition.names) for condition in conditions)
+                # A prerequisite that is now violated affects the rule as well.
                 if is_named or not rules.keys().isdisjoint(rule.prerequisites):
                     rules[rule.id] = rule
             ambiguities = [
@@ -167,7 +169,7 @@ class Conditions:
     def behaviours(self, call: Call, *, ignore_errors: bool = False) -> tuple[str, ...]:
         """Return the behaviours that a valid `call` exhibits.
 
-        On an invalid call some conditions cannot be evaluated; `ignore_errors` leaves those out.
+        On an invalid call some conditions cannot be evaluated; `ignore_errors` skips them.
 
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
@@ -184,13 +186,13 @@ class Conditions:
         return tuple(exhibited)
 
     def ambiguity(self, call: Call) -> str | None:
-        """Return the ambiguity that decides what `call` has to give, if there is one.
+        """Return the ambiguity that decides the expected outcome of `call`, if there is one.
 
-        A spec lists under `breaks` the requirements that a call violates in one reading of an
-        ambiguity that it touches. A call that violates any other requirement is invalid in every
-        reading, so that no ambiguity decides it. To find requirements whose prerequisites are
-        among those, these are presumed to hold. Of several ambiguities it is the first that
-        explains all violations, or else the first of all.
+        Under `breaks`, an ambiguity lists the requirements that the calls it touches violate in
+        one of its readings. A call that violates any other requirement is invalid in both
+        readings: no ambiguity decides it. For this check, the requirements in `breaks` are
+        presumed to hold, since others may depend on them. Of several ambiguities, the first that
+        explains all violations is returned, or else the first of all.
         """
         scope = evaluation_scope(self.names(call))
         return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())
@@ -213,7 +215,7 @@ class Conditions:
         return next((a.id for a in touched if violated <= {*a.breaks}), touched[0].id)
 
     def output_counts(self, call: Call) -> list[int]:
-        """Return how many outputs of a valid `call` each output description describes.
+        """Return the number of outputs of a valid `call` for each output of the spec.
 
         Raises:
             ExpressionError: a count cannot be evaluated, or is no number of outputs.
@@ -230,7 +232,9 @@ class Conditions:
         scope = evaluation_scope(self.names(call))
         # The first input of each type symbol gives its type.
         types = {
-            each.type: scope[each.name].type for each in reversed(self.spec.inputs) if each.required
+            declared.type: scope[declared.name].type
+            for declared in reversed(self.spec.inputs)
+            if declared.required
         }
         outputs: list[Tensor] = []
         for k, output in enumerate(self.spec.outputs):

@@ -1,7 +1,7 @@
 """Whether the output of a call can reveal a fault: measured on golden outputs, defined only here.
 
 Combinatorial testing calls the opposite masking: levels that are combined only in calls without
-data, say, are not tested together.
+data, for instance, are not tested together.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,8 +19,8 @@ def discriminates(
 ) -> bool:
     """Whether outputs depend on data, and the data has two elements that differ.
 
-    `inverted_data_outputs` are the outputs where every bit of the data is inverted. With equal
-    elements only, an element that is moved to a wrong place looks right.
+    `inverted_data_outputs` are the outputs where every bit of the data is inverted. If all elements
+    are equal, one that is moved to a wrong place goes unnoticed.
     """
     return any(map(_has_different_elements, data)) and any(
         bool((bits_of(output) != bits_of(alternate)).any())

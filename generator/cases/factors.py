@@ -77,7 +77,7 @@ def _written_levels(
         return lambda values: evaluate(expression, {**fixed, **values}, EXPRESSION_FUNCTIONS)
 
     def constant(expression: Expression) -> LevelValue:
-        # Every call that is observed asks for it again.
+        # Cached, since the observation of every call needs it.
         value = cache(lambda: evaluate(expression, fixed, EXPRESSION_FUNCTIONS))
         return lambda _: value()
 
@@ -96,7 +96,7 @@ class FactorLevels:
         self.levels = levels_by_factor(spec, profile)
         self.sizes = [len(levels) for levels in self.levels.values()]
         self.position = {name: i for i, name in enumerate(self.levels)}
-        # By factor, those that its value depends on, directly or through others.
+        # By factor, the factors that its value depends on, directly or through others.
         self.dependencies: dict[str, tuple[str, ...]] = {}
         for name, levels in self.levels.items():
             self.dependencies[name] = self.in_order(
@@ -105,7 +105,7 @@ class FactorLevels:
         self._values: dict[tuple[object, ...], Any] = {}
 
     def with_dependencies(self, names: Iterable[str]) -> frozenset[str]:
-        """Return those of `names` that are factors, and all that their values depend on."""
+        """Return the factors among `names`, and all factors that their values depend on."""
         direct = frozenset(names) & self.levels.keys()
         return direct.union(*(self.dependencies[factor] for factor in direct))
 
@@ -131,7 +131,7 @@ class FactorLevels:
         return self._values[key]
 
     def level_names(self, row: Mapping[str, int]) -> SimpleNamespace:
-        """Return what expressions see as `level`: the name of each factor's level in a row."""
+        """Return the value of `level` in expressions: the name of each factor's level in a row."""
         return SimpleNamespace(**{name: self.levels[name][i].name for name, i in row.items()})
 
 

@@ -1,7 +1,8 @@
 """The element formulas of a spec: a second oracle for golden outputs.
 
-A formula says which element of an input each element of an output is. It is evaluated on indices
-alone, by code that shares nothing with the reference: a mistake would have to be made twice.
+A formula gives, for each element of an output, the element of an input that it copies. It is
+evaluated on indices alone, by code that shares nothing with the reference: a mistake would have to
+be made twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,14 +60,15 @@ class ElementFormulas:
         descriptions = self._file.spec.outputs
         if not any(output.element for output in descriptions):
             return
-        # The elements of all inputs are numbered consecutively: a formula gives such numbers.
+        # The elements of all inputs are numbered consecutively; a formula gives such numbers.
         tensors: dict[str, IndexedInput] = {}
         first = 0
         for name, tensor in case.call.inputs.items():
             tensors[name] = _indexed(name, tensor, first)
             first += tensor.size
         scope = {**self._functions, **self._conditions.names(case.call), **tensors}
-        # Which description each output has, and its number among those that do.
+        # For each output, the position of its description, and its number among the outputs that
+        # this describes.
         counts = self._conditions.output_counts(case.call)
         described = [(k, i) for k, count in enumerate(counts) for i in range(count)]
         for number, (k, i) in enumerate(described):
@@ -124,7 +126,7 @@ def _index_values(coordinates: _Coordinates) -> tuple[ElementwiseValues, ...]:
 
 
 def _sources(output: Output, k: int, scope: EvaluationScope) -> Array:
-    """Return the number of the input element that each element of output `k` is.
+    """Return the number of the input element that each element of output `k` copies.
 
     Raises:
         ExpressionError: the formula gives no element.
@@ -162,10 +164,11 @@ def _compare(
         ExpressionError: one differs, or is of another type, or out of bounds.
     """
     bits = output.view(bits_dtype(output.dtype))
-    if any(len(each) < extent for each, extent in zip(coordinates, output.shape, strict=True)):
+    pairs = zip(coordinates, output.shape, strict=True)
+    if any(len(indices) < extent for indices, extent in pairs):
         bits = bits[np.ix_(*coordinates)]
     least, greatest = sources.min(), sources.max()
-    # Elements that are no source of any input are zeros.
+    # An element that copies no element of an input is a zero.
     expected = np.zeros(sources.shape, bits.dtype)
     for name, tensor in tensors.items():
         if greatest < tensor.first or tensor.first + tensor.size <= least:
@@ -182,7 +185,7 @@ def _compare(
             expected[is_inside] = elements[positions[is_inside]]
         if array.dtype != output.dtype:
             types = f"{type_name(array.dtype)}; expected {type_name(output.dtype)}"
-            raise ExpressionError(f"the formula gives elements of '{name}', of {types}")
+            raise ExpressionError(f"the formula gives elements of '{name}' of type {types}")
     if least > OUTSIDE_SOURCE and np.array_equal(np.broadcast_to(expected, bits.shape), bits):
         return
     differs = (expected != bits) | (sources == OUTSIDE_SOURCE)
@@ -200,7 +203,7 @@ def _source_text(
 ) -> str:
     if source == ZERO_SOURCE:
         return "0"
-    tensor = next(each for each in tensors.values() if 0 <= source - each.first < each.size)
+    tensor = next(t for t in tensors.values() if 0 <= source - t.first < t.size)
     index = tuple(int(i) for i in np.unravel_index(source - tensor.first, tensor.shape))
     return f"{tensor.name}{list(index)} = {_element_text(inputs[tensor.name][index])}"
 

@@ -1,4 +1,4 @@
-"""Spec -> cases: the documented calls, those that cover the input space, and changes of them."""
+"""Spec -> cases: the documented calls, calls that cover the input space, and changes of both."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     The same spec, profile and seed give the same cases.
 
     Raises:
-        SpecError: with every mistake in the spec that its cases bring out.
+        SpecError: with every mistake that the cases reveal in the spec.
     """
     spec, mistakes = spec_file.spec, MistakeLog(spec_file)
     positive = PositiveCases(spec_file, profile, seed, mistakes)
@@ -34,7 +34,7 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     changed = [*neighbour_cases(Conditions(spec), profile, seed, baselines), *negative.cases()]
     touched = {case.ambiguity for case in (*valid, *changed)}
     for i, ambiguity in enumerate(spec.ambiguities):
-        # The few calls under stress need not touch each.
+        # The few calls under stress need not touch every ambiguity.
         if ambiguity.id not in touched and profile != "stress":
             text = f"no case touches the ambiguity '{ambiguity.id}'; add 'violations' that do"
             mistakes.add(("ambiguities", i, "id"), text)
@@ -45,9 +45,9 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
 def _execution_order(valid: Sequence[Case], changed: Sequence[Case]) -> list[Case]:
     """Return the examples, then the other valid calls by signature, each before changes of it.
 
-    What a backend wrongly keeps of a call makes the next one fail that resembles it: one of the
-    same types and shapes, or a neighbour. The order of signatures is that of a digest, so that the
-    element types alternate, and a run that is cut short has seen some of each.
+    State that a backend wrongly keeps from a call makes the next similar call fail: one with the
+    same types and shapes, or a neighbour. Signatures are ordered by digest, so that element types
+    alternate, and a run that is cut short covers some of each.
     """
     changes: defaultdict[str | None, list[Case]] = defaultdict(list)
     for case in changed:

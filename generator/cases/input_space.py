@@ -42,9 +42,10 @@ class InputSpace:
         """Return rows that cover each feasible combination of t levels, and full combinations.
 
         A row whose output cannot reveal a fault tests nothing: some of its levels mask the others.
-        So the first rows have no masking levels, and only those count that `discriminates`
-        accepts. Then come the combinations that need a masking condition, one condition at a time:
-        two of them in one row would mask each other. What needs several comes last.
+        The first rows therefore have no masking levels, and count only if `discriminates` accepts
+        them. Next come the combinations that need a masking condition, one condition at a time,
+        since two of them in one row would mask each other. Combinations that need several come
+        last.
         """
         feasible, unmasked = self.feasible_rows()
         position = self._table.position
@@ -55,7 +56,7 @@ class InputSpace:
         rows = covering_array(unmasked, t, [], groups, discriminates)
         for masking in self._masking_constraints:
             others = [other for other in self._masking_constraints if other is not masking]
-            # Of these rows each violates `masking`: without it, they are covered already.
+            # Each of these rows violates `masking`: the others are covered already.
             masked_once = feasible.restricted_to(others, violating=masking)
             rows = covering_array(masked_once, t, rows, groups)
         return covering_array(feasible, t, rows, groups)
@@ -66,17 +67,17 @@ class InputSpace:
         return [*groups, *self._spec.cases.full_combinations]
 
     def feasible_rows(self) -> tuple[FeasibleRows, FeasibleRows]:
-        """Return all feasible rows, and those of them without masking levels.
+        """Return all feasible rows, and the feasible rows without masking levels.
 
         Raises:
-            ExpressionError: constraints tie too many factors together.
+            ExpressionError: the constraints connect too many factors.
         """
         table, section, masking = self._table, self._spec.cases, self._masking_constraints
         constraints: list[LevelConstraint] = []
         for role in self._spec.bound_roles:
-            constraints += [constraint_from_role(table, each) for each in role.constraints()]
+            constraints += [constraint_from_role(table, item) for item in role.constraints()]
         for role in self._spec.bound_roles:
-            constraints += [derivation_from_role(table, each) for each in role.derived_factors()]
+            constraints += [derivation_from_role(table, item) for item in role.derived_factors()]
         constraints += [constraint_from_expression(table, text) for text in section.constraints]
         for factor, text in section.derived.items():
             constraints.append(derivation_from_expression(table, factor, text))
@@ -92,10 +93,10 @@ class InputSpace:
         return [constraint_from_role(self._table, condition) for condition in masking]
 
     def call(self, row: Row, seed: str, random_source: RandomSource | None = None) -> Call:
-        """Build the call of `row`; what the row leaves open is drawn.
+        """Build the call of `row`; the values that the row does not determine are drawn.
 
-        Each draw has a seed of its own, made of `seed` and its name, so that one more draw leaves
-        the others as they are. With a `random_source`, all draws come from that.
+        The seed of each draw consists of `seed` and the name of the draw, so that an additional
+        draw changes no other. With a `random_source`, all draws use that instead.
 
         Raises:
             ExpressionError, Inapplicable: an expression fails on this row.
@@ -104,7 +105,7 @@ class InputSpace:
         indices = dict(zip(self.factors, row, strict=True))
         context = BuildContext(RowChoice(self._table, indices), seed, random_source)
         arguments = {role.name: role.build(context) for role in spec.bound_roles}
-        # Hand-written draws and arguments see all of this, each also the draws before it.
+        # The draws and arguments that the spec writes can use all of these, and earlier draws.
         names = {
             **self._table.fixed,
             **{factor: self._table.value(factor, indices) for factor in indices},
@@ -123,8 +124,9 @@ class InputSpace:
             if name in section.inputs and not isinstance(value, Tensor | None):
                 problem = f"{abbreviate(value)}; expected a tensor: filled(), tensor(), vector() or"
                 raise ExpressionError(f"{problem} scalar()", ("cases", "inputs", name))
-        given = {name: value for name, value in arguments.items() if value is not None}
-        return Call(
-            {each.name: given[each.name] for each in spec.inputs if each.name in given},
-            {each.name: given[each.name] for each in spec.attributes if each.name in given},
+        present = {name: value for name, value in arguments.items() if value is not None}
+        inputs, attributes = (
+            {item.name: present[item.name] for item in declared if item.name in present}
+            for declared in (spec.inputs, spec.attributes)
         )
+        return Call(inputs, attributes)

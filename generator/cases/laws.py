@@ -1,7 +1,7 @@
 """The laws of a spec: relations between outputs, inputs, and the outputs of further calls.
 
 They are metamorphic relations (Chen, Cheung and Yiu, 1998): the parts of a split, for instance,
-concatenate to its input. They reveal a wrong reference where nobody knows the right outputs.
+concatenate to its input. They can reveal a wrong reference although the right outputs are unknown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ class Laws:
             raise ExpressionError(f"unknown operator '{operator}'{hint}", (*place, "operator"))
         inputs = {name: elements_of(tensor) for name, tensor in tensors.items()}
         data_inputs = tuple(name for name, tensor in tensors.items() if tensor.values is None)
-        # It makes plain lists of what expressions give.
+        # A Call turns the tuples of expressions into plain lists.
         call = Call({}, attributes)
         try:
             outputs = golden_outputs(self._references[operator], inputs, call.attributes)

@@ -1,7 +1,7 @@
 """Conditions on the levels of factors -> constraints, as masks over grids of levels.
 
-The fewer factors a constraint ties together, the smaller the tables that solve all of them. So a
-condition that forbids is split at `or` into terms, each of which forbids by itself.
+The fewer factors a constraint connects, the smaller the tables that solve all constraints. A
+forbidding condition is therefore split at `or` into terms, each of which forbids by itself.
 """
 
 import ast
@@ -38,12 +38,12 @@ from opcert.specification import (
 _MAX_TERMS = 64
 _MAX_CELLS = 1 << 20
 
-# Integers as a role's function of arrays gets them: by factor, or names by `LevelName`.
+# The arguments of a role's vectorised function: values by factor, names of levels by `LevelName`.
 _Arrays = Mapping[str | LevelName, IntArray]
 
 
 def constraint_from_expression(table: FactorLevels, text: str) -> LevelConstraint:
-    """Return the constraint that forbids the rows of which a condition of the spec is true."""
+    """Return the constraint that forbids the rows for which a condition of the spec is true."""
     expression = parse_expression(text)
     forbids = _condition(table, expression)
     return LevelConstraint(
@@ -74,7 +74,7 @@ def derivation_from_expression(table: FactorLevels, factor: str, text: str) -> L
 
 
 def constraint_from_role(table: FactorLevels, constraint: Constraint) -> LevelConstraint:
-    """Return the constraint that forbids the rows of which a role's condition is true."""
+    """Return the constraint that forbids the rows for which a role's condition is true."""
     forbids = _role_function(table, constraint.factors, constraint.when)
     sizes = [table.sizes[factor] for factor in forbids.factors]
     if prod(sizes) > _MAX_CELLS:
@@ -143,10 +143,10 @@ def _role_function(
 
 
 def _term_masks(table: FactorLevels, expression: Expression) -> tuple[LevelMask, ...]:
-    """Return masks that together allow what `expression` does not forbid, one for each term.
+    """Return a mask for each term of a forbidding condition, together equivalent to it.
 
-    There are none where a term fails on some levels: it may then be evaluated only on those rows
-    that the other constraints leave.
+    There are none if a term cannot be evaluated on some levels: it must then be evaluated only on
+    rows that the other constraints allow.
     """
     terms = _disjunctive_terms(expression.tree)
     if len(terms) > _MAX_TERMS:
@@ -173,8 +173,8 @@ def _term_masks(table: FactorLevels, expression: Expression) -> tuple[LevelMask,
 def _disjunctive_terms(tree: ast.expr) -> list[list[ast.expr]]:
     """Return the disjunctive normal form of a condition: a list of literals for each term.
 
-    Literals keep their order. The form can be exponentially long: beyond `_MAX_TERMS` terms the
-    result is cut off, still longer than that.
+    Literals keep their order. The form can be exponentially long: it is cut off, at some length
+    beyond `_MAX_TERMS`.
     """
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         operand = tree.operand
@@ -199,9 +199,9 @@ def _disjunctive_terms(tree: ast.expr) -> list[list[ast.expr]]:
 class _LevelFunction:
     """An integer function of the levels of a few factors, evaluated for many rows at once.
 
-    It sees the values of the factors among `values_of`, and the names of the levels of `names_of`.
-    Many rows come to the same values, and it is the evaluation that takes time: each distinct
-    combination of values is evaluated once, or all of them together by `vectorised`.
+    It takes the values of the factors among `values_of`, and the names of the levels of `names_of`.
+    Many rows have the same values, and evaluation is slow: each distinct combination of values is
+    evaluated once, or all of them together by `vectorised`.
     """
 
     def __init__(
@@ -294,7 +294,7 @@ def _distinct_combinations(
 ) -> tuple[IntArray, IntArray]:
     """Return the first row of each distinct combination, and the combination of each row.
 
-    Each column has an integer for each of `count` rows, and comes with how many it may have.
+    Each column has an integer for each of `count` rows, and comes with their exclusive upper bound.
     """
     codes: IntArray = np.zeros(count, np.int64)
     size = 1
@@ -308,14 +308,14 @@ def _distinct_combinations(
 
 
 def _any_along_broadcast_axes(flags: BoolArray, shape: tuple[int, ...]) -> BoolArray:
-    """Reduce `flags` to an array of `shape`, which broadcasts to theirs: whether any is set."""
+    """Reduce `flags` with `any` to `shape`, which broadcasts to the shape of `flags`."""
     shape = (1,) * (flags.ndim - len(shape)) + shape
     axes = tuple(i for i, extent in enumerate(shape) if extent < flags.shape[i])
     return np.asarray(flags.any(axis=axes, keepdims=True))
 
 
 def level_uses(expression: Expression) -> frozenset[str]:
-    """Return the factors of which `expression` uses the level's name: `level.FACTOR`."""
+    """Return the factors whose level `expression` uses by name: `level.FACTOR`."""
     return frozenset(
         node.attr
         for node in ast.walk(expression.tree)

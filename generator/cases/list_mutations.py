@@ -1,7 +1,7 @@
 """Mutations of a list of integers: of its length, its order, one element, two, or all of them.
 
-Each is aimed at a check that is missing or wrong: of bounds, of the first element only, of the sum
-instead of the elements, or of a number after it was cut to fewer bits.
+Each targets a missing or wrong check: of the bounds, of the first element only, of the sum instead
+of the elements, or of a number after its truncation to fewer bits.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 Integers = Sequence[int]
 
-# What an integer of 8, 16 or 32 bits loses.
+# Offsets that integers of 8, 16 and 32 bits lose.
 WRAPS = {"2-8": 1 << 8, "2-16": 1 << 16, "2-32": 1 << 32}
 
 
 @dataclass(frozen=True)
 class MutationContext:
-    """What a mutation of an argument knows of it in a call: its declared bounds, and a draw.
+    """The declared bounds of an argument in a call, and a random number.
 
-    The bounds are those of each element, None where the spec declares none. The draw decides what
-    a mutation leaves open, such as which inner element it changes.
+    The bounds apply to each element, and are None where the spec declares none. The random number
+    `draw` selects, for instance, the inner element that a mutation changes.
     """
 
     least: int | None = None
@@ -29,14 +29,14 @@ class MutationContext:
     def period(self) -> int | None:
         """The number n of values, where the range is [0, n - 1] or [-n, n - 1].
 
-        An index that is reduced modulo n instead of checked is accepted n further on.
+        A backend that reduces an index modulo n instead of checking it accepts an index plus n.
         """
         if self.least is None or self.greatest is None:
             return None
         return self.greatest + 1 if self.least in (0, -self.greatest - 1) else None
 
 
-# Each gives what takes the place of the original, or None where it does not apply.
+# Each returns the replacement of the original, or None where it does not apply.
 ElementMutation = Callable[[int, MutationContext], int | None]
 PairMutation = Callable[[int, int], tuple[int, int]]
 ListMutation = Callable[[Integers, MutationContext], Integers | None]
@@ -59,7 +59,7 @@ def _far_below(_: int, context: MutationContext) -> int | None:
 
 
 def _rounds(count: int) -> ElementMutation:
-    """Return the mutation to a value that is the same modulo the period, out of range."""
+    """Return the mutation that adds `count` periods: out of range, but equal modulo the period."""
 
     def mutated(value: int, context: MutationContext) -> int | None:
         period = context.period
@@ -112,8 +112,8 @@ POSITIONS = ("", "first", "middle", "last", "all")
 def indices_at(position: str, count: int, draw: int) -> Sequence[int]:
     """Return the indices that a position names in a list of `count` elements.
 
-    "" is the only element there is. A position that coincides with another names none, so that no
-    two mutations are the same.
+    "" names the element of a list of one. A position that coincides with another names no element,
+    so that no two mutations are the same.
     """
     if count == 0 or (position == "") != (count == 1):
         return ()
@@ -156,7 +156,7 @@ def _unused(values: Integers, count: int) -> list[int]:
     return [k for k in range(len(values) + count) if k not in set(values)][:count]
 
 
-# Which elements there are, and how many.
+# Mutations that drop, keep or add elements.
 LENGTHS: dict[str, ListMutation] = {
     "without-first": lambda values, _: values[1:] if len(values) > 1 else None,
     "without-last": lambda values, _: values[:-1] if len(values) > 1 else None,
@@ -185,7 +185,7 @@ _ORDERS: dict[str, ListMutation] = {
     "all-alike": lambda values, _: [values[0]] * len(values) if len(values) > 2 else None,
     "three-alike": lambda values, _: [*[values[0]] * 3, *values[3:]] if len(values) > 3 else None,
 }
-# Pairs of elements: how long a list must be for the pair to be none of the others, and its indices.
+# Pairs of elements: the least length at which a pair differs from the others, and its indices.
 _PAIRS = {
     "first-two": (2, (0, 1)),
     "last-two": (3, (-2, -1)),
@@ -216,9 +216,9 @@ def order_mutations() -> Iterator[tuple[str, str, ListMutation]]:
 
 
 def pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
-    """Yield each mutation of two elements together: alike, both wrong, or with the same sum.
+    """Yield each mutation of two elements together: made equal, both wrong, or with the same sum.
 
-    A check of the sum alone accepts the last ones.
+    A check of the sum alone accepts those with the same sum.
     """
     for pair in _PAIRS:
         yield pair, "as-the-first-of-them", _at_pair(pair, lambda a, _: (a, a))

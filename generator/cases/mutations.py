@@ -1,8 +1,8 @@
 """The mutations of a spec: every small change of one argument that its signature suggests.
 
-They know nothing of the rules: what a mutated call violates is for the spec's conditions to say.
-As the mutation operators of mutation testing (DeMillo, Lipton and Sayward, 1978) do for programs,
-each means a class of omissions, here in the checks of an implementation.
+Mutations do not depend on the rules: the conditions of the spec determine what a mutated call
+violates. Like a mutation operator of mutation testing (DeMillo, Lipton and Sayward, 1978), each
+represents a class of mistakes, here in the checks of an implementation.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +42,7 @@ from opcert.errors import Inapplicable
 from opcert.roles import Attribute, Input, Role
 from opcert.specification import Spec
 
-# Gives what takes the place of an argument in a call; None where the mutation does not apply.
+# Returns the replacement of an argument in a call; None where the mutation does not apply.
 ArgumentMutation = Callable[[Any, MutationContext], Any]
 # The position, the kind and the function of a mutation.
 _Parts = tuple[str, str, ArgumentMutation]
@@ -113,8 +113,8 @@ OMITTED = "omitted"
 class Mutation:
     """A small change of one argument.
 
-    `position` says which of several elements, records or dimensions change; "" where there is only
-    one. `kind` names the change. With `adds`, the mutation gives an argument to calls without it.
+    `position` names which of several elements, records or dimensions change, and is "" if there is
+    only one. `kind` names the change. With `adds`, the mutation adds an argument that calls omit.
     """
 
     argument: str
@@ -136,15 +136,15 @@ class Mutation:
     def apply(self, spec: Spec, call: Call, context: MutationContext) -> Call | None:
         """Return the mutated call; None where the mutation does not apply, or changes nothing."""
         order = tuple(spec.defaults)
-        given = {**call.inputs, **call.attributes}
-        is_given = self.argument in given
+        arguments = {**call.inputs, **call.attributes}
+        is_given = self.argument in arguments
         if self.kind == OMITTED:
             return call.changed(self.argument, None, order) if is_given else None
         if self.adds:
             value = None if is_given else call.inputs[spec.leading.name]
         else:
-            # What is omitted has its default.
-            value = given.get(self.argument, spec.defaults[self.argument])
+            # An omitted argument has its default.
+            value = arguments.get(self.argument, spec.defaults[self.argument])
         if value is None:
             return None
         mutated = self.function(value, context)
@@ -217,7 +217,7 @@ def _list_attribute(
 
 def _tensor_mutations() -> Iterator[_Parts]:
     """Yield mutations of the element type, the rank and the extents of an input."""
-    # Documents that have no types of 4 bits leave open whether those are integer types.
+    # A document without 4-bit types leaves open whether they are integer types.
     for name in ELEMENT_TYPES:
         if name not in FOUR_BIT_TYPES:
             yield "", f"as-{name}", partial(_with_type, name)
@@ -232,7 +232,7 @@ def _tensor_mutations() -> Iterator[_Parts]:
 
 
 def _value_mutations() -> Iterator[_Parts]:
-    """Yield mutations of an input of integers that say where, or how many."""
+    """Yield mutations of an input of integers, such as axes, indices or lengths."""
     for name, shape_of in _SHAPES.items():
         yield "", name, partial(_reshaped, shape_of)
     for name, shape in _REPETITIONS.items():
@@ -244,7 +244,7 @@ def _value_mutations() -> Iterator[_Parts]:
     for position in POSITIONS:
         yield position, "least", partial(_at_type_limit, position, SIGNED_INTEGERS, lowest)
         yield position, "greatest", partial(_at_type_limit, position, SIGNED_INTEGERS, highest)
-    # What an implementation that reads an unsigned type as signed takes for -1, or for the same
+    # An implementation that reads an unsigned type as signed takes these for -1, or for the same
     # index counted from the end.
     for name in UNSIGNED_INTEGERS:
         for position in ("", "first", "middle", "last"):
@@ -278,7 +278,7 @@ def _repeated(shape: tuple[int, ...], value: Tensor, _: MutationContext) -> Tens
 
 
 def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:
-    """Mutate the extents of data, or of values that are no list; these are cut or repeated."""
+    """Mutate the extents of data, or of values of rank 2 or more, which are cut or repeated."""
     if value.values is not None and (value.rank < 2 or value.size > _MAX_VALUES):
         return None
     extents = mutation(value.shape, context)
@@ -326,7 +326,7 @@ def _at_type_limit(
 def _from_the_end(
     position: str, element_type: str, value: Tensor, context: MutationContext
 ) -> Tensor | None:
-    """Set values of an unsigned type to those that, read as signed, mean the same index."""
+    """Set values of an unsigned type such that, read as signed, they mean the same index."""
     if value.type != element_type or context.period is None:
         return None
     offset = highest(element_type) + 1 - context.period
@@ -336,7 +336,7 @@ def _from_the_end(
 def _added_lists(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
     """Yield lists for an optional input that a call omits.
 
-    They have as many integers as the first input has dimensions, or none.
+    Such a list is empty, or has one integer for each dimension of the leading input.
     """
     for name in ("i64", "i32"):
         if name in spec.type_sets[argument.type]:

@@ -1,6 +1,6 @@
 """Candidates -> negative cases, and the cases of ambiguities: some of each stratum.
 
-Preferred are calls that an implementation without the check would accept. A call that is rejected
+Calls that an implementation without the check would accept are preferred. A call that is rejected
 for another reason anyway does not reveal that the check is missing.
 """
 
@@ -19,11 +19,12 @@ from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
 from opcert.specification import Reference, Rule, Spec
 
-# How many cases a stratum has at most: the calls that violate a requirement by one kind of
-# mutation of one argument. And with how many cases of a requirement no stratum gets a second one.
+# The most cases of a stratum: the calls that violate a requirement by one kind of mutation of one
+# argument.
 MAX_PER_STRATUM = {"core": 4, "full": 16, "stress": 2}
+# Once a requirement has so many cases, no stratum gets a second one.
 _ENOUGH = {"core": 36, "full": 256, "stress": 16}
-# How many cases an ambiguity has at most: they decide nothing.
+# The most cases of an ambiguity; they are never decisive.
 MAX_PER_AMBIGUITY = {"core": 6, "full": 32, "stress": 4}
 # How many candidates are run without the check for each selection.
 _MAX_TRIED = 32
@@ -34,7 +35,7 @@ _MAX_RUN_BYTES = 1 << 24
 
 
 class NegativeCases:
-    """Builds the cases that are changes of `baselines` and no longer plainly valid."""
+    """Builds the cases of requirements and ambiguities: each is one change to a baseline."""
 
     def __init__(
         self,
@@ -55,11 +56,12 @@ class NegativeCases:
     def cases(self) -> Iterator[Case]:
         """Yield the cases of requirements, then those of ambiguities.
 
-        A requirement that cannot be violated alone, and does not say why, is recorded as a mistake.
+        A requirement that cannot be violated alone, and gives no reason, is recorded as a mistake.
         """
         candidates = self._search.candidates()
         self._record_unviolated(candidates)
-        for owner in (*self._spec.requirements, *(each.id for each in self._spec.ambiguities)):
+        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.ambiguities]
+        for owner in (*self._spec.requirements, *ambiguity_ids):
             for candidate in self._select(owner, candidates.get(owner, ())):
                 yield self._case(candidate)
 
@@ -76,7 +78,7 @@ class NegativeCases:
                 self._record_unviolated_rule(i, rule)
 
     def _record_unviolated_rule(self, number: int, rule: Rule) -> None:
-        """Record one mistake: why no call violates a rule alone, where that is known."""
+        """Record why no call violates a rule alone, unless its violations are recorded already."""
         text = f"no mutation violates '{rule.id}' alone"
         places = [("rules", number, "violations", name) for name in rule.violations]
         failures = self._search.failures
@@ -133,8 +135,8 @@ class NegativeCases:
         levels: set[tuple[str, str]] = set()
 
         def novelty(candidate: Candidate) -> tuple[int, int, int, int]:
-            # A position and a type that the stratum, then the argument, has least of; then small
-            # arrays, since each is stored; then levels of baselines that are new.
+            # First, positions and types that are rare in the stratum, then rare for the argument;
+            # next, small arrays, since each is stored; last, new levels of baselines.
             stratum, argument = candidate.stratum, candidate.stratum[0]
             return (
                 -used[stratum, candidate.position] - used[stratum, candidate.type],
@@ -146,7 +148,7 @@ class NegativeCases:
         enough = (_ENOUGH if is_decisive else MAX_PER_AMBIGUITY)[self._profile]
         for turn in range(MAX_PER_STRATUM[self._profile]):
             for stratum, remaining in strata.items():
-                # Of a requirement, no stratum is left out however many there are.
+                # Each stratum of a requirement gets a case, however many strata there are.
                 is_full = len(selected) >= enough and (turn > 0 or not is_decisive)
                 if not remaining or is_full:
                     continue
@@ -175,8 +177,8 @@ class NegativeCases:
 
     def _run_unchecked(self, call: Call, rule: str) -> UncheckedResult:
         """Run the reference with the check of `rule` disabled."""
-        given = {**call.inputs, **call.attributes}
-        if not all(each.name in given for each in self._spec.arguments if each.required):
+        required = {argument.name for argument in self._spec.arguments if argument.required}
+        if not required <= {*call.inputs, *call.attributes}:
             return UncheckedResult.FAILED
         outputs: list[Tensor] = []
         # The declared shapes of an invalid call need not be computable.

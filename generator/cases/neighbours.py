@@ -1,7 +1,7 @@
 """Positive cases -> neighbours: valid calls that differ from another in one respect.
 
-A runtime may keep a plan, a buffer or a result under a key that leaves something out. What it keeps
-for a call is then wrong for a neighbour of it, and for no other call.
+A runtime may cache a plan, a buffer or a result under an incomplete key. The cached object of a
+call is then wrong for a neighbour of the call, and for no other call.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,13 +19,14 @@ from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification import Spec
 
-# Yields neighbours of a call in one respect; other calls of the operator lend it values.
+# Yields neighbours of a call in one respect; some take values from other calls of the operator.
 Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
 
 # How many neighbours there are in each respect.
 _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
-# How many baselines are tried, and of how many neighbours of one the variants are taken in turns.
+# How many baselines are tried in each respect.
 _MAX_BASELINES = 200
+# How many neighbours of a baseline are compared; successive baselines select different ones.
 _VARIANTS = 4
 # Data of fewer bytes is likely to be compared whole by a runtime that recognises it.
 _COMPARED_BYTES = 256
@@ -43,7 +44,7 @@ def neighbour_cases(
             if count == _NEIGHBOURS[profile]:
                 break
             calls: list[Call] = []
-            # What cannot be evaluated is reported where golden outputs are checked.
+            # Expressions that fail are reported where golden outputs are checked.
             with suppress(ExpressionError, Inapplicable):
                 calls = [
                     call
@@ -75,16 +76,16 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
     by_name: dict[str, Variation] = {
         "other-data": lambda call, _: with_other_data(call, outputs(call))
     }
-    for each in spec.inputs:
-        if _is_integer(spec, each.type):
-            by_name[f"other-values-of-{each.name}"] = partial(_other_values, each.name)
+    for name, symbol in ((argument.name, argument.type) for argument in spec.inputs):
+        if _is_integer(spec, symbol):
+            by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
-            by_name[f"other-shape-of-{each.name}"] = partial(_other_shape, each.name)
-            by_name[f"other-layout-of-{each.name}"] = partial(_other_layout, each.name)
-            by_name[f"other-type-of-{each.name}"] = partial(_other_data_type, each.name)
+            by_name[f"other-shape-of-{name}"] = partial(_other_shape, name)
+            by_name[f"other-layout-of-{name}"] = partial(_other_layout, name)
+            by_name[f"other-type-of-{name}"] = partial(_other_data_type, name)
     for symbol, types in spec.type_sets.items():
         if _is_integer(spec, symbol):
-            names = [each.name for each in spec.inputs if each.type == symbol]
+            names = [argument.name for argument in spec.inputs if argument.type == symbol]
             by_name[f"other-type-of-{symbol}"] = partial(_other_index_type, names, types)
     for attribute in spec.attributes:
         by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
@@ -95,14 +96,14 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
 
 
 def _is_integer(spec: Spec, symbol: str) -> bool:
-    """Whether a type symbol allows integers only: its inputs say where, or how many."""
+    """Whether a type symbol allows integers only, as for axes, indices or lengths."""
     return set(spec.type_sets[symbol]) <= set(INTEGERS)
 
 
 def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:
-    """Yield the call with the second half of its data inverted, if that is sure to be visible.
+    """Yield the call with the second half of its data inverted, if outputs surely depend on it.
 
-    A runtime that recognises data by its beginning takes it for the same.
+    A runtime that recognises data by its beginning does not notice the difference.
     """
     moved = sum(output.size for output in outputs)
     for name, tensor in call.inputs.items():
@@ -176,17 +177,17 @@ def _other_index_type(
     names: Sequence[str], types: Sequence[str], call: Call, _: Sequence[Call]
 ) -> Iterator[Call]:
     """Yield calls with the same bytes of inputs in another type, then with the same values."""
-    given = {name: call.inputs[name] for name in names if name in call.inputs}
+    inputs = {name: call.inputs[name] for name in names if name in call.inputs}
     for element_type in types:
         width = ELEMENT_TYPES[element_type].itemsize
-        if all(ELEMENT_TYPES[tensor.type].itemsize == width for tensor in given.values()):
-            same_bytes = {name: _read_as(element_type, tensor) for name, tensor in given.items()}
-            if same_bytes != given:
+        if all(ELEMENT_TYPES[tensor.type].itemsize == width for tensor in inputs.values()):
+            same_bytes = {name: _read_as(element_type, tensor) for name, tensor in inputs.items()}
+            if same_bytes != inputs:
                 yield Call({**call.inputs, **same_bytes}, call.attributes)
     for element_type in types:
-        same_values = {name: replace(tensor, type=element_type) for name, tensor in given.items()}
-        is_exact = all(_fit(element_type, tensor.values or ()) for tensor in given.values())
-        if same_values != given and is_exact:
+        same_values = {name: replace(tensor, type=element_type) for name, tensor in inputs.items()}
+        is_exact = all(_fit(element_type, tensor.values or ()) for tensor in inputs.values())
+        if same_values != inputs and is_exact:
             yield Call({**call.inputs, **same_values}, call.attributes)
 
 

@@ -1,4 +1,4 @@
-"""Finished call -> the levels that it exhibits, without knowledge of the row it was built for."""
+"""Finished call -> the levels that it exhibits, determined without the row it was built for."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -39,7 +39,7 @@ class Observer:
         self.factors = [factor for factor in self.levels if factor in observable]
 
     def observe(self, call: Call) -> Iterator["Observation"]:
-        """Yield what `call` exhibits at each of its points.
+        """Yield the observation of `call` at each of its points.
 
         Raises:
             ExpressionError: an expression of the spec cannot be evaluated on the call.
@@ -81,7 +81,7 @@ class Observer:
     def unobserved(self, call: Call, levels: Mapping[str, str]) -> list[str]:
         """Return the factors whose level in `levels` the call does not exhibit.
 
-        They are those at the point where it exhibits most of them.
+        Of several points, the one at which the call exhibits the most levels counts.
 
         Raises:
             ExpressionError: an expression of the spec cannot be evaluated on the call.
@@ -99,9 +99,9 @@ class Observer:
 class Observation:
     """The levels that a call exhibits at one point.
 
-    A role says which levels of its factors they are, or which values; a spec that observes a
-    factor itself writes an expression for the value, or a condition for each level. A level is
-    exhibited where its value is the one observed.
+    A role reports levels or values of its factors. For a factor that the spec observes, it writes
+    an expression of the value, or a condition for each level. Where values are observed, the call
+    exhibits the levels with these values.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Observation:
         for name, text in self._written.items():
             if isinstance(text, str):
                 value = self._evaluate(name, text)
-                # What is no factor is a name for the expressions after it.
+                # A name that is not a factor can be used by the expressions after it.
                 target = self._values if name in observer.levels else self._scope
                 target[name] = value
 

@@ -23,8 +23,8 @@ from opcert.yaml_files import YamlPath
 
 # How many calls are built for a row until one exhibits all of its levels.
 MAX_DRAWS = 256
-# How many of those that do may fail to discriminate, while the row can still be exchanged for
-# another one, and when it is known that this does not help.
+# How many such calls may fail to discriminate: while the row can still be replaced by another, and
+# once it is final.
 _TRIES_FOR_ROW = 4
 _TRIES_FOR_CASE = 1
 
@@ -46,7 +46,7 @@ class PositiveCases:
         """Yield the documented calls."""
         for i, example in enumerate(self._spec.examples):
             with self._mistakes.collect(("examples", i)):
-                inputs = {name: _tensor(each) for name, each in example.inputs.items()}
+                inputs = {name: _tensor(documented) for name, documented in example.inputs.items()}
                 call = Call(inputs, example.attributes)
                 yield self._case(example.id, call, ("examples", i), example=example)
 
@@ -77,9 +77,9 @@ class PositiveCases:
     def _build(self, space: InputSpace, row: Row, tries: int) -> tuple[Call, bool]:
         """Build a call that exhibits each level of `row`; return it, and whether it discriminates.
 
-        What the row leaves open is drawn, and a draw may happen to be more special than the level
-        asks for: then another call is built. One that exhibits the levels and does not
-        discriminate is given up after `tries`.
+        The values that the row does not determine are drawn. A call in which they happen to exhibit
+        another level is drawn again. After `tries` calls that exhibit all levels and do not
+        discriminate, the first of these is returned.
         """
         levels = space.level_names(row)
         seed = f"{self._seed}|{self._spec.full_id(_case_name(levels))}"
@@ -131,7 +131,7 @@ class PositiveCases:
 
 
 def _case_name(levels: Mapping[str, str]) -> str:
-    """Return a name that depends on the levels alone: another row more leaves it as it is."""
+    """Return a name that depends on the levels alone, so that a new row renames no case."""
     pairs = sorted(f"{factor}={level}" for factor, level in levels.items())
     return "-".join(["valid", *[*levels.values()][:2], short_digest(" ".join(pairs))])
 

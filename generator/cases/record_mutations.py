@@ -18,7 +18,8 @@ from opcert.cases.list_mutations import (
     pair_mutations,
 )
 
-# Gives what takes the place of a list; None where it is no list of records, or does not apply.
+# Returns the replacement of a list; None for other lists than of records, or where it does not
+# apply.
 RecordMutation = Callable[[Any, MutationContext], Any]
 
 _COUNTS: dict[str, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
@@ -34,8 +35,8 @@ _COUNTS: dict[str, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
 def record_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMutation]]:
     """Yield the position and the name of each mutation of records, and the mutation.
 
-    `words` are those that a field may have. The same element of each record's list is also
-    mutated as one list: extents that add up are such a list.
+    `words` are the values of text fields. The elements that the lists of all records have at the
+    same index are also mutated as one list: extents that add up are such a list.
     """
     for name, count_mutation in _COUNTS.items():
         yield "", name, partial(_of_count, count_mutation)
@@ -73,7 +74,7 @@ def _of_count(mutation: Callable[[Sequence[Any]], Any], value: Any, _: MutationC
 
 
 def _across_records(mutation: ListMutation, value: Any, context: MutationContext) -> Any:
-    """Mutate the list of one element of each record's list, the same in each."""
+    """Mutate, as one list, the elements that the lists of all records have at the same index."""
     field = _first_field(value, list)
     count = min(len(record[field]) for record in value) if field is not None else 0
     if field is None or not count:

@@ -23,8 +23,8 @@ from opcert.specification import DocumentedTensor, RejectedError, SpecFile, gold
 class Vector:
     """A case with its arrays: inputs by name, and golden outputs unless it must be rejected.
 
-    `inverted_data_outputs` are those where every bit of the data is inverted, unless they are just
-    the inverted outputs. A case that changes a baseline shares the unchanged arrays.
+    `inverted_data_outputs` are the outputs for data with every bit inverted, and empty if these are
+    just the inverted outputs. A case that changes a baseline shares the unchanged arrays.
     """
 
     case: Case
@@ -51,7 +51,7 @@ def iterate_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vect
     maker = _VectorMaker(spec_file)
     last_use = {case.baseline: i for i, case in enumerate(cases)}
     baselines: dict[str, Vector] = {}
-    # Further cases with a mistake at the same place say nothing new.
+    # Further mistakes at the same place add nothing.
     errors: dict[tuple[int, int], SpecError] = {}
     for i, case in enumerate(cases):
         try:
@@ -87,7 +87,8 @@ class _VectorMaker:
             return Vector(case, inputs, [])
         outputs = self._outputs(case, inputs)
         if baseline is None:
-            # Where they reach an output is known now. A neighbour has those of its baseline.
+            # Only the outputs reveal which elements reach them. A neighbour has the special values
+            # of its baseline.
             inputs = add_special_values(case.call, inputs, outputs)
             outputs = self._outputs(case, inputs)
         self._check_outputs(case, outputs)
@@ -100,7 +101,7 @@ class _VectorMaker:
             pairs = zip(alternate, outputs, strict=True)
             if all(a.tobytes() == invert_bits(b).tobytes() for a, b in pairs):
                 alternate = ()
-        # The formula of the document need not decide what is ambiguous.
+        # The document's formula need not cover what the document leaves open.
         if case.ambiguity is None:
             more = [(alternate_inputs, alternate)] if alternate else []
             self._formulas.check(case, (inputs, outputs), *more)
@@ -147,15 +148,15 @@ class _VectorMaker:
     def _check_example(
         self, case: Case, documented: Sequence[DocumentedTensor], outputs: Sequence[Array]
     ) -> None:
-        expected = [Tensor(each.type, each.shape) for each in documented]
+        expected = [Tensor(tensor.type, tensor.shape) for tensor in documented]
         actual = [Tensor(type_name(output.dtype), output.shape) for output in outputs]
         if expected != actual:
             text = f"the example gives {_shapes(expected)}, the reference {_shapes(actual)}"
             raise self._error(case, text)
-        for i, (each, output) in enumerate(zip(documented, outputs, strict=True)):
-            if each.values is None:
+        for i, (tensor, output) in enumerate(zip(documented, outputs, strict=True)):
+            if tensor.values is None:
                 continue
-            array = materialize(Tensor(each.type, each.shape, each.values))
+            array = materialize(Tensor(tensor.type, tensor.shape, tensor.values))
             if array.tobytes() != output.tobytes():
                 text = f"output {i} of the example is {array.tolist()}, of the reference"
                 raise self._error(case, f"{text} {output.tolist()}")
@@ -189,4 +190,4 @@ def add_special_values(
 
 
 def _shapes(tensors: Sequence[Tensor]) -> str:
-    return ", ".join(f"{each.type}{list(each.shape)}" for each in tensors) or "no outputs"
+    return ", ".join(f"{tensor.type}{list(tensor.shape)}" for tensor in tensors) or "no outputs"

@@ -22,9 +22,9 @@ from opcert.combinatorics.tables import BoolArray, IntArray, LevelTable, Row, le
 ATTEMPTS = 5
 # How many assignments of a table are compared for a row.
 _MAX_CANDIDATES = 512
-# How many given rows are looked up at a time.
+# How many of the initial rows are marked as covered at a time.
 _BATCH = 1024
-# OpenBLAS gives a larger product of matrices to threads, which then spin.
+# OpenBLAS computes larger matrix products on several threads, which then busy-wait.
 _MAX_PRODUCT = 1 << 18
 
 
@@ -35,11 +35,12 @@ def covering_array(
     full_combinations: Sequence[tuple[int, ...]] = (),
     counts: Callable[[Row], bool] = lambda _: True,
 ) -> list[Row]:
-    """Extend `rows` until they cover each tuple of `strength` levels that is feasible.
+    """Return `rows`, extended until they cover each feasible tuple of `strength` levels.
 
-    They also cover every combination of the factors in each of `full_combinations`, ascending. A
-    row of which `counts` is false covers nothing; a tuple is given up if none of a few rows with it
-    counts. The same arguments always give the same rows.
+    The result also covers every feasible combination of the factors in each of
+    `full_combinations`, which lists positions in ascending order. A row for which `counts` is
+    false covers nothing; a tuple is given up after `ATTEMPTS` such rows. The same arguments always
+    give the same rows.
     """
     tuples = _UncoveredTuples(feasible, strength, full_combinations)
     array = list(rows)
@@ -62,7 +63,7 @@ def covering_array(
 
 
 def alternative_rows(feasible: FeasibleRows, assignment: Mapping[int, int]) -> Iterator[Row]:
-    """Yield the rows with an assignment that `covering_array` tries where the best does not count.
+    """Yield the rows that `covering_array` tries for an assignment if the best does not count.
 
     `assignment` maps factors to levels.
     """
@@ -99,8 +100,8 @@ class _UncoveredTuples:
         self.groups = sorted(groups, key=lambda group: (-prod(self._shape(group)), group))
         ends = np.cumsum([0, *(prod(self._shape(group)) for group in self.groups)])
         self.offsets = ends[:-1]
-        # The cells of a row are its product with these, plus the offsets. Floats are exact here,
-        # and NumPy multiplies matrices of integers slowly.
+        # A row multiplied by these strides, plus the offsets, gives its cells. Floats are exact
+        # here, and NumPy multiplies matrices of integers slowly.
         self.strides = np.zeros((len(self.levels), len(self.groups)))
         for g, group in enumerate(self.groups):
             stride = 1
@@ -127,7 +128,7 @@ class _UncoveredTuples:
         return [self.levels[factor] for factor in group]
 
     def _feasible_cells(self, group: Sequence[int]) -> BoolArray:
-        """Return which tuples are feasible, as far as one table or all pairs show it."""
+        """Return which tuples are feasible, as far as one table, or else all pairs, decide it."""
         if len(group) == 2:
             return self.feasible.pairs[group[0], group[1]]
         shape = self._shape(group)
@@ -152,7 +153,7 @@ class _UncoveredTuples:
         return None
 
     def give_up(self, cell: int) -> None:
-        """Take a tuple out that no row has."""
+        """Remove the tuple of `cell`, which no row covers."""
         self.uncovered[cell] = False
         self.remaining[self._group_of(cell)] -= 1
 
@@ -160,7 +161,7 @@ class _UncoveredTuples:
         return int(np.searchsorted(self.offsets, cell, "right")) - 1
 
     def cover(self, rows: IntArray) -> None:
-        """Take the tuples of `rows` out."""
+        """Remove the tuples that `rows` cover."""
         cells = _products(rows, self.strides) + self.offsets
         # Rows may have tuples in common.
         covered = np.unique(cells[self.uncovered[cells]])
@@ -173,8 +174,8 @@ class _UncoveredTuples:
     def row_with(self, cell: int, attempt: int = 0) -> IntArray | None:
         """Return a row with the tuple of `cell`, or None if there is no such row.
 
-        In the first attempt each table adds the line that covers most. In later ones it adds any
-        line, the same in every run.
+        In the first attempt, each table adds the line that covers the most tuples. In later
+        attempts, it adds an arbitrary line, the same in every run.
         """
         g = self._group_of(cell)
         group = self.groups[g]
@@ -206,19 +207,20 @@ class _UncoveredTuples:
     def _best_line(
         self, table: LevelTable, lines: IntArray, row: IntArray, groups: IntArray
     ) -> int:
-        """Return the line that covers most tuples, of several one with the least used levels.
+        """Return the line that covers the most tuples; among equals, one with rarely used levels.
 
-        `row` has the levels of the tables before, and `groups` are those that a line completes.
+        `row` has the levels of the earlier tables. `groups` are the groups of factors that have
+        all their levels once a line is chosen.
         """
         if len(lines) > _MAX_CANDIDATES:
-            # An even selection, another one for each row.
+            # Evenly spaced lines, different ones for each row.
             turn = int(self.usage[0].sum())
             even = np.arange(_MAX_CANDIDATES) * len(lines) // _MAX_CANDIDATES
             lines = lines[(even + turn) % len(lines)]
         groups = groups[self.remaining[groups] > 0]
         if len(lines) > 1 and len(groups):
             columns, strides = list(table.factors), self.strides[:, groups]
-            # The line itself has the levels that the table shares with those before.
+            # A line repeats the levels of factors that its table shares with earlier ones.
             others = row.copy()
             others[columns] = 0
             offsets = _products(others[None, :], strides) + self.offsets[groups]
@@ -234,7 +236,7 @@ class _UncoveredTuples:
 
 
 def _products(levels: IntArray, strides: npt.NDArray[np.float64]) -> IntArray:
-    """Return the product of lines of levels with strides: the positions in each group's grid."""
+    """Return lines of levels multiplied by strides: the position of each in each group's grid."""
     step = max(1, _MAX_PRODUCT // max(strides.size, 1))
     products = [levels[i : i + step] @ strides for i in range(0, len(levels), step)]
     return np.concatenate(products).astype(np.int64)

@@ -1,8 +1,8 @@
 """The rows that constraints allow: tables over a few factors, joined to a tree.
 
 There are far too many rows to list them. The constraints are a network whose cliques, found by
-eliminating factors, form a junction tree (Dechter, "Constraint Processing", 2003, chapter 9): what
-is consistent in each table and between neighbours is consistent in whole rows.
+eliminating factors, form a junction tree (Dechter, "Constraint Processing", 2003, chapter 9): if
+each table is consistent, and each pair of neighbours, then so are whole rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +30,9 @@ BitWords = npt.NDArray[np.uint64]
 class FeasibleRows:
     """All rows that constraints allow, as a junction tree of tables.
 
-    The tables with any one factor are connected in the tree. A line (an assignment of a table) that
-    matches a line of each neighbour is part of a row, so that rows can be read off table by table
-    without backtracking.
+    The tables that contain a given factor are connected in the tree. A line (an assignment of a
+    table) that matches a line of each neighbour is part of a row, so that rows can be read off
+    table by table without backtracking.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class FeasibleRows:
         self._unrestricted = [tables[t] for t in order]
         self._evaluated: dict[tuple[int, LevelConstraint], BoolArray] = {}
         self.tables = [tables[t].select(kept[t]) if kept else tables[t] for t in order]
-        # For each table the codes of what it shares with its parent: of each line of the parent,
-        # and of each line of its own.
+        # For each table, codes of the levels of the factors that it shares with its parent: one
+        # for each line of the parent, and one for each line of its own.
         self.codes = [self._separator_codes(t) for t in range(len(self.tables))]
         self._drop_dead_lines()
         self._lines_by_level: dict[tuple[int, int], list[IntArray]] = {}
@@ -104,9 +104,10 @@ class FeasibleRows:
     def restricted_to(
         self, constraints: Sequence[LevelConstraint], violating: LevelConstraint | None = None
     ) -> "FeasibleRows":
-        """Return the rows that `constraints` allow too; one table contains the factors of each.
+        """Return the rows that `constraints` allow, too.
 
-        With `violating`, return only those of them that this constraint forbids.
+        One table contains all factors of a constraint. With `violating`, return only the rows
+        among them that this constraint forbids.
         """
         tables, kept = [], []
         for t, table in enumerate(self._unrestricted):
@@ -131,10 +132,10 @@ class FeasibleRows:
         return self._evaluated[key]
 
     def extensible_lines(self, assignment: Mapping[int, int]) -> list[IntArray | None] | None:
-        """Return the lines of each table that have `assignment` there and further down the tree.
+        """Return the lines of each table that agree with `assignment` in their subtree.
 
-        `assignment` maps factors to levels. For a table that it does not restrict there is None;
-        the whole result is None if no row has the assignment.
+        `assignment` maps factors to levels. The item of a table that it does not restrict is None;
+        the result is None if no row has the assignment.
         """
         lines = [self._lines_with(t, assignment) for t in range(len(self.tables))]
         for t in reversed(range(1, len(self.tables))):
@@ -240,7 +241,7 @@ class FeasibleRows:
         for t in range(1, len(self.tables)):
             of_parent, own = self.codes[t]
             message = _union_by_code(levels[self.parents[t]], of_parent, counts[t])
-            # About its own subtree a line knows more than the parent's lines with the same code.
+            # For its own subtree, a line is more precise than the parent's lines with its code.
             levels[t] |= (message & ~subtree[t])[own]
         return levels
 
@@ -308,8 +309,8 @@ def solve_constraints(
 ) -> FeasibleRows:
     """Return all rows that `constraints` allow, given the number of levels of each factor.
 
-    `restrictions` forbid nothing yet: a table contains the factors of each of them, so that
-    `FeasibleRows.restricted_to` can apply them later.
+    `restrictions` forbid nothing yet, but one table contains all factors of each, so that
+    `FeasibleRows.restricted_to` can apply it later.
 
     Raises:
         ValueError: a table has more than `MAX_TABLE_ROWS` lines.

@@ -1,7 +1,7 @@
 """Levels, constraints over them, and tables of the assignments that constraints allow.
 
 Factors are numbered by position, the levels of each from 0. A row has a level for every factor,
-an assignment has one for each of a few.
+an assignment only for some.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,9 +40,9 @@ class LevelMask:
 class LevelConstraint:
     """A constraint between a few factors, by position.
 
-    `allows` maps assignments, and which of them are reachable, to those that are allowed. `masks`,
-    where there are any, allow the same together, each over fewer factors: a table that grows factor
-    by factor can apply them earlier.
+    `allows` takes assignments and flags of the reachable ones, and returns flags of the allowed
+    ones. `masks`, if any, are equivalent to it together. Each is over fewer factors, so that a
+    table that grows factor by factor can apply it earlier.
     """
 
     factors: tuple[int, ...]
@@ -58,7 +58,7 @@ class LevelConstraint:
 
 
 def level_codes(columns: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
-    """Return the position of each assignment in the grid of all of them, in C order."""
+    """Return the position of each assignment in the grid of all assignments, in C order."""
     codes: IntArray = np.zeros((), np.int64)
     for column, size in zip(columns, sizes, strict=True):
         codes = codes * size + column
@@ -66,7 +66,7 @@ def level_codes(columns: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
 
 
 def unique_codes(codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """Return where each distinct code occurs, and for each code its number among the distinct.
+    """Return a position of each distinct code, and for each code its number among these.
 
     All `codes` are below `size`.
     """
@@ -102,11 +102,11 @@ class LevelTable:
 def elimination_cliques(
     levels: Sequence[int], scopes: Iterable[Sequence[int]]
 ) -> list[tuple[int, ...]]:
-    """Return sets of factors that form a junction tree and of which one contains each scope.
+    """Return sets of factors that form a junction tree; each scope lies within one of them.
 
     Factors are eliminated one by one, and the neighbours of an eliminated factor become neighbours
-    of each other. The next one is that with the fewest assignments to it and its neighbours, the
-    minimum-weight heuristic (Kjærulff, "Triangulation of graphs", 1990).
+    of each other. The next factor is the one with the fewest assignments to itself and its
+    neighbours: the minimum-weight heuristic (Kjærulff, "Triangulation of graphs", 1990).
     """
     neighbours: dict[int, set[int]] = {factor: set() for factor in range(len(levels))}
     for scope in scopes:
@@ -128,14 +128,14 @@ def build_table(
 ) -> LevelTable:
     """Return the assignments to `factors` that the constraints over only these factors allow.
 
-    The table grows by one factor at a time. Each constraint is applied as soon as all its factors
-    are there, and the next factor is one that completes a constraint, if there is one.
+    The table grows by one factor at a time. Each constraint is applied once the table has all its
+    factors. The next factor is one that completes a constraint, if possible.
 
     Raises:
-        ValueError: there are more than `MAX_TABLE_ROWS` assignments on the way.
+        ValueError: the growing table exceeds `MAX_TABLE_ROWS` assignments.
     """
     inside = [constraint for constraint in constraints if set(constraint.factors) <= set(factors)]
-    # Masks cannot fail. They go first, since conditions are not evaluated on what they rule out.
+    # Masks cannot fail, and go first: conditions are not evaluated on assignments that they forbid.
     pending: list[LevelMask | LevelConstraint] = [
         mask for constraint in inside for mask in constraint.masks
     ]
@@ -165,8 +165,8 @@ def build_table(
         grid = {known: column[:, None] for known, column in columns.items()}
         grid[factor] = added[None, :]
         allowed = np.ones((count, len(added)), bool)
-        ready = [each for each in pending if set(each.factors) <= grid.keys()]
-        pending = [each for each in pending if each not in ready]
+        ready = [constraint for constraint in pending if set(constraint.factors) <= grid.keys()]
+        pending = [constraint for constraint in pending if constraint not in ready]
         for constraint in ready:
             allowed &= constraint.evaluate(grid, allowed)
         lines, chosen = np.nonzero(allowed)

@@ -28,11 +28,11 @@ def explore(
 ) -> Iterator[ExplorationResult]:
     """Try random calls of each operator in turn, and yield the results.
 
-    `backend` is an object, which is left open, a function that makes one, or a name as `load`
-    takes it. What a name loads runs in a process of its own, unless it is the reference, or as
-    `isolated` says; a call that ends that process, or takes longer than `timeout` seconds, is a
-    counterexample. The operators share the time equally; preparing for one is not counted. An
-    interrupt is passed on after the result so far.
+    `backend` is an object, which is left open, a function that creates one, or a name for `load`.
+    A backend that is loaded by name runs in a process of its own unless it is the reference;
+    `isolated` overrides this. A call that ends this process, or takes longer than `timeout`
+    seconds, is a counterexample. The operators share the time equally; their preparation is not
+    counted. If the search is interrupted, its result so far is yielded first.
 
     Raises:
         OpcertError: backend, specs or selection are at fault.
@@ -45,7 +45,7 @@ def explore(
     share = seconds / len(spec_files)
     for remaining, spec_file in zip(range(len(spec_files), 0, -1), spec_files, strict=True):
         trials = Trials(spec_file, references)
-        # What one operator does not use, the others get; a hang takes nothing from them.
+        # Time that one operator does not use goes to the others; a hang takes none from them.
         search = Search(open_backend, trials, max(seconds / remaining, share))
         begin = time.monotonic()
         try:
@@ -62,7 +62,7 @@ def _opener(
     isolated: bool | None,
     timeout: float,
 ) -> Open:
-    """Return a function that opens the backend, after a first attempt to do so."""
+    """Return a function that opens the backend; it is opened once to check that it can be."""
     if isinstance(backend, str):
         options = with_reference_specs(backend, options, specs)
         first = start_backend(backend, options, isolated, timeout=timeout)
@@ -74,8 +74,8 @@ def _opener(
         with _made(backend) as made:
             in_process_backend(made, isolated)
         return lambda: _made(backend)
-    given = in_process_backend(backend, isolated)
-    return lambda: nullcontext(given)
+    instance = in_process_backend(backend, isolated)
+    return lambda: nullcontext(instance)
 
 
 @contextmanager

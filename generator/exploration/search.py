@@ -23,18 +23,18 @@ Failure: TypeAlias = tuple[str, str | None]
 
 # The share of an operator's time that is kept for reducing a counterexample.
 _REDUCTION_SHARE = 0.25
-# How many steps before a failure are kept, for what fails only after other calls.
+# How many steps before a failure are kept, since some calls fail only after others.
 _MAX_HISTORY = 400
-# A backend that is made in so many seconds is made afresh for each reduced call.
+# A backend that can be created in so many seconds is created anew for each reduced call.
 _QUICK_START = 0.02
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Calls of which the last fails, and how.
+    """Steps of which the last one fails, and its fault.
 
-    `call` is the valid call that was tried, in the step `valid`. What is not `repeatable` failed
-    once, and not again on a fresh backend.
+    `call` is the valid call of the trial, and `valid` its step. A counterexample that is not
+    `repeatable` failed once, and not again on a fresh backend.
     """
 
     operator: str
@@ -46,7 +46,7 @@ class Counterexample:
 
     @property
     def failure(self) -> Failure:
-        """How it fails."""
+        """The kind of its fault, and the rule that its last call violates."""
         return self.fault.kind, self.steps[-1].rule
 
 
@@ -54,7 +54,7 @@ class Counterexample:
 class ExplorationResult:
     """The result for one operator: how many calls were tried, and a counterexample if one failed.
 
-    `declined` counts those of the tried calls that the backend does not support.
+    `declined` counts the tried calls that the backend does not support.
     """
 
     operator: str
@@ -64,10 +64,10 @@ class ExplorationResult:
 
 
 class _RandomDraws:
-    """Random numbers from 0 to below 1; every other trial repeats the first ones of the last.
+    """Random numbers from 0 to below 1; half of the trials repeat the first ones of the last trial.
 
-    Such a trial differs little from the one before it: where a backend wrongly keeps something
-    between calls, the two get mixed up.
+    Such a trial differs little from the one before it, so that a backend which wrongly keeps state
+    between calls mixes them up.
     """
 
     def __init__(self, seed: int) -> None:
@@ -108,7 +108,7 @@ class Search:
         return ExplorationResult(operator, self._tried, self._declined, self._best)
 
     def run(self, seed: int) -> None:
-        """Try calls until one fails or the time is up, and reduce the one that fails.
+        """Try calls until one fails or the time is up, and reduce the failing call.
 
         Raises:
             OpcertError: the spec is at fault, or the backend cannot be made, or made again.
@@ -123,8 +123,8 @@ class Search:
             trial = self._first_failing(_RandomDraws(seed))
             if trial is None or self._best is None:
                 return
-            # In this order: a large call that needs no other is easier to understand than a small
-            # one that needs four hundred before it.
+            # Reduced last, since a large call that fails alone is easier to understand than a small
+            # one that fails after four hundred others.
             self._best = self._confirm(self._best)
             if self._best.repeatable and self._best.steps[0] is self._best.valid:
                 self._best = self._reduce(trial, self._best)
@@ -136,7 +136,7 @@ class Search:
         return time.monotonic() - self._begin > share * self._seconds
 
     def _first_failing(self, draws: _RandomDraws) -> Trial | None:
-        """Return the first trial that fails in time, and record how it does."""
+        """Return the first trial that fails in time, and record it as a counterexample."""
         while not self._is_time_up():
             draws.begin_trial()
             trial = self._trials.draw(draws.below, draws)
@@ -165,7 +165,7 @@ class Search:
         return trial.steps if is_everything else self._trials.supported_steps(trial, self._support)
 
     def _confirm(self, counterexample: Counterexample) -> Counterexample:
-        """Reproduce a failure on a fresh backend, if need be after more and more earlier steps.
+        """Reproduce a failure on a fresh backend, after as many earlier steps as necessary.
 
         Raises:
             BackendError: the backend cannot be made again.
@@ -201,7 +201,7 @@ class Search:
 
     def _reduce(self, trial: Trial, counterexample: Counterexample) -> Counterexample:
         """Return a counterexample of a smaller valid call, whose trial fails in the same way."""
-        # Of a reduced call the levels are not known, and so not whether they are excluded.
+        # The levels of a reduced call are unknown, so that it might be one the backend excludes.
         declared = (self._support.declared or {}).get(self._trials.spec.operator)
         if declared is not None and any("=" in excluded for excluded in declared.excluded):
             return counterexample
@@ -219,8 +219,8 @@ class Search:
             candidate_steps = trial_steps(steps[0])
             if self._is_quick:
                 return self._same_failure(counterexample, candidate_steps) is not None
-            # Making a process for each call takes long. What depends on earlier calls is found out
-            # below, on a fresh backend.
+            # To start a process for each call would take long. Whether the failure depends on
+            # earlier calls is checked below, on a fresh backend.
             first_fault = self._session.first_fault(candidate_steps)
             if first_fault is None:
                 return False
@@ -245,7 +245,7 @@ class Search:
         return replace(reduced, call=smallest.call, valid=reduced.steps[0])
 
     def _drop_steps(self, counterexample: Counterexample) -> Counterexample:
-        """Drop each step before the last without which that fails in the same way."""
+        """Drop each earlier step without which the last step still fails in the same way."""
         last = self._same_failure(counterexample, counterexample.steps[-1:])
         if last is not None:
             return last

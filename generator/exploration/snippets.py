@@ -19,9 +19,9 @@ from opcert.run import SessionStep
 
 # An example lists the values of tensors of so many elements; a pattern fills larger ones.
 _MAX_LISTED = 64
-# How many values of an input a line shows.
-_MAX_LISTED = 16
-# A call of these kinds does not return: the program says so after it.
+# How many values of an input a line lists.
+_MAX_LISTED_IN_LINE = 16
+# The kinds of faults of calls that do not return, as the program then notes.
 _FATAL_KINDS = ("crash", "hang", "protocol")
 
 
@@ -48,7 +48,7 @@ def _call_line(step: SessionStep) -> str:
     parts = []
     for name, array in step.inputs.items():
         layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
-        is_listed = array.size <= _MAX_LISTED and name not in step.data_inputs
+        is_listed = array.size <= _MAX_LISTED_IN_LINE and name not in step.data_inputs
         values = f" {array.tolist()}" if is_listed else ""
         parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
     return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
@@ -57,8 +57,8 @@ def _call_line(step: SessionStep) -> str:
 def program_text(counterexample: Counterexample, setup: str) -> str:
     """Return a program that fails as the counterexample does.
 
-    `setup` are the lines that define `backend`. The program needs NumPy, what those lines import,
-    and ml_dtypes where NumPy lacks a type.
+    `setup` are the lines that define `backend`. The program needs NumPy, the imports of these
+    lines, and ml_dtypes where NumPy lacks a type.
     """
     fault = counterexample.fault
     *before, last = counterexample.steps
@@ -80,14 +80,14 @@ def _call_text(step: SessionStep, fatal_kind: str | None = None) -> CallText:
     remark = step.relation or "a valid call"
     if step.golden is None:
         remark = f"one change to a valid call ({step.relation}) violates {step.rule}"
-    expected = None if step.golden is None else [array_expression(each) for each in step.golden]
+    expected = None if step.golden is None else [*map(array_expression, step.golden)]
     return CallText(remark, step.operator, inputs, step.attributes, expected, fatal_kind)
 
 
 def example_text(counterexample: Counterexample) -> str:
     """Return the call as an entry of `examples` in its operator's spec.
 
-    For a call that must be rejected that is the valid one, of which a mutation makes the other.
+    If the last call must be rejected, the entry is the valid call that it changes.
     """
     last, fault = counterexample.steps[-1], counterexample.fault
     step, comment = last, f"# For {last.operator}.\n"

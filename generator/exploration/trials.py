@@ -1,4 +1,4 @@
-"""Spec -> trials: a random valid call, with the calls that probe a backend's answer to it."""
+"""Spec -> trials: a random valid call, with further calls that test a backend around it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,11 +26,11 @@ from opcert.scope import Support
 from opcert.specification import SpecFile, golden_outputs
 from opcert.verdicts import Candidate
 
-# How many patterns data is drawn from; the first means elements numbered from 1.
+# How many data patterns there are; the first means elements numbered from 1.
 _PATTERNS = 1 << 16
-# How many mutations and violations are tried on a call, and how many invalid calls follow a valid
-# one at most.
+# How many mutations and violations are tried on a call.
 _MAX_MUTATIONS = 64
+# The most invalid calls of a trial.
 _MAX_REJECTIONS = 8
 
 
@@ -54,7 +54,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class _StepProperties:
-    """What a declaration of support can name in the call of a step."""
+    """The properties of a step's call that a declaration of support can exclude."""
 
     step: SessionStep
     rules: tuple[str, ...] = ()
@@ -104,10 +104,10 @@ class Trials:
             raise self._mistake(error, "") from None
 
     def draw(self, randbelow: RandBelow, random_source: RandomSource) -> Trial | None:
-        """Draw a trial; None where the draws come to a call that decides nothing.
+        """Draw a trial; None if no call can be built, or if the call is ambiguous or invalid.
 
         Raises:
-            SpecError: the spec contradicts itself or its reference on what is drawn.
+            SpecError: the spec contradicts itself or its reference on the drawn call.
         """
         row, pattern = self._rows.sample(randbelow), randbelow(_PATTERNS)
         mutation = randbelow(len(self._mutations) + 1)
@@ -169,7 +169,7 @@ class Trials:
     def _steps(
         self, call: Call, inputs: Mapping[str, Array], mutation: int, law: int
     ) -> Sequence[SessionStep]:
-        """Return the valid call, with inverted data, repeated, then invalid ones, and a law's."""
+        """Return the valid call, with inverted data, repeated, then invalid and a law's calls."""
         outputs = self._golden_outputs(call, inputs)
         steps = [self._step(call, inputs, outputs)]
         data = [name for name, tensor in call.inputs.items() if tensor.values is None]
@@ -247,7 +247,7 @@ class Trials:
     def _steps_of_law(
         self, number: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
     ) -> list[SessionStep]:
-        """Return the further calls of a law: where they are right, so is the law."""
+        """Return the further calls of a law; if their outputs are right, the law holds."""
         if not number or not self._laws.applies(number - 1, call):
             return []
         relation = f"by the law {self.spec.full_id(self.spec.laws[number - 1].id)}"

@@ -21,7 +21,7 @@ from opcert.roles import Attribute, Role
 
 
 def requirement_faults(signature: OperatorSignature) -> Iterator[Fault]:
-    """Yield the faults of each requirement: that it is not checked."""
+    """Yield the faults of each requirement: an implementation does not check it."""
     spec = signature.spec
     for rule in spec.requirements.values():
         if rule.unbreakable is None:
@@ -35,7 +35,7 @@ def _unchecked_faults(name: str, rule: str) -> Iterator[Fault]:
         except RuleBroken as error:
             if error.rule != rule:
                 raise
-            # A new object: `reference` remembers its result for the call that is tried.
+            # A copy, since `reference` would raise the known error again for the same object.
             copy = ArrayCall(call.inputs, call.attributes)
             with unchecked(rule), np.errstate(all="ignore"):
                 return list(reference(copy))
@@ -50,19 +50,19 @@ def _unchecked_faults(name: str, rule: str) -> Iterator[Fault]:
             try:
                 return compute(call, reference)
             except Exception:
-                # Whatever an implementation without the check would return.
+                # The reference cannot compute outputs without the check; any array will do.
                 return [np.zeros(())]
         return None
 
     yield Fault(
         f"{name}-unchecked",
-        f"a call that breaks only {rule} is accepted",
+        f"a call that violates only {rule} is accepted",
         lambda: accept,
         rule=rule,
     )
     yield Fault(
         f"{name}-computed",
-        f"{rule} is unchecked, and what can be computed without the check is returned",
+        f"{rule} is not checked, and outputs are returned if they can be computed without it",
         lambda: compute,
         rule=rule,
     )

@@ -30,7 +30,7 @@ from opcert.panel.fault import (
     stateless,
 )
 
-# The types that elements of a type may be wrongly converted to on their way.
+# The types to which an implementation may wrongly convert elements of a type while it moves them.
 _NARROWER = {
     "f64": ("f32", "i64"),
     "f32": ("f16", "bf16", "i32"),
@@ -244,7 +244,7 @@ def _large_result_fault(count: int) -> Fault:
 
 
 def _tail_faults(width: int) -> Iterator[Fault]:
-    """Yield faults of code that handles `width` elements at a time, and the rest by itself."""
+    """Yield faults of code that handles `width` elements at a time, or the remaining elements."""
     yield corrupting(
         f"tails-of-{width}",
         f"results that are no multiple of {width} elements are wrong at their end",

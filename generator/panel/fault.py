@@ -1,4 +1,4 @@
-"""A generic fault: what the reference of an operator becomes with one difference."""
+"""Generic faults: each turns the reference of an operator into a wrong backend."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class ArrayCall:
         return self._integers[name]
 
     def replaced(self, name: str, value: Any) -> "ArrayCall":
-        """Return the call with another value of an argument that it gives."""
+        """Return the call with another value of an argument that it does not omit."""
         if name in self.inputs:
             return ArrayCall({**self.inputs, name: value}, self.attributes)
         return ArrayCall(self.inputs, {**self.attributes, name: value})
@@ -43,23 +43,23 @@ class ArrayCall:
 
 
 Outputs: TypeAlias = Sequence[Array]
-# Runs the reference; raises what it raises where a call violates a requirement.
+# Runs the reference; its errors are passed on.
 RunReference: TypeAlias = Callable[[ArrayCall], Outputs]
-# Runs the faulty backend; None where it does what the reference does.
+# Runs the faulty backend; returns None where it does the same as the reference.
 Run: TypeAlias = Callable[[ArrayCall, RunReference], Any]
 # How a fault misreads a call: the same object where it makes no difference.
 Misreading: TypeAlias = Callable[[ArrayCall], ArrayCall]
-# What it takes to see a fault: each call by itself; calls in a row, of which each may depend on
-# those before it; or the memory of inputs and outputs as well.
+# What a fault depends on: each call by itself; also the calls before it; or also the memory of
+# inputs and outputs.
 Mode: TypeAlias = Literal["calls", "history", "memory"]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A wrong backend: `start` returns what runs a fresh one.
+    """A wrong backend; `start` returns the function that runs a fresh one.
 
-    `text` says what is wrong, as a clause. `rule` is the requirement, by full id, that is not
-    checked.
+    `text` describes the fault as a clause. `rule` is the full id of the requirement that is not
+    checked, if there is one.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class OperatorSignature:
-    """What faults are derived from: a spec, and the types and ranks of its valid calls by input.
+    """The source of faults: a spec, and the types and ranks of its valid calls by input.
 
     The inputs in `data` have elements that the operator only moves.
     """
@@ -83,13 +83,13 @@ class OperatorSignature:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The inputs whose elements say what to do."""
-        return tuple(each.name for each in self.spec.inputs if each.name not in self.data)
+        """The inputs whose elements the operator interprets, such as axes, indices or lengths."""
+        return tuple(item.name for item in self.spec.inputs if item.name not in self.data)
 
     @property
     def integers(self) -> tuple[str, ...]:
         """The arguments that hold integers: inputs of numbers, and attributes."""
-        attributes = (each.name for each in self.spec.attributes if each.type in ("int", "list"))
+        attributes = [item.name for item in self.spec.attributes if item.type in ("int", "list")]
         return (*self.numbers, *attributes)
 
 

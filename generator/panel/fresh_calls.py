@@ -1,6 +1,6 @@
 """Valid calls of a suite -> fresh calls: mutated at random, classified by the spec.
 
-They are evidence that a fault makes a difference that no case of the suite detects.
+A fresh call on which a fault makes a difference proves that the suite misses a real fault.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,9 +43,9 @@ _OFFSETS = (1, -1, 2, 256, 65536, 1 << 32)
 
 @dataclass(frozen=True)
 class FreshCall:
-    """A call with its golden outputs, or what the reference raises.
+    """A call with its golden outputs, or the error that the reference raises.
 
-    `base` is the valid call that it was made of, with its golden outputs.
+    `base` is the valid call that was changed, with its golden outputs.
     """
 
     call: ArrayCall
@@ -105,7 +105,7 @@ def _violated_rule(conditions: Conditions, call: Call) -> str | None:
         if violated:
             return spec.full_id(violated[0])
         outputs = conditions.outputs(call) if _is_declared(conditions, call) else None
-        is_small = outputs is not None and all(each.size <= _MAX_SIZE for each in outputs)
+        is_small = outputs is not None and all(output.size <= _MAX_SIZE for output in outputs)
         return "" if is_small else None
     return None
 
@@ -113,24 +113,25 @@ def _violated_rule(conditions: Conditions, call: Call) -> str | None:
 def _is_declared(conditions: Conditions, call: Call) -> bool:
     """Whether a call has every required argument, and inputs of declared types and ranks.
 
-    A spec may have no requirement that says so, where its document forbids nothing.
+    A spec has no such requirements if its document forbids nothing of the kind.
     """
     spec, names = conditions.spec, conditions.names(call)
-    if any(each.required and names[each.name] is None for each in spec.arguments):
+    if any(argument.required and names[argument.name] is None for argument in spec.arguments):
         return False
-    for each in spec.inputs:
-        tensor = call.inputs.get(each.name)
+    for declared in spec.inputs:
+        tensor = call.inputs.get(declared.name)
         if tensor is not None:
-            least, greatest = (evaluate_integer(parse_expression(end), names) for end in each.rank)
+            ends = map(parse_expression, declared.rank)
+            least, greatest = (evaluate_integer(end, names) for end in ends)
             if not least <= tensor.rank <= greatest:
                 return False
-            if tensor.type not in spec.type_sets[each.type]:
+            if tensor.type not in spec.type_sets[declared.type]:
                 return False
     return True
 
 
 def _run(reference: Reference, call: Call, seed: str) -> tuple[ArrayCall, Outputs | Exception]:
-    """Return a call with its arrays, special values among its data, and the result for it."""
+    """Return a call with its arrays, which have special values, and the reference's result."""
     patterned = call.patterned(seed)
     inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
     array_call = ArrayCall(inputs, call.attributes)
@@ -190,7 +191,7 @@ def _other_shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def _other_values(tensor: Tensor) -> Iterator[Tensor]:
-    """Yield tensors of other numbers: near, far, fewer, more, in another shape."""
+    """Yield tensors with other numbers, with fewer or more numbers, or in another shape."""
     numbers = list(tensor.values or ())
     is_integer = tensor.type in INTEGERS
     lists: list[list[Any]] = [numbers[:-1], numbers[1:], numbers[::-1], sorted(numbers), []]
@@ -202,7 +203,7 @@ def _other_values(tensor: Tensor) -> Iterator[Tensor]:
         values += [lowest(tensor.type), highest(tensor.type)] if is_integer else []
         lists += [[*numbers[:position], value, *numbers[position + 1 :]] for value in values]
     for values in lists:
-        # A number that does not fit makes the tensor one of i64.
+        # If a number does not fit, the tensor is of type i64 instead.
         types = (tensor.type, "i64") if is_integer else (tensor.type,)
         fitting = [
             name
@@ -230,7 +231,7 @@ def _other_attributes(value: Any) -> Iterator[Any]:
 
 
 def _with_offset(value: Any, position: int, offset: int) -> Any:
-    """Return an argument with an offset added to one of the integers in it, by its number."""
+    """Return an argument with an offset added to the integer number `position` in it."""
     positions = iter(range(len(integers_in(value))))
 
     def changed(part: Any) -> Any:
@@ -246,7 +247,7 @@ def _with_offset(value: Any, position: int, offset: int) -> Any:
 
 
 def _stretched(base: Call) -> Iterator[dict[str, Any]]:
-    """Yield calls with an extent of data and one integer raised by the same, as lengths need it."""
+    """Yield changes that raise an extent of data and one integer, such as a length, alike."""
     data = {name: tensor for name, tensor in base.inputs.items() if tensor.values is None}
     for name, tensor in data.items():
         for axis in range(min(tensor.rank, 3)):

@@ -43,7 +43,7 @@ def _outer(elements: Sequence[Any]) -> list[Any]:
     return [*([elements[0]] * half), *([elements[-1]] * (len(elements) - half))]
 
 
-# Ways of misreading an integer: a name, what happens to the argument, and to the integer.
+# Ways of misreading an integer: a name, the effect in words, and the function.
 _MISREADINGS: tuple[tuple[str, str, Callable[[int], int]], ...] = (
     *((f"cut-to-{n}-bits", f"is cut to {n} bits", partial(_truncated, n)) for n in (8, 16, 32)),
     *((f"clamped-to-{n}-bits", f"is clamped to {n} bits", partial(_clamped, n)) for n in (16, 32)),
@@ -132,7 +132,7 @@ def _sorted(name: str, call: ArrayCall) -> ArrayCall:
 def _value_faults(
     name: str, key: str, text: str, has: Callable[[Sequence[int]], bool]
 ) -> Iterator[Fault]:
-    """Yield faults that corrupt or reject calls where an argument has a value of some kind."""
+    """Yield faults that corrupt or reject calls in which an argument has values of one kind."""
 
     def is_affected(call: ArrayCall) -> bool:
         return call.argument(name) is not None and has(call.integers(name))
@@ -148,7 +148,7 @@ def _value_faults(
 
 
 def _pair_faults(name: str, other: str) -> Iterator[Fault]:
-    """Yield faults that confuse two inputs, or reject that their types differ."""
+    """Yield faults that confuse two inputs, or reject inputs of different types."""
 
     def gives_both(call: ArrayCall) -> bool:
         return name in call.inputs and other in call.inputs

@@ -1,4 +1,4 @@
-"""Faults in outputs: in their number, form and memory, and in what is kept between calls."""
+"""Faults in outputs: in their number, form and memory, and in state kept between calls."""
 
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
@@ -17,7 +17,7 @@ from opcert.panel.fault import (
     stateless,
 )
 
-# An output is looked for in inputs of up to so many bytes.
+# Inputs of up to so many bytes are searched for an output.
 _MAX_SEARCHED_BYTES = 1 << 12
 
 
@@ -88,7 +88,7 @@ def _squeezed(outputs: list[Array]) -> list[Array]:
 
 
 def _memory_faults(signature: OperatorSignature) -> Iterator[Fault]:
-    """Yield faults that share memory with the caller, or write to the caller's."""
+    """Yield faults that share memory with the caller, or write to memory of the caller."""
     for argument in signature.spec.inputs:
         yield from _input_memory_faults(argument.name)
     for length in (1, 2, 4, 8):
@@ -131,20 +131,20 @@ def _return_view(name: str, call: ArrayCall, reference: RunReference) -> Outputs
     array, outputs = call.inputs.get(name), list(reference(call))
     if array is None or not array.flags.c_contiguous or array.nbytes > _MAX_SEARCHED_BYTES:
         return None
-    flat, data, has_view = array.reshape(-1), array.tobytes(), False
+    elements, data, has_view = array.reshape(-1), array.tobytes(), False
     for i, output in enumerate(outputs):
         if output.dtype != array.dtype or not output.size:
             continue
         position = data.find(output.tobytes())
         if position >= 0 and position % output.itemsize == 0:
             start = position // output.itemsize
-            outputs[i] = flat[start : start + output.size].reshape(output.shape)
+            outputs[i] = elements[start : start + output.size].reshape(output.shape)
             has_view = True
     return outputs if has_view else None
 
 
 def _reusing_buffers(length: int) -> Run:
-    """Return outputs in `length` buffers for each form, then in the first of them again."""
+    """Return outputs in a ring of `length` buffers for each position, type and shape."""
     buffers: dict[Hashable, list[Array]] = {}
 
     def in_buffer(position: int, output: Array) -> Array:
@@ -237,7 +237,7 @@ def _form_key(value: Any) -> Hashable:
 
 
 def _reusing_plans(missing: tuple[str, ...], data: tuple[str, ...]) -> Run:
-    """Use the `missing` arguments of the first call that differs in nothing but their values."""
+    """Use the `missing` arguments of the first call that differs only in these and in data."""
     plans: dict[Hashable, ArrayCall] = {}
 
     def run(call: ArrayCall, reference: RunReference) -> Outputs | None:
@@ -259,7 +259,7 @@ def _reusing_plans(missing: tuple[str, ...], data: tuple[str, ...]) -> Run:
 
 
 def _reusing_results(data: tuple[str, ...]) -> Run:
-    """Return the results of the first call that differs in nothing but the elements of data."""
+    """Return the results of the first call that differs only in the elements of data."""
     results: dict[Hashable, list[Array]] = {}
 
     def run(call: ArrayCall, reference: RunReference) -> Outputs:
@@ -275,7 +275,7 @@ def _reusing_results(data: tuple[str, ...]) -> Run:
 
 
 def _reusing_output_forms(name: str, key_of: Callable[[Array], Hashable]) -> Run:
-    """Return outputs in the types and shapes of an earlier call that is equal by its key."""
+    """Return outputs in the types and shapes of an earlier call with the same key."""
     forms: dict[Hashable, list[Array]] = {}
 
     def run(call: ArrayCall, reference: RunReference) -> Any:
@@ -293,7 +293,7 @@ def _reusing_output_forms(name: str, key_of: Callable[[Array], Hashable]) -> Run
 
 
 def _checking_once(key_of: Callable[[ArrayCall], Hashable]) -> Run:
-    """Accept invalid calls that agree with a valid one by their key, types and shapes."""
+    """Accept invalid calls that have the key, types and shapes of an earlier valid call."""
     valid: dict[Hashable, Outputs] = {}
 
     def run(call: ArrayCall, reference: RunReference) -> Any:

@@ -72,7 +72,7 @@ def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
 
 @dataclass(frozen=True)
 class _KnownCall:
-    """A call with the result of the reference: golden outputs, or what it raises."""
+    """A call with the result of the reference: golden outputs, or the error that it raises."""
 
     call: ArrayCall
     result: Outputs | Exception
@@ -89,14 +89,14 @@ class Panel:
         self._known: dict[str, tuple[_KnownCall, ...]] = {}
         self._valid = [*valid_calls(operator).values()]
         tensors = {
-            each.name: [call.inputs[each.name] for call in self._valid if each.name in call.inputs]
-            for each in spec_file.spec.inputs
+            name: [call.inputs[name] for call in self._valid if name in call.inputs]
+            for name in (argument.name for argument in spec_file.spec.inputs)
         }
         self._signature = OperatorSignature(
             spec_file.spec,
-            tuple(name for name in tensors if any(each.values is None for each in tensors[name])),
-            {name: tuple(sorted({each.rank for each in tensors[name]})) for name in tensors},
-            {name: tuple(sorted({each.type for each in tensors[name]})) for name in tensors},
+            tuple(name for name in tensors if any(t.values is None for t in tensors[name])),
+            {name: tuple(sorted({t.rank for t in tensors[name]})) for name in tensors},
+            {name: tuple(sorted({t.type for t in tensors[name]})) for name in tensors},
         )
 
     def faults(self) -> Iterator[Fault]:
@@ -112,7 +112,7 @@ class Panel:
         yield from output_faults(signature)
 
     def _bounds(self, name: str, call: ArrayCall) -> tuple[int | None, int | None]:
-        """Return the declared range of an argument in a call; Nones where it is omitted."""
+        """Return the declared range of an argument in a call; (None, None) if it is omitted."""
         if call.argument(name) is None:
             return None, None
         tensors = {
@@ -140,7 +140,7 @@ class Panel:
         return any(self._fails(case, run, known) for case in cases for known in self._calls(case))
 
     def _calls(self, case: IndexedCase) -> tuple[_KnownCall, ...]:
-        """Return the calls of a case: with its data, and where it is valid with inverted data."""
+        """Return the calls of a case: with its data and, if it is valid, with inverted data."""
         if case.id not in self._known:
             inputs = [self._operator.inputs(case)]
             if case.expects == "outputs":
@@ -156,7 +156,7 @@ class Panel:
             return error
 
     def _run_known(self, known: _KnownCall) -> RunReference:
-        """Return what runs the reference, with its result for one call remembered."""
+        """Return a function that runs the reference, and reuses its result for a known call."""
 
         def run(call: ArrayCall) -> Outputs:
             if call is not known.call:
@@ -168,7 +168,7 @@ class Panel:
         return run
 
     def _outcome(self, run: Run, known: _KnownCall) -> Outcome | None:
-        """Return the outcome of a call with a fault; None where that is the reference's."""
+        """Return the outcome of a call with a fault; None if it is that of the reference."""
         try:
             outputs = run(known.call, self._run_known(known))
         except Exception as error:
@@ -211,7 +211,10 @@ class Panel:
         for case in self._decisive:
             arrays = (*case.outputs, *case.inverted_data_outputs)
             is_stored = not any(isinstance(array, DigestedArray) for array in arrays)
-            if not is_stored or case.expects == "rejection" or not self._affects(fault, case):
+            if not is_stored or case.expects == "rejection":
+                continue
+            call = ArrayCall(operator.inputs(case), case.attributes)
+            if not _is_affected(fault, self._reference, call):
                 continue
             outcomes = [run_vector(backend, operator, case)]
             if not is_repeated and is_repeatable(case):
@@ -226,10 +229,6 @@ class Panel:
                     return True
                 records.clear()
         return any(record.outputs_changed for record in records)
-
-    def _affects(self, fault: Fault, case: IndexedCase) -> bool:
-        call = ArrayCall(self._operator.inputs(case), case.attributes)
-        return _is_affected(fault, self._reference, call)
 
     # Differences on fresh calls
 
@@ -275,19 +274,19 @@ class _FaultyBackend:
     def run(
         self, _: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> Sequence[Array]:
-        """Return what the fault makes of a call, or the outputs of the reference."""
+        """Return the result of the fault, or the outputs of the reference if it has none."""
         call = ArrayCall(inputs, attributes)
         outputs: Sequence[Array] | None = self._run(call, self._run_reference)
         return self._run_reference(call) if outputs is None else outputs
 
 
 def run_reference(reference: Reference, call: ArrayCall) -> Outputs:
-    """Return the outputs of the reference, which gets attributes of its own."""
+    """Return the outputs of the reference, which gets a copy of the attributes."""
     return reference(**call.inputs, **deepcopy(dict(call.attributes)))
 
 
 def _is_affected(fault: Fault, reference: Reference, call: ArrayCall) -> bool:
-    """Whether a fresh faulty backend does something else with a valid call by itself."""
+    """Whether a fault makes a difference on a single valid call."""
     try:
         return fault.start()(call, partial(run_reference, reference)) is not None
     except Exception:

@@ -75,7 +75,7 @@ def _expected_outputs(operator: OperatorSuite, case: IndexedCase, inverted_data:
     if all(array.size <= _MAX_LISTED for array in arrays):
         return [array_expression(array) for array in arrays]
     stored = [entry for entry in entries if isinstance(entry, StoredArray)]
-    # Without outputs of their own, those for inverted data are the inverted ones: not in the pack.
+    # A case may store no outputs for inverted data: they are its inverted outputs, not in the pack.
     if len(stored) == len(entries) and (not inverted_data or case.inverted_data_outputs):
         return [
             array_expression(array) if array.size <= _MAX_LISTED else _stored_array(entry)

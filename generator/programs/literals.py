@@ -7,7 +7,7 @@ import numpy as np
 
 from opcert.arrays import LONG_AXES_NEEDED, Array, Layout, bits_dtype
 
-# The most numbers from 1 on that are listed instead of counted.
+# The most elements 1, 2, 3, ... that are listed instead of written as a range.
 _MAX_LISTED_NUMBERS = 16
 
 

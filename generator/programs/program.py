@@ -94,7 +94,7 @@ class InputText:
 class CallText:
     """A call as text; `expected` are its outputs, or None where it must be rejected.
 
-    `ending` is how a call ends that does not return: crash, hang or protocol.
+    `ending` is the kind of failure of a call that does not return: crash, hang or protocol.
     """
 
     comment: str
@@ -171,10 +171,10 @@ def _call_lines(calls: Sequence[CallText], backend: str | None) -> list[str]:
         is_loop = times > 1
         lines += [f"for _ in range({times}):"] if is_loop else []
         for call in block:
-            # From the second pass on, the first call follows the last one of the block.
+            # From the second pass on, the first call of the block follows the last one.
             if is_loop and call is block[0] and not call.can_refill(block[-1]):
                 previous = None
-            # Then, too, every call has to restore what the others of the block changed.
+            # Every call then has to restore the arguments that the others of the block changed.
             changed_by_others = is_loop and length > 1
             indent = "    " if is_loop else ""
             statements = _statements(call, previous, backend, whole=changed_by_others)
@@ -204,7 +204,7 @@ def _repetition(calls: Sequence[CallText], start: int) -> tuple[int, int]:
 def _statements(
     call: CallText, previous: CallText | None, backend: str | None, *, whole: bool
 ) -> list[str]:
-    """Return the lines of a call: what differs from the previous one, or all with `whole`."""
+    """Return the lines of a call: those that differ from the previous call, or all with `whole`."""
     lines = [f"# {call.comment}"] if call.comment else []
     if previous is not None and call.can_refill(previous):
         # Most callers fill the same buffers again.

@@ -1,4 +1,4 @@
-"""Why a case exists, in words: its levels, or the change that it makes to its baseline."""
+"""Why a case exists, in words: its levels, or its change to the baseline."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _MAX_LISTED_CHANGES = 8
 
 @dataclass(frozen=True)
 class ArgumentChange:
-    """How one argument differs from the baseline; None is an omitted argument."""
+    """How one argument differs from the baseline; `before` or `after` is None if it is omitted."""
 
     name: str
     before: str | None

@@ -1,4 +1,4 @@
-"""What a spec declares of each input and attribute, with or without a role."""
+"""The declaration of an input or an attribute in a spec, with or without a role."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ ExpressionText = Annotated[
     BeforeValidator(_integer_as_text, json_schema_input_type=str | int | bool),
     Field(description="An expression in Python's syntax."),
 ]
-# The least and the greatest of something.
+# Expressions of a least and a greatest value.
 BoundExpressions = tuple[ExpressionText, ExpressionText]
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 

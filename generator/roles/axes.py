@@ -37,8 +37,8 @@ _SIGNS = {"positive": "", "negative": "axes from the end", "mixed": "some axes f
 class AxesRole(ListRole):
     """A list of axes of data in any order: a tensor, or an attribute.
 
-    An omitted list means all axes, or with `omitted: first` for the first ones, as many as the
-    lists have elements that go `along` it. With `negative`, negative axes count from the end. With
+    An omitted list means all axes or, with `omitted: first`, the first axes, one for each element
+    of the lists that go `along` it. With `negative`, negative axes count from the end. With
     `unique`, no axis may be listed twice.
     """
 
@@ -57,7 +57,7 @@ class AxesRole(ListRole):
         return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Report that no list has one element for each of the first axes."""
+        """Report `omitted: first` if no list determines the number of axes."""
         if self.omitted == "first" and not self.referrers("along"):
             text = f"unknown number of first axes; expected an argument with 'along: {self.name}'"
             yield "omitted", text
@@ -84,7 +84,7 @@ class AxesRole(ListRole):
         listing, sign = self.factor("listing"), self.factor("sign")
         yield from self.omission_constraints(listing, "omitted")
         least = {level: rank for level, (rank, _) in _LISTINGS.items()}
-        # At least one of the first axes is meant.
+        # An omitted list means at least one axis.
         least["omitted"] = int(self.omitted == "first")
         yield forbid(lambda listing, rank: rank < least[listing], listing, self.data.factor("rank"))
         if self.negative:
@@ -176,11 +176,11 @@ class AxesRole(ListRole):
             least, most = min(values, default=0), max(values, default=0)
             signs = {"positive": least >= 0, "negative": most < 0, "mixed": least < 0 <= most}
             levels[self.factor("sign")] = levels_where(signs)
-        values_observed = self.observed_type(call)
+        observed = self.observed_type(call)
         if not self.is_attribute:
             layout = call.inputs[self.name].layout if is_given else "c"
-            values_observed[self.factor("layout")] = layout
-        return ObservedLevels(values_observed, levels)
+            observed[self.factor("layout")] = layout
+        return ObservedLevels(observed, levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its range and its uniqueness."""

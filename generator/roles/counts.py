@@ -58,7 +58,7 @@ class CountsRole(PerAxis):
         return None
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield the count of the tested axis, those of the others, and the layout."""
+        """Yield the count of the tested axis, the counts of the other axes, and the layout."""
         yield from self.type_factors(profile)
         counts = {"two": 2, "none": self.neutral, "three": 3, "one": 1, "past_u8": 257, "zero": 0}
         counts = {"two": 2, "none": self.neutral} if profile == "stress" else counts

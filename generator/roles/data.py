@@ -36,7 +36,7 @@ _LENGTHS = {
 # Under stress: past 16 bits, and past 16 MB of elements of four bytes.
 _LARGE_LENGTHS = {"past_u16": 65537, "past_16_mb": 4194319, "past_u8": 257, "six": 6}
 _OTHERS = ("varied", "long", "equal", "same", "ones", "wide", "tall", "zero")
-# Extents so large that a tensor has only one of them.
+# Kinds of extents so large that a tensor has only one of them.
 PAST_A_TILE = ("wide", "tall", "huge")
 _AXES: dict[str, Any] = {
     "first": 0,
@@ -106,7 +106,7 @@ class DataRole(Role):
         """Forbid axes beyond the rank, and extents and layouts that exclude each other."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         layout, elements, axis = map(self.factor, ("layout", "elements", "axis"))
-        # Each axis of each rank has one name: the first one that fits.
+        # Each axis of each rank has one name: the first that applies.
         for least, level in enumerate([*_AXES][1:], 2):
             yield forbid(
                 lambda rank, axis, least=least, level=level: axis == level and rank < least,
@@ -131,7 +131,7 @@ class DataRole(Role):
             yield from self._extent_constraints()
 
     def _extent_constraints(self) -> Iterator[Constraint]:
-        """Forbid what the extents that this role draws do not allow."""
+        """Forbid levels that contradict the extents which this role draws."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         layout = self.factor("layout")
         yield forbid(lambda others, rank: others != "varied" and rank < 2, others, rank)

@@ -76,7 +76,7 @@ class DescriptorsRole(Role):
 
     @property
     def counter(self) -> CountRole | None:
-        """The argument with the number of records that count, if there is one."""
+        """The argument with the number of records that are read, if there is one."""
         return next((role for role in self.referrers("of") if isinstance(role, CountRole)), None)
 
     def factors(self, profile: str) -> Iterator[Factor]:
@@ -94,9 +94,7 @@ class DescriptorsRole(Role):
         yield forbid(lambda lengths, count: lengths != "varied" and count < 2, lengths, count)
         yield forbid(
             lambda lengths, n, count: not is_possible(lengths, n, count, _MAX_SIZE),
-            lengths,
-            n,
-            count,
+            *(lengths, n, count),
         )
 
     def build(self, context: BuildContext) -> list[dict[str, Any]]:

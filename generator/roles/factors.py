@@ -1,4 +1,4 @@
-"""Factors and what goes with them: what a role adds to the input space of its operator."""
+"""What a role contributes: factors, constraints, observed levels, requirements, ambiguities."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class LevelName:
-    """A factor of which a condition takes the name of the level, not its value."""
+    """A factor whose level a condition takes by its name instead of its value."""
 
     factor: str
 
@@ -86,10 +86,10 @@ class Choice(Protocol):
 
 @dataclass
 class BuildContext:
-    """The choice that a call is built for, and what has been drawn for the call.
+    """The choice that a call is built for, and the values drawn for the call.
 
-    What several arguments share, such as the extents of data, is drawn once, under a name. Each
-    name has a seed of its own, so that an additional draw changes no other.
+    Values that several arguments share, such as the extents of data, are drawn once, under a name.
+    Each name has its own seed, so that an additional draw changes no other.
     """
 
     choice: Choice
@@ -109,9 +109,9 @@ class BuildContext:
 
 @dataclass(frozen=True)
 class ObservedLevels:
-    """What a call exhibits of factors: `values`, or names of `levels`.
+    """The values of factors, or the names of their levels, that a call exhibits.
 
-    A tuple as value lists several that are all right.
+    A tuple as a value lists several values, each of which the call exhibits.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def levels_where(conditions: Mapping[str, bool]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a role requires of a call; the spec adds the clause.
+    """A requirement that follows from a role; the spec adds the clause.
 
     A spec refers to it by `key`. `prerequisites` are keys of other requirements.
     """
@@ -139,7 +139,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class DerivedAmbiguity:
-    """What a document leaves open, as its spec declares; the spec adds the readings.
+    """An ambiguity that follows from a role; the spec adds the readings.
 
     A spec refers to it by `key`; `touches` is the condition on the calls that depend on it.
     """

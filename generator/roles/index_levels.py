@@ -1,4 +1,4 @@
-"""Levels of the role `indices`: the tested index, its place, and what the others are."""
+"""Levels of the role `indices`: the tested index, its place, and the order of all indices."""
 
 from collections.abc import Callable
 
@@ -55,7 +55,7 @@ ORDERS = {
 def index_values(
     is_stress: bool, *, negative: bool, outside: bool
 ) -> dict[str, tuple[IndexValue, str]]:
-    """Return the levels of the tested index, if it may count from the end or lie outside."""
+    """Return the levels of the tested index, which may be negative or outside if so declared."""
     levels = _INSIDE
     if negative or outside:
         levels = levels | _FROM_END

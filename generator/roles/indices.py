@@ -57,9 +57,9 @@ class IndicesRole(Role):
     """Indices into an axis of data: a tensor.
 
     `along` names the axis, by default the first one. With `negative`, negative indices count from
-    the end. `outside` is the meaning of an index outside of the axis: `zeros`, the element at the
-    nearer end (`clamp`), an invalid call (`reject`), or the document leaves it open (`undefined`),
-    which an ambiguity then states. If the least rank is also the greatest, it is a requirement.
+    the end. An index `outside` of the axis gives `zeros`, gives the element at the nearer end
+    (`clamp`), makes the call invalid (`reject`), or is left open by the document (`undefined`), as
+    an ambiguity then states. If the least rank is also the greatest, it is a requirement.
     """
 
     relations: ClassVar = {"into": ("data",), "along": ("axis",)}
@@ -142,7 +142,7 @@ class IndicesRole(Role):
         )
         yield Factor.of_names(self.factor("place"), PLACES)
         if self.may_be_outside:
-            # The words of the value say it already.
+            # The words of the value imply it already.
             yield Factor.of_names(self.factor("reach"), {"in_range": "", "outside": ""})
             rest = {"in_range": "others in range", "outside": "others out of range too"}
             yield Factor.of_names(self.factor("rest"), rest)
@@ -182,7 +182,7 @@ class IndicesRole(Role):
         yield forbid(lambda place, rank: place != "first" and rank == 0, place, ranks[0])
         yield from self._extent_constraints()
         yield from self._order_constraints()
-        # A layout differs from others only with so many dimensions longer than 1.
+        # A layout differs from C order only with enough dimensions longer than 1.
         yield forbid(
             lambda layout, extents, rank, shared=0: (
                 layout != "c"
@@ -269,7 +269,7 @@ class IndicesRole(Role):
             )
 
     def masking(self) -> Iterator[Constraint]:
-        """Mask indices of which none gives an element of data."""
+        """Mask indices if none of them gives an element of data."""
         extents, reach, rest = map(self.factor, ("extents", "reach", "rest"))
         yield forbid(lambda extents: extents == "zero", extents)
         if self.outside != "zeros":
@@ -302,7 +302,7 @@ class IndicesRole(Role):
             own = (n,)
         needed = LONG_AXES_NEEDED[choice[self.factor("layout")]]
         if sum(extent > 1 for extent in own) < needed:
-            # The drawn extents are too few for the layout to differ from others.
+            # Too few of the drawn extents exceed 1 for the layout to differ from C order.
             first, *others = sampler.sample(range(len(own)), needed)
             extents = {first: 3 if kind == "varied" else 2} | dict.fromkeys(others, 2)
             own = tuple(extents.get(d, 1) for d in range(len(own)))

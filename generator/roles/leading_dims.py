@@ -96,7 +96,7 @@ class LeadingDimsRole(Role):
         yield Factor.of_names(self.factor("given"), given, f"{self.name} {{}}")
 
     def constraints(self) -> Iterator[Constraint]:
-        """Forbid more shared dimensions than there are, and forms that cannot give the number."""
+        """Forbid too many shared dimensions, and forms that cannot express their number."""
         data, count, given = self.data, self.count_factor, self.factor("given")
         rank, other_rank = self._rank_factors
         yield forbid(lambda count, rank: count > rank, count, other_rank)

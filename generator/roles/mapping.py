@@ -160,7 +160,7 @@ class MappingRole(ListRole):
         )
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield its presence, its form, its range and order, and the extents that fit."""
+        """Yield its presence, its form, its range and order, and the extents of data."""
         name, of, into = self.name, self.of, self.into
         mode, values, target = self.selected_by, f"{self.name}.values", f"{into}.values"
         form = (f"{into}.type", f"{into}.rank")

@@ -50,15 +50,15 @@ class ModeRole(Role):
 
     @property
     def word_requirement(self) -> str:
-        """The key of the requirement that it is one of its words."""
+        """The key of the requirement on its word."""
         return f"{self.name}.word"
 
     def is_one_of(self, words: Sequence[str]) -> str:
-        """Return the condition that it is one of `words`."""
+        """Return the condition that the mode is one of `words`."""
         return f"{self.name} == '{words[0]}'" if len(words) == 1 else f"{self.name} in {[*words]}"
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield that it is one of its words."""
+        """Yield the requirement that the mode is one of its words."""
         words = self.one_of
         text = f"{self.name} is {' or '.join(words)}."
         yield Requirement(self.word_requirement, text, f"{self.name} in {[*words]}")

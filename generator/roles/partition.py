@@ -27,8 +27,8 @@ COUNTS = {
     **{"past_16": 17, "past_32": 33},
 }
 MANY_COUNTS = {"past_64": 65, "past_256": 257, "two": 2}
-# Kinds of lengths. If the first is the mean, the parts seem equal to a runtime that looks at the
-# first only. With the high bit set, a length is negative if its byte is read as signed.
+# Kinds of lengths. If the first is the mean, the parts seem equal to a runtime that compares only
+# the first. With the high bit set, a length is negative if its byte is read as signed.
 LENGTHS = ("varied", "ones", "equal", "first_one", "last_one", "first_mean", "high_bit")
 _MAX_BYTE = highest("u8")
 
@@ -36,8 +36,8 @@ _MAX_BYTE = highest("u8")
 class PartitionRole(ListRole):
     """Lengths that sum to the size of an axis.
 
-    With `remainder`, one of them may be -1: it means what remains of the axis. A length may be
-    0 unless `empty` is false.
+    With `remainder`, one of them may be -1, which means the rest of the axis. A length may be 0
+    unless `empty` is false.
     """
 
     relations: ClassVar = {"of": ("data",), "along": ("axis",)}
@@ -94,7 +94,7 @@ class PartitionRole(ListRole):
         n, count, special = data.factor("length"), self.factor("count"), self.factor("special")
         lengths, types, place = self.factor("lengths"), self.type_factor, self.factor("place")
         remainders = ("rest", "rest_empty", "rest_long")
-        # Special lengths that take nothing of the axis.
+        # Special lengths that mean an empty part.
         empty = ("zero", "rest_empty")
         yield forbid(lambda special, t: special in remainders and lowest(t) == 0, special, types)
         # The other lengths are 1, and the remainder is longer than its type can state.

@@ -49,7 +49,7 @@ class PermutationRole(PerAxis):
         yield from self.layout_factors()
 
     def constraints(self) -> Iterator[Constraint]:
-        """Forbid orders that ranks do not have, or that another name is for."""
+        """Forbid orders that a rank does not have, or that have another name at that rank."""
         yield from super().constraints()
         order = self.factor("order")
         yield from self.omission_constraints(order, OMITTED)

@@ -46,14 +46,14 @@ class Signature:
 
 
 class Role(Argument):
-    """An argument with a role; the base class of all roles, those of a vendor too.
+    """An argument with a role; the base class of all roles, including those of vendors.
 
     A role adds factors and constraints, builds its argument for a choice of levels, and observes
     which levels a finished call exhibits. A subclass must define `build`; every other method has a
     default.
     """
 
-    # The keys that name other arguments, and the names of the roles that those may have.
+    # The keys that name other arguments, and the roles that these arguments may have.
     relations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     role: str
@@ -92,7 +92,7 @@ class Role(Argument):
         return [role for role in self._signature.roles if getattr(role, key, None) == self.name]
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with the role in its signature: the key at fault, and the text."""
+        """Yield each mistake of the role in its signature: the key at fault, and a message."""
         return iter(())
 
     # Expressions for conditions
@@ -131,7 +131,10 @@ class Role(Argument):
         yield Factor.of_names(self.type_factor, words)
 
     def omission_constraints(self, factor: str, level: str) -> Iterator[Constraint]:
-        """Yield that its type is omitted with it: where `factor` has the level that omits it."""
+        """Yield the constraints that its type is omitted together with it.
+
+        The argument is omitted where `factor` has `level`.
+        """
         if self.is_attribute or self.required:
             return
         sharing = self._signature.arguments_of(self.type)
@@ -154,7 +157,7 @@ class Role(Argument):
         return () if tensor is None or tensor.values is None else tuple(map(int, tensor.values))
 
     def observed_type(self, call: Call) -> dict[str, Any]:
-        """Return the level of its type factor that a call exhibits, if the factor is its own."""
+        """Return the observed value of its type factor; nothing if another argument has it."""
         if self.is_attribute or self.type_factor != self.factor("type"):
             return {}
         sharing = [argument.name for argument in self._signature.arguments_of(self.type)]
@@ -213,7 +216,7 @@ class Role(Argument):
         return None
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield what it requires of a call."""
+        """Yield the requirements that follow from the role."""
         types = self._signature.types.get(self.type)
         if types is not None and set(types) <= set(INTEGERS):
             is_any = set(types) == set(INTEGERS)
@@ -227,5 +230,5 @@ class Role(Argument):
             )
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
-        """Yield what its document leaves open."""
+        """Yield the ambiguities that follow from what the spec declares."""
         return iter(())

@@ -33,7 +33,7 @@ class Sampler:
     """
 
     def __init__(self, random_source: RandomSource | None = None) -> None:
-        """Draw from `random_source` if it is given, whatever the seed."""
+        """Draw from `random_source`, if there is one, regardless of seeds."""
         self._fixed_source = random_source
         self._seed = ""
         self._source = random_source
@@ -45,7 +45,7 @@ class Sampler:
     def randbelow(self, n: int) -> int:
         """Draw an integer from 0 to below `n`."""
         if self._source is None:
-            # Seeding takes long, and not every seed is drawn from.
+            # Seeding is slow, and many seeds are never drawn from.
             self._source = Random(self._seed).random  # noqa: S311 -- no cryptography
         return int(self._source() * n)
 
@@ -78,7 +78,7 @@ class Sampler:
         return tuple(member for member in items if member == item or member in chosen)
 
     def dims(self, count: int, kind: str = "varied", taken: int = 1) -> tuple[int, ...]:
-        """Draw `count` extents of a tensor of which the other extents multiply to `taken`.
+        """Draw `count` extents of a tensor; its other extents multiply to `taken`.
 
         They are varied, ones, equal, the same as `taken`, zero (one of them), long (the last one),
         wide or tall (the last or the first is past a tile), or huge (the last, past 16 bits).
@@ -108,7 +108,7 @@ class Sampler:
         return tuple(extents)
 
     def _varied(self, count: int, budget: int) -> list[int]:
-        """Draw extents of which at least one is more than 1."""
+        """Draw extents, at least one of them more than 1."""
         extents = [1] * count
         candidates = _VARIED_EXTENTS if count < 4 else _VARIED_EXTENTS[:2]
         for number, position in enumerate(self._without_replacement(range(count), count)):
@@ -135,14 +135,14 @@ class Sampler:
         """
         least = 1 if count <= total else 0
         if not count and total:
-            raise Inapplicable(f"no lengths do not sum to {total}")
+            raise Inapplicable(f"an empty list of lengths does not sum to {total}")
         lengths: list[int] = []
         for following in reversed(range(count)):
             remaining = total - sum(lengths)
             low = max(least, remaining - most * following)
             high = min(most, remaining - least * following)
             if low > high:
-                raise Inapplicable(f"{count} lengths up to {most} do not sum to {total}")
+                raise Inapplicable(f"{count} lengths up to {most} cannot sum to {total}")
             # Up to twice the mean, so that the first lengths do not use up the total.
             lengths.append(self.between(low, min(high, max(low, 2 * remaining // (following + 1)))))
         return tuple(lengths)

@@ -87,7 +87,7 @@ class ShapeRole(ListRole):
 
     @property
     def _plain_types(self) -> tuple[str, str]:
-        """The element types of data and of the target where one pair is enough."""
+        """The element types of data and of the target for levels that need only one pair."""
         types = self._signature.types
         data_types, own_types = types[self.data.type], types[self.type]
         data_type = "f32" if "f32" in data_types else data_types[0]
@@ -109,7 +109,7 @@ class ShapeRole(ListRole):
         if mapping is not None and mapping.required and mapping.ones != "stretched":
             relations, stretched = {"same": "kept"}, {"none": ""}
         else:
-            # A far stretch takes data of rank 2, see below.
+            # A far stretch needs data of rank 2: see `_single_choice_constraints`.
             is_rank_2_valid = least_rank <= 2 <= min(most_rank, self.most)
             if is_stress or not is_rank_2_valid or not fits(self._plain_types[1], FAR):
                 stretched.pop("far")
@@ -127,7 +127,7 @@ class ShapeRole(ListRole):
         yield self.factor("relation"), self.data.factor("axis"), self.factor("stretched")
 
     def constraints(self) -> Iterator[Constraint]:
-        """Forbid what a target and data cannot have together."""
+        """Forbid combinations of levels that a target and data cannot have."""
         data = self.data
         rank, length, others = map(data.factor, ("rank", "length", "others"))
         added, types = self.factor("added"), self.type_factor
@@ -159,7 +159,7 @@ class ShapeRole(ListRole):
         yield from self._single_choice_constraints()
 
     def _stretching_constraints(self) -> Iterator[Constraint]:
-        """Forbid to stretch axes without effect, or to outputs that are too large."""
+        """Forbid stretches without effect, and those to outputs that are too large."""
         rank, length, others = map(self.data.factor, ("rank", "length", "others"))
         relation, stretched = self.factor("relation"), self.factor("stretched")
         yield forbid(
@@ -195,7 +195,7 @@ class ShapeRole(ListRole):
         )
 
     def _layout_constraints(self) -> Iterator[Constraint]:
-        """Forbid layouts without effect: most of them take two axes longer than 1."""
+        """Forbid layouts without effect: most of them need two axes longer than 1."""
         data = self.data
         rank, others, layout = map(data.factor, ("rank", "others", "layout"))
         relation, stretched, added = map(self.factor, ("relation", "stretched", "added"))
@@ -230,7 +230,7 @@ class ShapeRole(ListRole):
         )
 
     def _single_choice_constraints(self) -> Iterator[Constraint]:
-        """Restrict levels to one choice of the other factors, where one is enough."""
+        """Restrict two levels for which one choice of the other factors is enough."""
         data = self.data
         data_type, own_type = self._plain_types
         small = min(
@@ -329,7 +329,7 @@ class ShapeRole(ListRole):
         if choice[self.factor("new")] == "zero":
             target = [(extent or 2) if d in places else 0 for d, extent in enumerate(target)]
         is_stretched = choice[self.factor("relation")] == "stretched"
-        # Otherwise data would have a single element, or its layout would not differ from C.
+        # If no other axis is kept, data may have a single element, or its layout no effect.
         long_axes = LONG_AXES_NEEDED[choice[data.factor("layout")]]
         keeps_another = is_stretched or length == 1 or long_axes > 1
         kind = choice[self.factor("stretched")]
@@ -337,7 +337,7 @@ class ShapeRole(ListRole):
         return stretched_shapes(target, places, stretch, sampler)
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe its factors, and those factors of data that the target determines."""
+        """Observe its own factors, and the factors of data that the target determines."""
         data, axis = call.inputs[self.of], point.get("axis", 0)
         tensor, mapping, target = call.inputs[self.name], self.mapping, self.values_in(call)
         places = tuple(range(len(target) - data.rank, len(target)))

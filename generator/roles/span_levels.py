@@ -1,4 +1,4 @@
-"""Levels of the role `spans`: where slices start and stop, their steps, and what they select."""
+"""Levels of the role `spans`: starts, stops and steps of slices, and how much they select."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from opcert.arrays import Array, highest, lowest
 SpanValue = int | Callable[[int, str], int]
 
 # Starts and stops with their words: at, next to and past both ends of the axis, of the type, and of
-# narrower types that a runtime may cut to.
+# narrower types to which a runtime may truncate.
 ENDPOINTS: dict[str, tuple[SpanValue, str]] = {
     "zero": (0, "at 0"),
     "one": (1, "at 1"),
@@ -33,7 +33,7 @@ ENDPOINTS: dict[str, tuple[SpanValue, str]] = {
     "below_u32": (1 - (1 << 32), "at 1 - 2^32"),
     "u64_max": ((1 << 64) - 1, "at 2^64 - 1"),
 }
-# The plainest ones, which come first, and those under stress.
+# The plainest levels, which come first, and the levels under stress.
 PLAINEST_ENDPOINTS = {
     "start": ("zero", "one", "last", "end"),
     "stop": ("end", "last", "one", "zero"),
@@ -60,7 +60,7 @@ STEP_SIZES_UNDER_STRESS: dict[str, tuple[SpanValue, str]] = {
     **{level: STEP_SIZES[level] for level in ("one", "two", "three", "least", "past_u8")},
     "past_u16": (1 << 16, "of 2^16"),
 }
-# The levels that an omitted part means, forwards and backwards: they take the whole axis.
+# The meaning of an omitted part as a level, forwards and backwards: the whole axis.
 OMITTED_MEANS = {"start": ("zero", "last"), "stop": ("end", "below"), "step": ("one", None)}
 SELECTED = {
     "some": "selects some",
@@ -71,7 +71,7 @@ SELECTED = {
 
 
 def selection_levels(n: Array, start: Array, stop: Array, size: Array, direction: Array) -> Array:
-    """Return the names of how much slices select of axes of `n`, all given as arrays."""
+    """Return the name of the level of `SELECTED` for each slice; `n` is the length of its axis."""
     forwards = direction > 0
     # As Python's slice.indices does.
     least, most = np.where(forwards, 0, -1), np.where(forwards, n, n - 1)

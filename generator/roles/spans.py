@@ -58,7 +58,7 @@ class SpansRole(ListRole):
     along: str | None = None
 
     def bounds(self) -> BoundExpressions | None:
-        """Return the ends of its type: a slice may reach past its axis."""
+        """Return the limits of its type: a slice may reach past its axis."""
         if self.is_attribute:
             return None
         return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
@@ -116,7 +116,7 @@ class SpansRole(ListRole):
         return lambda n, element_type: value(n, _type_or_widest(element_type))
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield value, omission, direction, what the slices select, and layouts of the lists."""
+        """Yield value, omission, direction, how much is selected, and layouts of the lists."""
         yield from self.type_factors(profile)
         is_stress, length = profile == "stress", self.data.factor("length")
         depends_on = (length,) if self.is_attribute else (length, self.type_factor)
@@ -140,7 +140,7 @@ class SpansRole(ListRole):
             layouts = {"c": "", "reversed": "lists backwards in memory"}
             layouts |= {"gapped": "lists with gaps", "mixed": "lists in several layouts"}
             if self._tensor_parts:
-                # Mixed layouts take two tensors.
+                # Mixed layouts need two tensors.
                 mixed = ["mixed"] if len(self._tensor_parts) > 1 else []
                 words = {layout: layouts[layout] for layout in (*LIST_LAYOUTS, *mixed)}
                 yield Factor.of_names(self.factor("layouts"), words)
@@ -150,7 +150,7 @@ class SpansRole(ListRole):
         return [part for part in self._parts if not part.is_attribute]
 
     def constraints(self) -> Iterator[Constraint]:
-        """Forbid values beyond their type, and what omitted or short lists cannot have."""
+        """Forbid values that do not fit their type, and levels that exclude an omission."""
         direction, value = self._direction_factor, self._value_factor
         # The functions take an element type only if there is a factor for it.
         types = () if self.is_attribute else (self.type_factor,)
@@ -221,7 +221,7 @@ class SpansRole(ListRole):
             yield forbid(lambda selects: selects == "none", self.factor("selects"))
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield starts with stops in both directions, and extents with what is selected of them."""
+        """Yield start, stop and direction; then length, other extents and how much is selected."""
         if self.part == "start":
             start, stop, _ = self._parts
             yield start._value_factor, stop._value_factor, self._direction_factor
@@ -325,7 +325,7 @@ class SpansRole(ListRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield types, rank, lengths, and that no step is 0.
 
-        The start yields what all parts require together.
+        The start yields the requirements that all parts share.
         """
         name = self.name
         if not self.is_attribute:
@@ -359,7 +359,7 @@ class SpansRole(ListRole):
             yield Requirement(f"{self.name}.type", f"{'; '.join(texts)}.", " and ".join(conditions))
 
     def _length_requirements(self) -> Iterator[Requirement]:
-        """Yield that all parts have one length, and that it goes with the axes."""
+        """Yield that all parts have the same length, and that it fits the number of axes."""
         start, axes, rank = self._parts[0], self.axes, f"{self.of}.rank"
         lists: list[ListRole] = [*self._parts, *([axes] if axes is not None else [])]
         ranks = tuple(f"{part.name}.rank" for part in lists if not part.is_attribute)

@@ -1,4 +1,4 @@
-"""The sizes of 1 that stretch to those of a target shape: drawn, and observed."""
+"""Stretching: which axes of 1 grow to the size of a target shape, drawn and observed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TypeAlias
 from opcert.roles.factors import levels_where
 from opcert.roles.samplers import Sampler
 
-# The shape of data and that to which it broadcasts.
+# The shape of data, and the target shape to which it broadcasts.
 ShapeAndTarget: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 # An extent past 16 bits.
 FAR = 65537
@@ -23,10 +23,10 @@ STRETCHED = {
 
 @dataclass(frozen=True)
 class Stretch:
-    """The axes of data that are to stretch: the tested `axis` or not, and a `kind` of others.
+    """Which axes of data stretch: the tested `axis` if `is_stretched`, and others by their `kind`.
 
-    `others` is the kind of the other extents of the target. With `keeps_another`, one of the other
-    axes does not stretch, and is longer than 1 if their kind allows it.
+    `others` is the kind of the other extents of the target. With `keeps_another`, one axis other
+    than the tested one does not stretch, and is longer than 1 if `others` allows it.
     """
 
     axis: int
@@ -48,7 +48,7 @@ def stretched_shapes(
     tested_place = places[stretch.axis]
     other_axes = [axis for axis in range(len(places)) if axis != stretch.axis]
     if kind == "some":
-        # Of the longer axes one stays, if one has to. Axes of 1 are used if there is no other.
+        # Axes longer than 1, and axes of 1 only where there are too few longer ones.
         longer = [axis for axis in other_axes if extents[places[axis]] > 1]
         ones = sampler.disordered([axis for axis in other_axes if axis not in longer])
         candidates = [*longer, *ones][: max(len(longer), 1 + stretch.keeps_another)]
@@ -60,7 +60,7 @@ def stretched_shapes(
         stretched = () if kind == "none" else tuple(other_axes)
     if kind == "far":
         extents[places[stretched[0]]] = FAR
-    # Groups of axes of which each needs one that is longer than 1 in the target.
+    # Groups of axes; at least one axis of each group has to be longer than 1 in the target.
     groups: list[tuple[int, ...]] = [stretched]
     if kind == "alternating":
         groups = [(axis,) for axis in stretched]

@@ -1,8 +1,8 @@
 """Element formulas, evaluated for all elements of an output at once.
 
-A formula is written for one element. Evaluating it once for each would take longer than all other
-work on a suite, so that its names and values are arrays over the elements of the output:
-conditions choose element by element, and an index means all values of that index.
+A formula is written for one element. To evaluate it once per element would take longer than all
+other work on a suite. Its names and values are therefore arrays over the elements of the output:
+conditions choose element by element, and an index is an array of all its values.
 """
 
 import ast
@@ -24,7 +24,7 @@ from opcert.specification.expressions import (
     subexpression,
 )
 
-# The positions of what is not an element of an input: a zero, and an index out of bounds.
+# The positions of a zero and of an index out of bounds, which are not elements of an input.
 ZERO_SOURCE, OUTSIDE_SOURCE = -1, -2
 # The product of two integers below it fits 64 bits; NumPy computes with larger ones as objects.
 _SMALL = 1 << 31
@@ -82,9 +82,10 @@ class ElementwiseValues:
 
 
 class SourceElements(ElementwiseValues):
-    """For each element of an output an element of an input, or zero; a number where it is known.
+    """For each element of an output, the element of an input that it copies, or a zero.
 
-    `positions` count the elements of all inputs, one input after the other.
+    `positions` count the elements of all inputs, one input after the other. Elements of one input
+    with known integers can be used as numbers.
     """
 
     def __init__(self, positions: Array, tensor: "IndexedInput | None") -> None:
@@ -99,7 +100,7 @@ class SourceElements(ElementwiseValues):
             ValueError: the case does not fix them.
         """
         if self.tensor is None:
-            raise ValueError("elements of several inputs have no number to compute with")
+            raise ValueError("elements of several inputs cannot be used as numbers")
         # A value at a position out of bounds is never chosen, or the position is a mistake.
         within = self.positions >= 0
         values = _as_array(self.tensor.numbers[(self.positions - self.tensor.first) * within])
@@ -124,7 +125,7 @@ class IndexedInput(Tensor):
             ValueError: they are not integers that the case fixes.
         """
         if self.values is None or self.type not in INTEGERS:
-            raise ValueError(f"the elements of '{self.name}' are no known integers")
+            raise ValueError(f"the elements of '{self.name}' are not known integers")
         is_large = any(not -_SMALL < value < _SMALL for value in self.values)
         return np.array((*self.values, 0), object if is_large else np.int64)
 
@@ -170,7 +171,7 @@ def _as_array(result: Any) -> Array:
     return result if isinstance(result, np.ndarray) else np.array(result, dtype)
 
 
-# -- what conditions become: calls of functions whose branches are evaluated when needed
+# -- the functions that replace conditions; they evaluate a branch only when needed
 
 
 def _choose(condition: object, first: Callable[[], Any], second: Callable[[], Any]) -> Any:

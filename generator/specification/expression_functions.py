@@ -1,4 +1,4 @@
-"""The functions that expressions can call; none of them takes all memory or all day."""
+"""The functions that expressions can call; all are bounded in time and memory."""
 
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
@@ -19,12 +19,12 @@ from opcert.arrays import (
 
 Functions = Mapping[str, Callable[..., Any]]
 
-# Limits that keep a mistake in a spec from taking all memory or all day: the integers of a range,
-# the bits of a power or a product, the elements of a sum or a repetition.
+# A mistake in a spec must not exhaust memory or time. Limits of the integers of a range, the bits
+# of a power or a product, and the elements of a sum or a repetition.
 _MAX_RANGE = 10**6
 _MAX_BITS = 4096
 _MAX_ELEMENTS = 10**5
-# So few factors cannot take much memory.
+# A product of so few factors cannot take much memory.
 _FEW_FACTORS = 32
 
 
@@ -59,14 +59,14 @@ def bounded_sum(left: Any, right: Any) -> Any:
 
 
 def remainder(number: int, divisor: int) -> int:
-    """Return `number % divisor`; of a text, `%` would format, to any length."""
+    """Return `number % divisor`; on a text, `%` would format, to any length."""
     if isinstance(number, str | bytes):
         raise ValueError("a remainder of a text")
     return number % divisor
 
 
 def bounded_prod(values: Iterable[int]) -> int:
-    """Return the product of `values`, of which there are few, or at most about 4,096 bits."""
+    """Return the product of `values`, which are few, or have at most about 4,096 bits together."""
     factors = tuple(values)
     # Few factors may also be values for all elements of an output, which have no bit length.
     if len(factors) > _FEW_FACTORS and sum(int(n).bit_length() for n in factors) > _MAX_BITS:

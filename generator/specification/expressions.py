@@ -179,8 +179,8 @@ def _refuse_attribute(attribute: str) -> None:
     raise ValueError(f"there is no attribute '{attribute}'")
 
 
-# The operators whose results could take all memory. No expression can use or shadow the names of
-# their guards, which are not identifiers.
+# Operators whose results could exhaust memory. No expression can use or shadow the names of their
+# guards, which are not identifiers.
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: bounded_sum,
     ast.Mult: bounded_product,
@@ -257,7 +257,7 @@ _BASE_SCOPE: EvaluationScope = {
 def evaluation_scope(
     names: Mapping[str, Any], functions: Functions = EXPRESSION_FUNCTIONS
 ) -> EvaluationScope:
-    """Return the scope for expressions that use `names`; they can call `functions`, too."""
+    """Return the scope of expressions that use `names` and call `functions`."""
     if functions is EXPRESSION_FUNCTIONS:
         return {**_BASE_SCOPE, **names}
     further = {f"{name}()": function for name, function in functions.items()}
@@ -275,7 +275,7 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
 
 
 def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
-    """Return the value of `expression` as `evaluate` does, in a scope that several can share."""
+    """Return the value of `expression` as `evaluate` does, in a scope that can be reused."""
     try:
         if expression.has_comprehension:
             scope[_COUNT_STEPS] = _StepCounter()
@@ -329,7 +329,7 @@ def evaluate_condition(
 
 
 def evaluate_condition_in(scope: EvaluationScope, expression: Expression) -> bool:
-    """Return whether `expression` holds, in a scope that several can share."""
+    """Return whether `expression` holds, in a scope that can be reused."""
     try:
         value = evaluate_in(scope, expression)
     except Inapplicable as error:

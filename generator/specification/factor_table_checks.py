@@ -44,7 +44,7 @@ def _role_levels(spec: Spec) -> dict[str, list[str]]:
 
 
 def _level_names(spec: Spec, factor: str) -> list[str]:
-    """Return a factor's levels in all profiles; none where the expression for them fails."""
+    """Return a factor's levels in all profiles; none if the expression that lists them fails."""
     names: dict[str, None] = dict.fromkeys(_role_levels(spec).get(factor, ()))
     for profile in ("core", *spec.cases.profiles):
         levels = spec.cases.levels(profile).get(factor, {})
@@ -58,7 +58,7 @@ def _level_names(spec: Spec, factor: str) -> list[str]:
 
 
 def _factor_mistakes(spec: Spec) -> Mistakes:
-    """Yield what is wrong with the levels of factors; each can use the factors before it."""
+    """Yield the mistakes in the levels of factors; each factor can use those before it."""
     table, fixed, of_roles = spec.cases, spec.fixed_names, _role_levels(spec)
     known: dict[str, tuple[str, ...]] = dict.fromkeys((*fixed, *of_roles), ())
     for factor, levels in table.factors.items():
@@ -90,7 +90,7 @@ def _level_mistakes(
 
 
 def _level_list_mistakes(path: YamlPath, text: str, fixed: Mapping[str, Any]) -> Mistakes:
-    """Yield a mistake unless an expression gives levels; it uses no factor, and has one value."""
+    """Yield the mistakes in an expression that lists levels, which cannot use other factors."""
     mistakes = [*expression_mistakes(path, text, dict.fromkeys(fixed, ()))]
     yield from mistakes
     if mistakes:
@@ -106,7 +106,7 @@ def _level_list_mistakes(path: YamlPath, text: str, fixed: Mapping[str, Any]) ->
 
 
 def _factor_name_mistakes(spec: Spec) -> Mistakes:
-    """Yield where the table uses the name of an unknown factor or level."""
+    """Yield each unknown factor or level that the table names."""
     table = spec.cases
     known = [*_role_levels(spec), *table.factors]
     for factor in table.derived:
@@ -127,7 +127,7 @@ def _factor_name_mistakes(spec: Spec) -> Mistakes:
 
 
 def _condition_mistakes(spec: Spec) -> Mistakes:
-    """Yield what is wrong with constraints and with derived factors."""
+    """Yield the mistakes in constraints and derived factors."""
     table = spec.cases
     factors = [*_role_levels(spec), *table.factors]
     known = dict.fromkeys((*spec.fixed_names, *factors), ())
@@ -138,7 +138,7 @@ def _condition_mistakes(spec: Spec) -> Mistakes:
     for path, text, derived in conditions:
         # A derived factor does not depend on itself.
         others = tuple(factor for factor in factors if factor != derived)
-        names = {name: dots for name, dots in known.items() if name != derived}
+        names = dict.fromkeys((name for name in known if name != derived), ())
         mistakes = [*expression_mistakes(path, text, {**names, "level": others})]
         yield from mistakes
         if not mistakes and parse_expression(text).names.isdisjoint((*factors, "level")):
@@ -146,7 +146,7 @@ def _condition_mistakes(spec: Spec) -> Mistakes:
 
 
 def _draw_mistakes(spec: Spec) -> Mistakes:
-    """Yield what is wrong with draws, and with the expressions of arguments that use them."""
+    """Yield the mistakes in draws, and in the expressions of arguments that use them."""
     table, roles = spec.cases, spec.bound_roles
     names = (*spec.fixed_names, *_role_levels(spec), *table.factors, *(role.name for role in roles))
     known: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
@@ -181,7 +181,7 @@ def _observation_mistakes(spec: Spec) -> Mistakes:
         path: YamlPath = ("cases", "observe", name)
         if isinstance(observation, str):
             yield from expression_mistakes(path, observation, known)
-            # Names that are not factors can be used by what follows.
+            # Names that are not factors can be used by later expressions.
             known = known if name in table.factors else {**known, name: ()}
         elif name not in table.factors:
             yield from unknown_name((*path, KEY_STEP), "factor", name, table.factors)

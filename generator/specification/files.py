@@ -1,4 +1,4 @@
-"""Spec files: found, read, and checked as far as that needs no call."""
+"""Spec files: found, read, and checked without making a call."""
 
 import json
 from collections.abc import Iterable
@@ -65,12 +65,12 @@ def read_spec(path: Path) -> SpecFile:
         spec = Spec.model_validate_json(json.dumps(source.data), context=context)
     except ValidationError as error:
         raise SpecError(source.mistakes + model_mistakes(source, error, Spec)) from None
-    found = [*role_mistakes(spec)]
-    if not found:
+    located_texts = [*role_mistakes(spec)]
+    if not located_texts:
         spec = complete_from_roles(spec)
         checks = (derivation_mistakes, static_mistakes, factor_table_mistakes)
-        found = [mistake for check in checks for mistake in check(spec)]
-    mistakes = source.mistakes + [source.mistake(where, text) for where, text in found]
+        located_texts = [located_text for check in checks for located_text in check(spec)]
+    mistakes = source.mistakes + [source.mistake(place, text) for place, text in located_texts]
     try:
         reference = load_reference(source, spec.reference)
     except SpecError as error:

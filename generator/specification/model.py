@@ -32,7 +32,7 @@ Observation = ExpressionText | dict[LevelName, ExpressionText]
 
 
 def _with_role(plain: type[SpecModel]) -> BeforeValidator:
-    """Return the validator of an argument, which has the class of its role if it names one."""
+    """Return a validator that reads an argument as the class of its role, or else as `plain`."""
 
     def read(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
@@ -80,7 +80,7 @@ class Document(SpecModel):
 
 
 class Output(SpecModel):
-    """One output, or `count` of them, of which `i` is the number in expressions."""
+    """One output, or `count` outputs; expressions can use the number `i` of an output."""
 
     name: str
     type: str = Field(description="The type symbol that it shares with a required input.")
@@ -251,7 +251,7 @@ class FactorTable(SpecModel):
     observe: dict[str, Observation] = Field(
         default_factory=dict,
         description="How a finished call exhibits each factor: the value of its level, a list of "
-        "such values, or a condition for each level. Other names are for use in what follows.",
+        "such values, or a condition for each level. Other names can be used after them.",
     )
     words: dict[str, str | dict[LevelName, str]] = Field(
         default_factory=dict,
@@ -322,18 +322,18 @@ class Spec(SpecModel):
     @cached_property
     def bound_roles(self) -> tuple[Role, ...]:
         """The arguments that have a role."""
-        return tuple(each for each in self.arguments if isinstance(each, Role))
+        return tuple(argument for argument in self.arguments if isinstance(argument, Role))
 
     @cached_property
     def leading(self) -> Input | Role:
         """The first required input; its type and rank are those of a case."""
-        return next(each for each in self.inputs if each.required)
+        return next(argument for argument in self.inputs if argument.required)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
         """The value of each omitted argument: None for an input, the default of an attribute."""
-        inputs: dict[str, Any] = {each.name: None for each in self.inputs}
-        return inputs | {each.name: each.default for each in self.attributes}
+        inputs: dict[str, Any] = dict.fromkeys((argument.name for argument in self.inputs), None)
+        return inputs | {attribute.name: attribute.default for attribute in self.attributes}
 
     @cached_property
     def requirements(self) -> dict[str, Rule]:

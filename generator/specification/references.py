@@ -87,7 +87,7 @@ def _load_object(source: YamlSource, path: YamlPath, name: str, kind: str) -> An
 
 
 class RejectedError(OpcertError):
-    """A valid call that a reference rejects: the `rule` that it names, if any, and the error."""
+    """The rejection of a call by a reference: the `rule` that it names, if any, and the error."""
 
     def __init__(self, error: BaseException) -> None:
         self.rule = getattr(error, "rule", None)
@@ -109,7 +109,8 @@ def golden_outputs(
         outputs = reference(**copies, **deepcopy(dict(attributes)))
     except (Exception, SystemExit) as error:
         raise RejectedError(error) from None
-    if not isinstance(outputs, list) or not all(isinstance(each, np.ndarray) for each in outputs):
+    is_list = isinstance(outputs, list)
+    if not is_list or not all(isinstance(output, np.ndarray) for output in outputs):
         returned = type(outputs).__name__
         raise OpcertError(f"the reference returns {returned}; expected a list of arrays")
     for name, array in inputs.items():
@@ -119,7 +120,7 @@ def golden_outputs(
 
 
 def load_references(folder: Path | None) -> dict[str, Reference]:
-    """Return the reference function of each operator, without checking the specs otherwise.
+    """Return the reference function of each operator; the specs are not checked otherwise.
 
     Raises:
         OpcertError: there is no spec, or a reference cannot be imported.

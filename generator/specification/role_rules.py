@@ -12,13 +12,13 @@ from opcert.specification.static_checks import (
     unknown_name,
 )
 
-# That the required arguments are present: a document need not say it of a call in C, which cannot
-# omit one.
+# The requirement that required arguments are present. The document of a C interface need not state
+# it, since a call in C cannot omit an argument.
 REQUIRED = "required"
 
 
 def role_mistakes(spec: Spec) -> Mistakes:
-    """Yield what is wrong with the roles; all other checks need them to be right."""
+    """Yield the mistakes in roles; all other checks rely on correct roles."""
     mistakes = [*type_symbol_mistakes(spec), *_relation_mistakes(spec)]
     if not mistakes:
         signature = _signature(spec)
@@ -44,7 +44,7 @@ def _roles_with_paths(spec: Spec) -> list[tuple[tuple[str, int], Role]]:
 
 
 def _relation_mistakes(spec: Spec) -> Mistakes:
-    """Yield where a role names an unknown argument, or one of another role than it needs."""
+    """Yield each relation of a role to an unknown argument, or to one with the wrong role."""
     arguments = {argument.name: argument for argument in spec.arguments}
     for path, role in _roles_with_paths(spec):
         for key, expected in role.relations.items():
@@ -91,7 +91,7 @@ def complete_from_roles(spec: Spec) -> Spec:
 
 
 def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rule:
-    """Return a rule with what it does not write itself taken from the requirement of a role."""
+    """Return a rule, with the fields that the spec omits taken from the requirement of a role."""
     derived: dict[str, Any] = {
         "kind": "requirement",
         "prerequisites": tuple(ids[key] for key in requirement.prerequisites if key in ids),
@@ -118,12 +118,13 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
     text = f"{enumeration} {'have' if len(names) > 1 else 'has'} to be given."
     holds = f"all(name not in omitted for name in {names})"
     requirements = [Requirement(REQUIRED, text, holds)]
-    requirements += [each for role in spec.bound_roles for each in role.requirements()]
+    for role in spec.bound_roles:
+        requirements += role.requirements()
     return {requirement.key: requirement for requirement in requirements}
 
 
 def derivation_mistakes(spec: Spec) -> Mistakes:
-    """Yield where the rules and ambiguities of a spec do not match those of its roles."""
+    """Yield each difference of the rules and ambiguities of a spec from those of its roles."""
     yield from _rule_mistakes(spec)
     yield from _ambiguity_mistakes(spec)
 
@@ -138,7 +139,7 @@ def _rule_mistakes(spec: Spec) -> Mistakes:
         elif rule.derived is None and not rule.text:
             text = f"rule '{rule.id}' has no text; expected the key 'text', or 'from'"
             yield ("rules", i, "id"), text
-    # A rule without a text may be a missing one that lacks its `from`.
+    # A rule without a text may be the missing rule, without its `from`.
     is_complete = all(rule.text or rule.derived is not None for rule in spec.rules)
     for key in requirements.keys() - keys - {REQUIRED} if is_complete else ():
         if not is_misspelt_as(key, keys, requirements):

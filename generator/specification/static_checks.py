@@ -41,7 +41,7 @@ Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]
 # The attributes that each known name has in expressions.
 KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
 
-# Some arguments only change together: a count and the list of what it counts, or parallel lists.
+# Some arguments only change together: a count and the counted list, or parallel lists.
 _MAX_CHANGED_ARGUMENTS = 4
 _MAX_EXAMPLE_ELEMENTS = 10**6
 _ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
@@ -64,7 +64,7 @@ def static_mistakes(spec: Spec) -> Mistakes:
 
 
 def unknown_name(path: YamlPath, kind: str, name: str, known: Iterable[str]) -> Mistakes:
-    """Yield a mistake if `name` is not a known one of its `kind`."""
+    """Yield a mistake if `name` is not among the `known` names of its `kind`."""
     if name not in (names := list(known)):
         yield path, f"unknown {kind} '{name}'{did_you_mean(name, names)}"
 
@@ -72,7 +72,7 @@ def unknown_name(path: YamlPath, kind: str, name: str, known: Iterable[str]) -> 
 def expression_mistakes(
     path: YamlPath, text: str, known: KnownNames, functions: Functions = EXPRESSION_FUNCTIONS
 ) -> Mistakes:
-    """Yield what is wrong with the expression at `path`, which can use `known` and `functions`."""
+    """Yield the mistakes in the expression at `path`, which can use `known` and `functions`."""
     try:
         messages = parse_expression(text).mistakes(known, functions)
     except ExpressionError as error:
@@ -92,7 +92,7 @@ def call_names(spec: Spec) -> KnownNames:
 
 
 def is_misspelt_as(name: str, written: Iterable[str], known: Collection[str]) -> bool:
-    """Whether `name` is missing only because one of the unknown names `written` resembles it."""
+    """Whether the missing `name` resembles an unknown name in `written`, so is misspelt there."""
     return bool(get_close_matches(name, [other for other in written if other not in known]))
 
 
@@ -122,7 +122,7 @@ def _type_mistakes(spec: Spec) -> Mistakes:
 
 
 def type_symbol_mistakes(spec: Spec) -> Mistakes:
-    """Yield each unknown type symbol of an input; roles need them to be known."""
+    """Yield each unknown type symbol of an input; roles rely on known symbols."""
     for i, argument in enumerate(spec.inputs):
         yield from unknown_name(("inputs", i, "type"), "type symbol", argument.type, spec.types)
 
@@ -358,7 +358,7 @@ def _example_argument_mistakes(spec: Spec, example: Example, path: YamlPath) -> 
 
 def _tensor_mistakes(path: YamlPath, tensor: DocumentedTensor) -> Mistakes:
     if tensor.type not in ELEMENT_TYPES:
-        # Nobody knows whether the values fit.
+        # The range of an unknown type is unknown.
         yield from unknown_name((*path, "type"), "element type", tensor.type, ELEMENT_TYPES)
         return
     if min(tensor.shape, default=0) < 0 or prod(tensor.shape) > _MAX_EXAMPLE_ELEMENTS:

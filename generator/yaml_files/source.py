@@ -28,13 +28,13 @@ _QUOTED = ("'", '"', "|", ">")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Readers recurse; no spec is nested nearly as deep.
 _MAX_DEPTH = 50
-# What to do about the most frequent errors of syntax.
+# Hints for the most frequent syntax errors.
 _HINTS = {
     "mapping values are not allowed": "quote a text that contains ': '",
     "expected ',' or '}'": "quote a text that contains ': ', a bracket or a quotation mark",
 }
 
-# The last step of a path to a key itself, instead of its value; pydantic calls it so.
+# The last step of a path to a key instead of its value, as in the locations of pydantic.
 KEY_STEP = "[key]"
 
 
@@ -45,12 +45,12 @@ class YamlSource:
         """Read `path`.
 
         Raises:
-            SpecError: it cannot be read, is not YAML, or has aliases or tags. Mistakes that do not
-                keep the rest from being read, such as duplicate keys, are added to `mistakes`.
+            SpecError: it cannot be read, is not YAML, or has aliases or tags. Mistakes after which
+                reading continues, such as duplicate keys, are added to `mistakes`.
         """
         self.file = str(path)
         self.mistakes: list[Mistake] = []
-        # Paths with a mistake of their own, of which a model need not complain again.
+        # Paths whose mistake is already recorded: an error of the model there adds nothing.
         self.reported: set[YamlPath] = set()
         self._positions: dict[YamlPath, tuple[int, int]] = {(): (1, 1)}
         text = self._text(path)

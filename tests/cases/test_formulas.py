@@ -105,7 +105,7 @@ def test_elements_of_another_type_are_a_mistake(tmp_path: Path) -> None:
     spec_file = take(tmp_path, "data[at]")
     data, inputs = filled("i16", (2,)), {"data": np.array([1, 2], np.int16)}
     case = Case("take-1/x", Call({"data": data}, {"count": 2}), ("cases",), ())
-    with pytest.raises(SpecError, match="gives elements of 'data', of i16; expected i8"):
+    with pytest.raises(SpecError, match="gives elements of 'data' of type i16; expected i8"):
         ElementFormulas(spec_file).check(case, (inputs, [np.array([1, 2], np.int8)]))
 
 

@@ -177,7 +177,7 @@ def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
 
 
 def test_a_driver_needs_a_process_of_its_own() -> None:
-    with pytest.raises(BackendError, match="without --in-process"):
+    with pytest.raises(BackendError, match="omit --in-process"):
         list(explore(driver("right"), isolated=False))
 
 

@@ -142,8 +142,8 @@ def test_elements_of_rank_0_have_the_empty_index() -> None:
     [
         ("data[at[0]]", "1 indices into 'data' of rank 2"),
         ("data[(at, 0)]", "where an integer is expected"),
-        ("data[at] + 1", "the elements of 'data' are no known integers"),
-        ("(data[at] if at[0] > 0 else indices[at[1]]) + 1", "no number to compute with"),
+        ("data[at] + 1", "the elements of 'data' are not known integers"),
+        ("(data[at] if at[0] > 0 else indices[at[1]]) + 1", "cannot be used as numbers"),
         ("[k for k in at if k > 0]", "can only be used in 'if … else', 'and', 'or' or 'not'"),
         ("at[0] in (0, 1)", "can only be used in 'if … else', 'and', 'or' or 'not'"),
         ("sum(data)", "not iterable"),
