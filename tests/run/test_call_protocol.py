@@ -159,7 +159,7 @@ def test_a_baseline_that_goes_wrong_after_a_rejection_is_of_the_kind_state(
     outcome = run_vector(backend, operator, negative, operator.cases[negative.baseline])
     assert kind(outcome) == "state"
     assert outcome.fault is not None
-    assert f"after the rejection, the valid {negative.baseline} went wrong" in outcome.fault.text
+    assert f"after the rejection, the valid {negative.baseline} failed" in outcome.fault.text
 
 
 class SpoiledByRejections(Right):
