@@ -89,7 +89,7 @@ YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
 FUTURE = (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="seconds")
 # Each with a pattern of its finding. Counts and conclusion are recomputed after the change.
 TAMPERINGS: dict[str, tuple[Change, str]] = {
-    "an excerpt of a pass": (add_evidence_of_a_pass("excerpts"), "of a case that did not fail"),
+    "an excerpt of a pass": (add_evidence_of_a_pass("excerpts"), "for a case that did not fail"),
     "a failure turned into a pass": (
         verdict(failing, status="pass", kind=None),
         "found pass with the detail",
@@ -201,12 +201,12 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "a waiver of another device": (waiver(device="NPU"), "found waived, but no waiver"),
     "a waiver of no case": (another_waiver(case="none"), "unused waiver: no case of the suite"),
     "no waivers": (part("waivers", value=None), "found waived, but no waiver"),
-    "a narrower claim": (claim(types=["f16"]), "of a case that is out-of-claim: the claim exclud"),
+    "a narrower claim": (claim(types=["f16"]), "for a case that is out-of-claim: the claim exclud"),
     "a wider claim": (claim(types=None), "found out-of-claim, but the case is in scope"),
     "no claim": (part("claim", value=None), "found out-of-claim, but the case is in scope"),
     "a feature level": (
         part("selection", "feature_level", value="1_0"),
-        "of a case that is out-of-claim: not in feature level 1_0",
+        "for a case that is out-of-claim: not in feature level 1_0",
     ),
     "an unknown feature level": (
         part("selection", "feature_level", value="9"),
@@ -218,7 +218,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "a narrower declared support": (
         part("backend", "support", SPLIT, "types", value=["i8"]),
-        "of a case that is unsupported: the declared support excludes type f",
+        "for a case that is unsupported: the declared support excludes type f",
     ),
     "a wider declared support": (
         part("backend", "support", SPLIT, "ranks", value=[1, 2, 3, 4, 5]),

@@ -196,5 +196,5 @@ def _attribute_value(array: Array) -> Any:
 
 
 def _extent(sizes: list[int], axis: int) -> int:
-    """Return the size on the axis, or 0 if there is none: ONNX Runtime then rejects the axis."""
+    """Return the size on the axis, or 0: ONNX Runtime then rejects the axis."""
     return sizes[axis] if -len(sizes) <= axis < len(sizes) else 0

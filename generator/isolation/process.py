@@ -121,7 +121,7 @@ class Process:
         return content
 
     def unexpected_output(self) -> str:
-        """Return a quotation of output beyond the answers, "" if there is none."""
+        """Return a quotation of output beyond the answers, or ""."""
         if self._readable.poll(0):
             with suppress(OSError):
                 self._unread += os.read(self._replies, 1 << 20)

@@ -191,7 +191,7 @@ def test_a_run_that_confirms_its_failures_is_sound() -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (add_evidence_of_a_pass("reproductions"), "of a case that did not fail"),
+        (add_evidence_of_a_pass("reproductions"), "for a case that did not fail"),
         (call_another_operator, "expected calls of cases of directml/DML_OPERATOR_SPLIT"),
     ],
 )
