@@ -1,4 +1,4 @@
-"""The command line: all commands as one application."""
+"""The command line: all commands, the common options and the entry point."""
 
 import sys
 from traceback import print_exc
@@ -50,7 +50,7 @@ def main_options(
 
 
 def main() -> None:
-    """Run the command line; a fault of opcert itself ends it with a traceback and exit code 70."""
+    """Run the command line; an internal error gives a traceback and exit code 70."""
     with tolerant_output():
         try:
             app(windows_expand_args=False)

@@ -1,4 +1,4 @@
-"""The pytest plugin of a generated suite: its options, the fixture that runs cases, the result."""
+"""The pytest plugin of a generated suite: options, a fixture that runs cases, the result."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SKIPPED_STATUSES = ("unsupported", "implementation-defined", "out-of-claim", "wa
 
 @dataclass(frozen=True)
 class PackedArray:
-    """An array of a documented example whose elements are only in the pack."""
+    """An array of a documented example; only the pack has its elements."""
 
     type: str
     shape: tuple[int, ...]
@@ -38,40 +38,40 @@ def tensor(element_type: str, elements: Any) -> Array:
 
 
 def packed(element_type: str, shape: Sequence[int]) -> PackedArray:
-    """Return a placeholder for an array whose elements the document does not state."""
+    """Return a placeholder for an array if the document states only type and shape."""
     return PackedArray(element_type, tuple(shape))
 
 
 @cache
 def read_suite(folder: Path) -> Suite:
-    """Return the suite in `folder`, read once in a session."""
+    """Return the suite in `folder`, which is read once per session."""
     return Suite(folder)
 
 
 def case_ids(test_file: Path, operator: str) -> list[str]:
-    """Return the ids of an operator's cases without the examples, which have tests of their own."""
+    """Return the ids of an operator's cases, except examples, which have their own tests."""
     suite = read_suite(test_file.resolve().parent.parent)
     return [case.id for case in suite.operators[operator].index.cases if not case.example]
 
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """The certification of one suite, case by case, with its waivers and the claimed operators."""
+    """The certification of one suite, with its waivers and the claimed operators."""
 
     certification: Certification
     waivers: Waivers | None = None
     claimed: Collection[str] = ()
 
     def verdict(self, case: str) -> Verdict:
-        """Run a case, unless it has run, and return its verdict."""
+        """Return the verdict of a case; run it unless it has already run."""
         verdict = self.certification.verdict(case, retain=False)
         return verdict if self.waivers is None else self.waivers.apply(verdict)
 
     def verdicts(self) -> list[Verdict]:
-        """Return all verdicts, after the last case has run.
+        """Return all verdicts after the last case has run.
 
         Raises:
-            SpecError: a waiver is unused: it matches cases that ran, none of which fails.
+            SpecError: a waiver is unused: none of its matching cases fails.
         """
         verdicts = self.certification.finish()
         if self.waivers is None:
@@ -98,10 +98,11 @@ class Conforms:
     ) -> None:
         """Run `case`.
 
-        The test of a documented example also passes its arguments and outputs.
+        The test of a documented example also states arguments and outputs, which must equal those
+        of the case.
 
         Raises:
-            SuiteError: these differ from the arguments and outputs of the case.
+            SuiteError: they differ.
         """
         if inputs is not None:
             _check_example(self._suite.cases[case], inputs, attributes or {}, outputs)
@@ -200,7 +201,7 @@ def _start_run(suite: Suite, config: pytest.Config) -> SuiteRun:
 
 
 def session_result(config: pytest.Config) -> tuple[int, list[str]]:
-    """Return the exit code that follows from all cases together, and the reasons for it."""
+    """Return the exit code and the reasons that follow from all cases together."""
     reasons: list[str] = []
     try:
         for run in config.stash[_RUNS].values():
@@ -225,6 +226,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print the reasons for which a session fails although all tests pass."""
+    """Print the reasons why a session fails that no single test reports."""
     for reason in session_result(config)[1]:
         terminalreporter.write_line(reason)

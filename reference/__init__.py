@@ -1,7 +1,7 @@
-"""The meaning of each operator in plain NumPy: one function each, which enforces every rule.
+"""The reference: one plain NumPy function per operator, which enforces every rule.
 
-Each function takes its operator's inputs as arrays under their documented names and its
-attributes as keywords, and returns a list of fresh arrays that share no memory with the inputs.
+A function takes inputs, as arrays, and attributes under their documented names. It returns a list
+of new arrays, which share no memory with the inputs.
 """
 
 from opcert.reference.rules import RuleBroken, require, unchecked

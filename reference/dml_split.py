@@ -1,4 +1,4 @@
-"""DirectML's split: parts whose shapes the caller describes completely."""
+"""DirectML's split: the caller describes the complete shape of each part."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,8 +8,8 @@ from opcert.reference.variadic_split import parts_along
 
 # The greatest UINT.
 MAX_UINT = 0xFFFF_FFFF
-# The types of the newest of the document's four tables, that of DML_FEATURE_LEVEL_4_1, and others
-# that no table lists and nothing forbids.
+# The types in the document's newest table (DML_FEATURE_LEVEL_4_1), and further types that the
+# document does not forbid.
 DATA_TYPES = {
     "float64": "FLOAT64",
     "float32": "FLOAT32",

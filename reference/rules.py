@@ -25,7 +25,7 @@ class RuleBroken(ValueError):
 
 
 def require(holds: bool, rule: str, text: str) -> None:
-    """Check that `rule` holds; `text` describes the call where it does not.
+    """Check that `rule` holds; `text` describes a call that violates it.
 
     Raises:
         RuleBroken: `holds` is false.
@@ -36,7 +36,7 @@ def require(holds: bool, rule: str, text: str) -> None:
 
 @contextmanager
 def unchecked(rule: str) -> Iterator[None]:
-    """Disable the check of `rule`, as an implementation without it would behave."""
+    """Disable the check of `rule`, to behave like an implementation without it."""
     _unchecked.add(rule)
     try:
         yield
@@ -45,7 +45,7 @@ def unchecked(rule: str) -> Iterator[None]:
 
 
 def requires_arguments(rule: str) -> Callable[[Operator], Operator]:
-    """Reject, by `rule`, a call that omits a parameter without a default."""
+    """Reject a call that omits a parameter without a default, as a violation of `rule`."""
 
     def decorate(operator: Operator) -> Operator:
         required = [

@@ -7,7 +7,7 @@ from opcert.reference.rules import Array, is_integer, require, requires_argument
 def slice_8(
     data: Array, start: Array, stop: Array, step: Array, axes: Array | None = None
 ) -> list[Array]:
-    """Select data[start:stop:step] on each of `axes` (by default the first ones), all of the rest.
+    """Slice data[start:stop:step] on each of `axes` (default: the first ones); keep other axes.
 
     Shapes: data (rank 1 or more), start, stop, step, axes (sliced axes,); output: data's rank.
 

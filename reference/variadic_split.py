@@ -6,7 +6,7 @@ from opcert.reference.rules import Array, is_integer, require, requires_argument
 
 
 def parts_along(data: Array, axis: int, lengths: list[int]) -> list[Array]:
-    """Copy consecutive parts of `data`; part i is `lengths[i]` long on `axis`."""
+    """Return copies of consecutive parts of `data`; part i has `lengths[i]` elements on `axis`."""
     before = (slice(None),) * axis
     bounds = pairwise(accumulate(lengths, initial=0))
     return [data[(*before, slice(low, high))].copy() for low, high in bounds]

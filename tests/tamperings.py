@@ -89,7 +89,7 @@ YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
 FUTURE = (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="seconds")
 # Each with a pattern of its finding. Counts and conclusion are recomputed after the change.
 TAMPERINGS: dict[str, tuple[Change, str]] = {
-    "an excerpt of a pass": (add_evidence_of_a_pass("excerpts"), "of a case that did not fail"),
+    "an excerpt of a pass": (add_evidence_of_a_pass("excerpts"), "for a case that did not fail"),
     "a failure turned into a pass": (
         verdict(failing, status="pass", kind=None),
         "found pass with the detail",
@@ -104,7 +104,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "a failure of another kind": (
         verdict(failing, kind="accepted"),
-        r"found fail \(accepted\), but 'outputs' was observed of a case that expects outputs",
+        r"found fail \(accepted\), but 'outputs' was observed for a case that expects outputs",
     ),
     "a failure without a kind": (verdict(failing, kind=None), "found fail, but 'outputs' was"),
     "a failure without a detail": (verdict(failing, detail=""), "without a detail; expected the"),
@@ -127,7 +127,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "a failure turned into an ambiguity": (
         verdict(failing, status="implementation-defined", kind=None),
-        "found implementation-defined, but 'outputs' was observed of a case that expects outputs",
+        "found implementation-defined, but 'outputs' was observed for a case that expects outputs",
     ),
     "not-run, but observed": (verdict(failing, status="not-run"), "found not-run, but 'outputs'"),
     "outputs of a passing rejection": (
@@ -141,7 +141,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "a pass out of claim": (
         verdict(having(status="out-of-claim"), status="pass", observed="outputs", detail=""),
-        "'outputs' was observed of a case that is out-of-claim",
+        "'outputs' was observed for a case that is out-of-claim",
     ),
     "a removed case": (remove(failing), "verdicts: missing verdict of dml-split/"),
     "an invented case": (add("dml-split/none"), "of dml-split/none, which is not in the suite"),
@@ -153,7 +153,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "other rules": (verdict(valid, rules=[]), "rules: found none; expected dml-split/"),
     "a waived failure without the failure": (
         verdict(failing, status="waived"),
-        "before_waiver: found none of a waived failure",
+        "before_waiver: found none for a waived failure",
     ),
     "a failure waived without a waiver": (
         verdict(
@@ -177,7 +177,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "another failure with a failure before its waiver": (
         verdict(failing, before_waiver={"status": "fail", "kind": "value", "detail": "x"}),
-        "before_waiver: found one of a fail",
+        "before_waiver: found one for status fail",
     ),
     "a waived failure of another kind before": (
         change_before_waiver(kind="shape"),
@@ -201,12 +201,12 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "a waiver of another device": (waiver(device="NPU"), "found waived, but no waiver"),
     "a waiver of no case": (another_waiver(case="none"), "unused waiver: no case of the suite"),
     "no waivers": (part("waivers", value=None), "found waived, but no waiver"),
-    "a narrower claim": (claim(types=["f16"]), "of a case that is out-of-claim: the claim exclud"),
+    "a narrower claim": (claim(types=["f16"]), "for a case that is out-of-claim: the claim exclud"),
     "a wider claim": (claim(types=None), "found out-of-claim, but the case is in scope"),
     "no claim": (part("claim", value=None), "found out-of-claim, but the case is in scope"),
     "a feature level": (
         part("selection", "feature_level", value="1_0"),
-        "of a case that is out-of-claim: not in feature level 1_0",
+        "for a case that is out-of-claim: not in feature level 1_0",
     ),
     "an unknown feature level": (
         part("selection", "feature_level", value="9"),
@@ -218,7 +218,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "a narrower declared support": (
         part("backend", "support", SPLIT, "types", value=["i8"]),
-        "of a case that is unsupported: the declared support excludes type f",
+        "for a case that is unsupported: the declared support excludes type f",
     ),
     "a wider declared support": (
         part("backend", "support", SPLIT, "ranks", value=[1, 2, 3, 4, 5]),
@@ -257,7 +257,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "a repeated rejection": (
         repeat(lambda data: first_verdict(data, rejected)["case"]),
-        "expected a valid call of the suite with few output elements",
+        "expected a valid case of the suite with few output elements",
     ),
     "an unknown repeated case": (part("run", "repeated", value=["none"]), "run.repeated: found"),
 }

@@ -1,4 +1,4 @@
-"""Backends: their contract, the lookup by name, and an adapter for each runtime."""
+"""Backends: the contract, the lookup by name, and an adapter for each runtime."""
 
 from opcert.backends.contract import (
     NAME_FORMAT,

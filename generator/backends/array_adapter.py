@@ -1,4 +1,4 @@
-"""What adapters of array libraries share: the host reads the arguments, the library computes."""
+"""The base class of adapters for array libraries."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -17,16 +17,16 @@ from opcert.backends.composition import (
 )
 from opcert.backends.contract import adapter_rejections
 
-# The library's part of a call, to be made once the host has read the arguments.
+# The library's part of a call, which runs after the host has read the arguments.
 Compute: TypeAlias = Callable[[], Sequence[Any]]
 
 
 class ArrayAdapter(ABC):
-    """Runs operators by the functions of a tensor library, which a subclass names.
+    """Runs operators by the functions of an array library, which subclasses wrap.
 
     A call has two phases, so that a rejection can be attributed: the host reads the arguments and
-    prepares a computation, then the library computes. Each input goes to the library's device once;
-    each output comes back once.
+    prepares a computation, then the library computes. Each input is copied to the library's device
+    once, and each output is copied back once.
     """
 
     name: str
@@ -38,7 +38,7 @@ class ArrayAdapter(ABC):
 
         Raises:
             NotImplementedError: the adapter lacks the operator, or the library a type.
-            AdapterRejection: the call violates a rule that the library never gets to judge.
+            AdapterRejection: the call violates a rule that the library cannot check.
             Exception: the library rejects the call.
         """
         if operator not in self._operators:
@@ -103,7 +103,7 @@ class ArrayAdapter(ABC):
 
     @abstractmethod
     def _split(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
-        """Prepare consecutive parts of `data`, of these lengths along the axis."""
+        """Prepare consecutive parts of `data` with the given lengths along `axis`."""
 
     @abstractmethod
     def _slice(self, data: Array, slices: tuple[slice, ...]) -> Compute:
@@ -111,7 +111,7 @@ class ArrayAdapter(ABC):
 
     @abstractmethod
     def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
-        """Prepare `data` in shape `target`, its axes mapped to `axes` or aligned at the end."""
+        """Prepare `data` in shape `target`, with axes mapped to `axes` or aligned at the end."""
 
     @abstractmethod
     def _gather(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:

@@ -1,4 +1,4 @@
-"""Any namespace of the Python array API standard as a backend, by the standard's functions."""
+"""Any namespace of the Python array API standard as a backend."""
 
 from importlib.metadata import version
 from itertools import accumulate, pairwise
@@ -11,9 +11,9 @@ from opcert.arrays import Array, type_name
 from opcert.backends.array_adapter import ArrayAdapter, Compute
 from opcert.backends.composition import GatherPlan, are_integers, import_runtime, spread_shape
 
-# The standard's real types. A namespace may have more, of which the standard promises nothing.
+# The standard's real types. A namespace may have more, which the standard does not cover.
 TYPES = ["boolean", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
-# The namespaces that array-api-compat wraps; others follow the standard by themselves.
+# The namespaces that array-api-compat wraps; others implement the standard themselves.
 WRAPPED = ("numpy", "cupy", "torch", "dask.array")
 
 
@@ -72,7 +72,7 @@ class ArrayApi(ArrayAdapter):
         return np.array(tensor.get() if hasattr(tensor, "get") else tensor)
 
     def _split(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
-        # The standard has no split, so none of its functions judges the lengths.
+        # The standard has no split, so none of its functions checks the lengths.
         dimension = range(data.ndim)[axis]
         extent = data.shape[dimension]
         if any(index(length) < 0 for length in lengths) or sum(lengths) != extent:
@@ -118,8 +118,8 @@ class ArrayApi(ArrayAdapter):
     def _take(self, tensor: Any, plan: GatherPlan) -> Any:
         """Return the rows of the plan, zeros for indices out of range."""
         xp, any_in_range = self._xp, bool(plan.in_range.any())
-        # Nothing can be taken from an empty dimension. Taking no row lets the namespace judge the
-        # axis and the types all the same.
+        # Nothing can be taken from an empty dimension. Taking no row still lets the namespace check
+        # the axis and the types.
         rows = self._tensor(plan.rows if any_in_range else plan.rows[:0])
         taken = xp.take(tensor, rows, axis=plan.axis)
         if not any_in_range:
@@ -131,9 +131,9 @@ class ArrayApi(ArrayAdapter):
 
 
 def _clamp(bounds: slice, extent: int) -> slice:
-    """Return a slice of the same elements with bounds within the dimension.
+    """Return the slice of the same elements with bounds within the dimension.
 
-    Bounds that are not integers, and a step of 0, are left to the namespace.
+    The namespace checks bounds that are not integers, and a step of 0.
     """
     ends = bounds.start, bounds.stop, bounds.step
     if ends == (None, None, None) or not are_integers(ends) or not bounds.step:

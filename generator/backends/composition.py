@@ -1,8 +1,8 @@
-"""What adapters share: options, imports, and what they compute on the host.
+"""Helpers of adapters: options, imports, and computations on the host.
 
-Runtimes take Python numbers where documents have tensors. Values read here go to the runtime
-unchanged, so that the runtime judges their type and range. What the runtime never gets to see is
-judged here, within `adapter_rejections`.
+Runtimes take Python numbers where documents have tensors. Values read here reach the runtime
+unchanged, so that the runtime checks their type and range. Values that never reach the runtime are
+checked here, within `adapter_rejections`.
 """
 
 import importlib
@@ -16,7 +16,7 @@ import numpy as np
 from opcert.arrays import INTEGERS, Array, type_name
 from opcert.errors import BackendError
 
-# An option of several adapters: whether compiled code serves later calls of the same form.
+# An option of several adapters: whether later calls of the same form reuse compiled code.
 CACHE: Mapping[str, Sequence[str]] = {"cache": ("on", "off")}
 
 
@@ -59,8 +59,8 @@ def to_list(tensor: Array) -> list[Any]:
     """Return the elements of a tensor, as nested lists where its rank is above 1.
 
     Raises:
-        ValueError: it is a scalar, or has no element, so that no runtime would see its rank.
-        TypeError: it has no element, so that no runtime would see that its type is wrong.
+        ValueError: it is a scalar, or has no rows, so that its list does not show its rank.
+        TypeError: it is empty and of a wrong type, which its list does not show.
     """
     if tensor.ndim == 0 or (tensor.ndim > 1 and not tensor.shape[0]):
         raise ValueError(f"a tensor of shape {tensor.shape}; expected one dimension")
@@ -85,9 +85,9 @@ def has_axis(rank: int, axis: Any) -> bool:
 
 
 def replace_rest(lengths: list[Any], shape: Sequence[int], axis: Any) -> list[Any]:
-    """Return `lengths` with a single -1 replaced by what the others leave, even if negative.
+    """Return `lengths` with a single -1 replaced by the rest of the axis, even if negative.
 
-    Lengths or an axis of another type, and an axis out of range, are left to the runtime.
+    The runtime checks lengths and axes of another type, and an axis out of range.
     """
     if not (are_integers(lengths) and has_axis(len(shape), axis)) or lengths.count(-1) != 1:
         return lengths
@@ -98,7 +98,7 @@ def replace_rest(lengths: list[Any], shape: Sequence[int], axis: Any) -> list[An
 def slices_by_dimension(
     rank: int, start: Array, stop: Array, step: Array, axes: Array | None
 ) -> tuple[slice, ...]:
-    """Return the slice of each dimension, with the bounds as given."""
+    """Return the slice of each dimension, with unchanged bounds."""
     if not rank:
         # Indexing a scalar by an empty tuple is valid in every library.
         raise ValueError("data of rank 0; expected one dimension or more")
@@ -134,9 +134,9 @@ def spread_shape(shape: Sequence[int], axes: list[Any], rank: int) -> list[int]:
 
 
 def batch_rank(data: Array, indices: Array, axis: Any, batch_dims: int) -> int:
-    """Return how many leading dimensions of data and indices are batches.
+    """Return the number of leading dimensions of data and indices that are batches.
 
-    It is 0 where data does not have the axis: the runtime rejects that.
+    It is 0 if data does not have the axis, which the runtime then rejects.
     """
     if not batch_dims or not has_axis(data.ndim, axis):
         return 0
@@ -157,8 +157,8 @@ class GatherPlan:
     data is reshaped to `batched_shape`, (batches, outer, extent, inner), and its batches are
     concatenated along the extents; `picks` rows belong to each batch.
 
-    `rows` are flat and counted from the front; `in_range` says which of them were in range.
-    `trailing` dimensions follow the axis. `output_shape` is the shape of the result.
+    `rows` are flat indices from the start; `in_range` marks those that were in range. `trailing` is
+    the number of dimensions after the axis. `output_shape` is the shape of the result.
     """
 
     def __init__(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> None:
@@ -184,9 +184,9 @@ class GatherPlan:
 
 
 def normalise_indices(indices: Array, extent: int) -> tuple[Array, Array]:
-    """Return indices counted from the front, 0 for those out of range; and which are in range.
+    """Return indices from the start, 0 for those out of range, and a mask of those in range.
 
-    Indices of another than an integer type are left to the runtime.
+    The runtime checks indices that are not integers.
     """
     if not _is_integer_type(indices):
         return indices, np.ones(indices.shape, bool)
@@ -196,9 +196,9 @@ def normalise_indices(indices: Array, extent: int) -> tuple[Array, Array]:
 
 
 def to_int64(indices: Array) -> Array:
-    """Return indices as 64-bit integers; greater ones become the greatest."""
+    """Return indices as 64-bit integers; larger values become the largest one."""
     if indices.dtype == np.uint64:
-        # The greatest i64 is beyond every dimension too.
+        # The largest i64 is out of range as well.
         indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
     wide: Array = indices.astype(np.int64)
     return wide

@@ -1,4 +1,4 @@
-"""The contract of a backend: what it must have, what it may have, and how it rejects a call."""
+"""The contract of a backend: required and optional members, and how to reject a call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +15,9 @@ NAME_FORMAT = f"printable text, {MAX_NAME_LENGTH} characters at most"
 class Backend(Protocol):
     """An implementation under certification.
 
-    It may also have `support`, a mapping of operators to what it supports of each (see
-    `opcert.scope.support`), `reuse`, a text on what it keeps from call to call, and `close()`. Its
-    class or factory may have `configurations`: for an option the values that `all` means.
+    Optional members are `support`, the supported calls of each operator (see
+    `opcert.scope.support`); `reuse`, a text on what the backend keeps between calls; and `close()`.
+    Its class or factory may have `configurations`: for each option, the values that `all` means.
     """
 
     name: str
@@ -38,8 +38,8 @@ class Backend(Protocol):
 class AdapterRejection(ValueError):
     """The adapter, not the runtime, finds that a call violates a rule.
 
-    Such a rejection proves nothing about the runtime. opcert reads the attribute `rejected_by`
-    only, so that a backend can mark exceptions of its own without importing opcert.
+    Such a rejection proves nothing about the runtime. opcert reads only the attribute
+    `rejected_by`, so a backend can mark its own exceptions without importing opcert.
     """
 
     rejected_by = "adapter"
@@ -47,7 +47,7 @@ class AdapterRejection(ValueError):
 
 @contextmanager
 def adapter_rejections() -> Iterator[None]:
-    """Attribute exceptions of this block to the adapter: it must not call the runtime in it.
+    """Attribute exceptions of this block to the adapter; the block must not call the runtime.
 
     Raises:
         AdapterRejection: the block raised another exception than NotImplementedError.
@@ -106,7 +106,7 @@ def is_valid_name(text: object) -> bool:
 
 
 def declared_reuse(backend: object) -> str | None:
-    """Return what `backend` declares to keep from call to call, None without a declaration.
+    """Return the declaration of what `backend` keeps between calls, or None.
 
     Raises:
         BackendError: the declaration is not printable text.
@@ -119,7 +119,7 @@ def declared_reuse(backend: object) -> str | None:
 
 
 def close_backend(backend: object) -> None:
-    """Let a backend clean up. Its exceptions are ignored: the verdicts are already known."""
+    """Let a backend clean up; ignore its exceptions, since the verdicts are already known."""
     try:
         close = getattr(backend, "close", None)
         if callable(close):

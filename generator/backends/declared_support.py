@@ -1,4 +1,4 @@
-"""What adapters declare to support: how, known without the runtime; of which types, by probing."""
+"""The declared support of adapters: types are probed, the rest is known without the runtime."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -7,8 +7,8 @@ import numpy as np
 
 from opcert.arrays import ELEMENT_TYPES, INTEGERS, Array, bit_width
 
-# How adapters whose types are probed implement each operator; `opcert backends` reads this without
-# importing their runtime.
+# How the adapters with probed types implement each operator. `opcert backends` reads this without
+# importing the runtimes.
 DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
     "openvino": {
         "openvino/VariadicSplit-1": "native",
@@ -17,9 +17,9 @@ DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
         "openvino/Gather-8": "native",
     },
     "onnxruntime": {
-        "openvino/VariadicSplit-1": "composed: Split; the host works out a length of -1",
+        "openvino/VariadicSplit-1": "composed: Split; the host replaces a length of -1",
         "openvino/Slice-8": "native",
-        "openvino/Broadcast-1": "composed: Expand; the host sees to it that no target is stretched",
+        "openvino/Broadcast-1": "composed: Expand; the host rejects calls that stretch the target",
         "openvino/Gather-8": "composed: Gather, without batches and indices out of range",
         "directml/DML_OPERATOR_SPLIT": "composed: Split, in a model of the described shapes",
     },

@@ -1,4 +1,4 @@
-"""JAX as a backend, with 64-bit types and without a jit of its own."""
+"""JAX as a backend, with 64-bit types and without jax.jit."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ from opcert.backends.composition import (
     import_runtime,
 )
 
-# JAX compiles for every shape and keeps the code, 3 MB each, so its caches must be cleared at
-# times: before a call that resembles none of the last few. A valid call and its invalid variants,
-# which differ from it in one argument, thus always share a cache that no other call contributes to,
-# and a case alone meets the same cache as in a whole run.
+# JAX compiles for every shape and keeps the code, 3 MB each, so its caches are cleared before a
+# call that resembles none of the last few calls. A valid call and its invalid variants, which
+# differ in one argument, thus share a cache to which no other call contributes, and a case that
+# runs alone finds the same cache as in a whole run.
 LAST_CALLS = 8
 REUSE = {
     "on": "what JAX compiles and caches, dropped before a call that has, by types and shapes, "
@@ -32,7 +32,7 @@ REUSE = {
 
 @dataclass(frozen=True)
 class _Signature:
-    """What JAX compiles for: types and shapes of inputs, `first` among them, and attributes."""
+    """The key of compiled code: attributes, types and shapes; `first` is that of input 0."""
 
     operator: str
     first: tuple[str, Any]

@@ -1,4 +1,4 @@
-"""Find a backend by name: a built-in one, an entry point, a module or a file."""
+"""Finds a backend by name: a built-in one, an entry point, a module or a file."""
 
 import importlib
 import sys
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 ENTRY_POINT_GROUP = "opcert.backends"
-# As the value of an option: each of its `configurations`.
+# As the value of an option, this selects all of its `configurations`.
 ALL_VALUES = "all"
-# In front of the command that starts a driver.
+# Precedes the command that starts a driver.
 DRIVER_PREFIX = "driver:"
 BUILT_IN_BACKENDS = {
     "reference": "opcert.backends.reference:Reference",
@@ -37,7 +37,7 @@ def load(name: str, /, **options: Any) -> Backend:
 
     Raises:
         BackendError: the name is unknown, the construction fails, the result is not a backend, or
-            an option means several configurations.
+            an option selects several configurations.
     """
     target = _find(name)
     for option, values in _choices_of(target, name, options).items():
@@ -175,17 +175,17 @@ def _are_distinct_values(values: Any) -> bool:
 def with_reference_specs(
     name: str, options: Mapping[str, Any], specs: str | Path | None
 ) -> dict[str, Any]:
-    """Return `options`; those of the reference get the path of `specs`, where there is one."""
+    """Return `options`; for the reference, add the path of `specs` if there is one."""
     if name == "reference" and specs is not None:
         return {"specs": str(specs), **options}
     return dict(options)
 
 
 def parse_backend_options(arguments: Sequence[str] | None) -> dict[str, str]:
-    """Return the `--backend-option KEY=VALUE` of a command line.
+    """Return the `--backend-option KEY=VALUE` arguments of a command line as options.
 
     Raises:
-        BackendError: an argument is malformed, or a key is given twice.
+        BackendError: an argument is malformed, or a key occurs twice.
     """
     options: dict[str, str] = {}
     for argument in arguments or ():

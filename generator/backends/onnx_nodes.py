@@ -1,4 +1,4 @@
-"""Calls of opcert's operators as ONNX nodes; whatever a node can express reaches it unchanged."""
+"""Calls of opcert's operators as ONNX nodes; arguments that a node can express stay unchanged."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -26,11 +26,11 @@ DATA_TYPES = {dml_name: TYPES[name] for name, dml_name in DML_TYPES.items()}
 
 @dataclass(frozen=True)
 class Node:
-    """A node and what its model declares: all that a session depends on.
+    """A node and the declarations of its model: the key of a session.
 
-    `inputs` have a name, empty for an omitted one, a type and a shape, in which -1 is any size.
-    `outputs` have a type and, where the call describes it, a shape. `attributes` is JSON. `lengths`
-    is a second input of Split that is part of the model.
+    `inputs` have a name (empty for an omitted input), a type and a shape, in which -1 is any size.
+    `outputs` have a type and, if the call describes it, a shape. `attributes` is JSON. `lengths` is
+    the second input of Split if it is part of the model.
     """
 
     type: str
@@ -59,7 +59,7 @@ def variadic_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
 
 
 def slice_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
-    """Return Slice, whose steps come last."""
+    """Return Slice, whose last input is the steps."""
     data, start, stop, step = _required(inputs, "data", "start", "stop", "step")
     axes = {"axes": inputs["axes"]} if "axes" in inputs else {"": data}
     arrays = {"data": data, "start": start, "stop": stop, **axes, "step": step}
@@ -92,8 +92,8 @@ def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
 def gather_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
     """Return Gather with the axis as an attribute.
 
-    Gather has no `batch_dims`. Values that mean no batches, 0 and the negated rank of indices, are
-    dropped; ONNX Runtime rejects any other as an unknown attribute.
+    Gather has no `batch_dims`. The values that mean no batches, 0 and the negative rank of indices,
+    are dropped; ONNX Runtime rejects others as an unknown attribute.
     """
     data, indices, axis = _required(inputs, "data", "indices", "axis")
     node_attributes = {"axis": _attribute_value(axis), **attributes}
@@ -117,10 +117,13 @@ def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
         if value < 0:
             raise ValueError(f"{field}: found {value}; expected an unsigned number")
     outputs = tuple(
-        (DATA_TYPES.get(each["DataType"], TensorProto.UNDEFINED), tuple(each["Sizes"]))
-        for each in descriptions
+        (
+            DATA_TYPES.get(description["DataType"], TensorProto.UNDEFINED),
+            tuple(description["Sizes"]),
+        )
+        for description in descriptions
     )
-    # The number of names is the number of outputs. One too many is as wrong as a billion.
+    # A node has as many outputs as names. One excess name is as wrong as a billion.
     count = max(0, min(attributes["OutputCount"], len(descriptions) + 1))
     undeclared = ((TensorProto.UNDEFINED, None),) * (count - len(descriptions))
     lengths = tuple(_extent(description["Sizes"], axis) for description in descriptions)
@@ -171,7 +174,7 @@ def build_model(node: Node) -> ModelProto:
 def _node_call(
     node_type: str, arrays: Mapping[str, Array], attributes: Attributes, outputs: int = 1
 ) -> NodeCall:
-    """Return a call of a node for any sizes; an array without a name means an omitted one."""
+    """Return a call of a node for any sizes; an empty name means an omitted input."""
     inputs = tuple(
         (name, type_name(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
     )
@@ -193,5 +196,5 @@ def _attribute_value(array: Array) -> Any:
 
 
 def _extent(sizes: list[int], axis: int) -> int:
-    """Return the size on the axis, 0 without one: ONNX Runtime then rejects the axis."""
+    """Return the size on the axis, or 0: ONNX Runtime then rejects the axis."""
     return sizes[axis] if -len(sizes) <= axis < len(sizes) else 0

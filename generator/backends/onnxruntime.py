@@ -14,8 +14,8 @@ from opcert.backends.contract import adapter_rejections
 from opcert.backends.declared_support import DECLARED_SUPPORT, DML_SPLIT, probe_types
 from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, build_model
 
-# How many sessions are kept: few, so that a call meets only sessions of the calls just before it,
-# as in a run of its case alone; enough for a valid call and its invalid variants.
+# The number of cached sessions: few, so that a call finds the same sessions as if its case ran
+# alone, but enough for a valid call and its invalid variants.
 KEPT_SESSIONS = 8
 CHOICES = {"indices": ("raw", "int64"), **CACHE}
 REUSE = {
@@ -26,9 +26,9 @@ REUSE = {
 # ONNX Runtime's highest severity: messages of failed calls are not logged.
 _FATAL = 4
 _NAMES = {number: name for name, number in TYPES.items()}
-# ONNX has one type symbol for all of these.
+# ONNX has one type symbol for these inputs.
 SAME_TYPES = {"openvino/Slice-8": [["start", "stop", "step", "axes"]]}
-# What ONNX's nodes lack: Expand aligns axes at the end, Gather has no batches and rejects an index
+# Missing in ONNX: Expand aligns axes only at the end, and Gather has no batches and rejects indices
 # out of range.
 EXCLUDED = {
     "openvino/Broadcast-1": ["broadcast-1/explicit-mode"],
@@ -62,12 +62,12 @@ class OnnxRuntime:
 
     @cached_property
     def support(self) -> dict[str, dict[str, Any]]:
-        """What is supported; the types are those for which the provider creates a session."""
+        """The supported calls; a type is supported if the provider creates a session for it."""
         support: dict[str, dict[str, Any]] = {}
         for operator in NODES:
             how = DECLARED_SUPPORT["onnxruntime"][operator]
             if self._widens and operator != DML_SPLIT:
-                how += "; the host makes int64 of indices, its largest of larger ones"
+                how += "; the host converts indices to int64, larger ones to its largest"
             same_types = () if self._widens else SAME_TYPES.get(operator, ())
             types = probe_types(
                 operator,
@@ -104,7 +104,7 @@ class OnnxRuntime:
         for array in call.arrays.values():
             name = type_name(array.dtype)
             if name not in TYPES or name in FOUR_BIT_TYPES:
-                raise NotImplementedError(f"no array of {array.dtype} can be handed over")
+                raise NotImplementedError(f"ONNX Runtime takes no arrays of {array.dtype}")
         return call
 
     def _create_session(self, node: Node) -> ort.InferenceSession:
@@ -122,7 +122,7 @@ class OnnxRuntime:
 
 
 def _widen_indices(inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the inputs, integers among all but the first as int64."""
+    """Return the inputs, with all integer inputs but the first as int64."""
     first = next(iter(inputs), "")
     return {
         name: to_int64(array) if name != first and array.dtype.kind in "iu" else array
@@ -138,7 +138,7 @@ def _to_value(array: Array) -> ort.OrtValue:
 
 
 def _to_array(value: ort.OrtValue) -> Array:
-    """Return an array with a copy of a value, whose type NumPy itself may lack."""
+    """Return a copy of a value as an array, possibly of a type that NumPy lacks."""
     dtype, shape = ELEMENT_TYPES[_NAMES[value.element_type()]], value.shape()
     elements = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
     return np.frombuffer(bytearray(elements), dtype).reshape(shape)

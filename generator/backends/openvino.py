@@ -13,8 +13,8 @@ from opcert.backends.declared_support import DECLARED_SUPPORT, probe_types
 from opcert.backends.openvino_models import NODE_TYPES, ModelPlanner, ModelSpec, build_model
 from opcert.backends.openvino_tensors import to_array, to_tensor
 
-# How many compiled models are kept: few, so that a call meets only models of the calls just before
-# it, as in a run of its case alone; enough for a valid call and its invalid variants.
+# The number of cached models: few, so that a call finds the same models as if its case ran alone,
+# but enough for a valid call and its invalid variants.
 KEPT_MODELS = 8
 CHOICES = {
     "feed": ("dynamic", "static", "constant"),
@@ -31,8 +31,8 @@ REUSE = {
 class OpenVino:
     """Runs the four OpenVINO operators that opcert knows, each by its own node.
 
-    `device` is one of those that OpenVINO finds. `feed` is how data reaches the node: as a
-    parameter of `dynamic` or `static` shape, or as a constant; `indices` how the other inputs do.
+    `device` is one that OpenVINO finds. `feed` is how data reaches the node: as a parameter of
+    `dynamic` or `static` shape, or as a constant. `indices` is how the other inputs reach it.
     With `cache` off, each call compiles a model of its own.
     """
 
@@ -59,7 +59,7 @@ class OpenVino:
 
     @cached_property
     def support(self) -> dict[str, dict[str, Any]]:
-        """What is supported; the types are those for which the device compiles a node."""
+        """The supported calls; a type is supported if the device compiles a node for it."""
         return {
             operator: {
                 "how": DECLARED_SUPPORT["openvino"][operator],
@@ -75,7 +75,7 @@ class OpenVino:
 
         Raises:
             NotImplementedError: OpenVINO lacks the operator or a type.
-            AdapterRejection: an input is omitted without which a node cannot be created.
+            AdapterRejection: a required input is omitted, so no node can be created.
             Exception: OpenVINO rejects the call.
         """
         with adapter_rejections():

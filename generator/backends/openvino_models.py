@@ -1,4 +1,4 @@
-"""OpenVINO models of one node: what a call becomes, and what the compiled model depends on."""
+"""OpenVINO models of one node: a call -> the key of a model, and the model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from opcert.backends.openvino_tensors import TYPES, to_tensor
 class NodeType:
     """A node type with its inputs in order, optional ones last.
 
-    The lengths of the inputs in `static_lengths` decide the rank or the number of outputs, which a
-    model must know. The inputs in `constants` must be constants where data has a static shape.
+    The lengths of the inputs in `static_lengths` determine the rank or the number of outputs, which
+    a model needs. The inputs in `constants` must be constants if data has a static shape.
     """
 
     opset: str
@@ -63,7 +63,7 @@ class Port:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """All that a compiled model depends on."""
+    """The key of a compiled model: everything that the model depends on."""
 
     operator: str
     ports: tuple[tuple[str, Port], ...]
@@ -77,7 +77,7 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class ModelPlanner:
-    """How inputs reach a node: `data` dynamic, static or constant; the others constant or not."""
+    """Plans how inputs reach a node: data dynamic, static or constant; others constant or not."""
 
     data: str
     constant_indices: bool
@@ -85,11 +85,11 @@ class ModelPlanner:
     def plan(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> ModelSpec:
-        """Return what the model for a call depends on.
+        """Return the key of the model for a call.
 
         Raises:
             NotImplementedError: the operator is not in `NODE_TYPES`.
-            TypeError: an input is omitted without which a node cannot be created.
+            TypeError: a required input is omitted, so no node can be created.
         """
         if operator not in NODE_TYPES:
             raise NotImplementedError(f"no node type for {operator}")
@@ -131,5 +131,5 @@ def build_model(spec: ModelSpec) -> Model:
             raise NotImplementedError(f"no element type of OpenVINO for {port.type}")
     factory = NodeFactory(node_type.opset)
     node = factory.create(node_type.name, inputs, dict(spec.attributes))
-    parameters = [each for each in inputs if isinstance(each, Parameter)]
+    parameters = [node_input for node_input in inputs if isinstance(node_input, Parameter)]
     return Model(node.outputs(), parameters, node_type.name)

@@ -22,8 +22,8 @@ def to_tensor(array: Array) -> Tensor:
     if array.dtype.isbuiltin == 1:
         return Tensor(array)
     bits = bits_of(array)
-    data = _pack_halves(bits) if name in FOUR_BIT_TYPES else bits
-    # A tensor does not keep the array alive that it wraps, so that it needs memory of its own.
+    data = _pack_four_bit(bits) if name in FOUR_BIT_TYPES else bits
+    # A tensor does not keep the wrapped array alive, so it needs memory of its own.
     tensor = Tensor(TYPES[name], list(array.shape))
     tensor.copy_from(Tensor(data, array.shape, TYPES[name]))
     return tensor
@@ -34,19 +34,19 @@ def to_array(tensor: Tensor) -> Array:
     name, shape = _NAMES[tensor.element_type], tuple(tensor.shape)
     dtype = ELEMENT_TYPES[name]
     if name in FOUR_BIT_TYPES:
-        return _unpack_halves(tensor.data.view(np.uint8), shape).view(dtype)
+        return _unpack_four_bit(tensor.data.view(np.uint8), shape).view(dtype)
     copy: Array = np.array(tensor.data).view(dtype)
     return copy.reshape(shape)
 
 
-def _pack_halves(bits: Array) -> Array:
-    """Return two elements a byte, the first of them in the lower half."""
+def _pack_four_bit(bits: Array) -> Array:
+    """Return two elements per byte, the first one in the lower half."""
     pairs = np.zeros((bits.size + 1) // 2 * 2, np.uint8)
     pairs[: bits.size] = bits.ravel()
     packed: Array = pairs[::2] | pairs[1::2] << 4
     return packed
 
 
-def _unpack_halves(packed: Array, shape: tuple[int, ...]) -> Array:
+def _unpack_four_bit(packed: Array, shape: tuple[int, ...]) -> Array:
     pairs = np.stack([packed & 15, packed >> 4], axis=-1)
     return pairs.ravel()[: int(np.prod(shape))].reshape(shape)

@@ -1,4 +1,4 @@
-"""The NumPy reference as a backend: the function that each spec names."""
+"""The NumPy reference as a backend: calls the function that the spec of an operator names."""
 
 from collections.abc import Mapping
 from pathlib import Path

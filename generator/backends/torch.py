@@ -1,4 +1,4 @@
-"""PyTorch as a backend, eager, on any of its devices."""
+"""PyTorch in eager mode as a backend, on any of its devices."""
 
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ TYPES = {
     "u32": "uint32",
     "u64": "uint64",
 }
-# PyTorch exchanges these with NumPy only as bits.
+# PyTorch exchanges arrays of these types with NumPy only as bits.
 EXCHANGED_AS = {"bf16": "uint16", "f8e4m3": "uint8", "f8e5m2": "uint8"}
 # PyTorch's index_select lacks these types, and has these of the same width.
 SELECTED_AS = {"u16": "int16", "u32": "int32", "u64": "int64"}
@@ -137,8 +137,8 @@ class Torch(ArrayAdapter):
         torch, any_in_range = self._torch, bool(plan.in_range.any())
         dtype, bits = tensor.dtype, SELECTED_AS.get(self._names[tensor.dtype])
         tensor = tensor.view(getattr(torch, bits)) if bits else tensor
-        # Nothing can be selected from an empty dimension. Selecting no row lets PyTorch judge the
-        # axis and the types all the same.
+        # Nothing can be selected from an empty dimension. Selecting no row still lets PyTorch check
+        # the axis and the types.
         rows = self._tensor(plan.rows if any_in_range else plan.rows[:0])
         selected = torch.index_select(tensor, plan.axis, rows)
         if not any_in_range:
@@ -161,7 +161,7 @@ def _ascending(bounds: slice, extent: int) -> slice:
     positions = range(extent)[bounds]
     if not positions:
         return slice(0, 0)
-    # The step to a single element is irrelevant, and may be the least integer, whose negative
+    # The step of a single element is irrelevant, and may be the least integer, whose negative
     # overflows in PyTorch.
     step = -positions.step if len(positions) > 1 else 1
     return slice(positions[-1], positions[0] + 1, step)

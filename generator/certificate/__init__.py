@@ -1,6 +1,6 @@
-"""Verdicts -> certificate: a whole run or the rest of one, its file, submission and signature.
+"""Verdicts -> certificate: whole and resumed runs, the file, the submission, the signature.
 
-The module `signing` is imported by name, since it needs an optional package.
+Import the module `signing` by its name: it needs an optional package.
 """
 
 from opcert.certificate.certificate import (

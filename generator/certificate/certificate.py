@@ -1,4 +1,4 @@
-"""The certificate: what was certified, how, and with what result."""
+"""The certificate: the subject, the conditions and the result of a run."""
 
 import json
 from collections import Counter
@@ -42,7 +42,7 @@ Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+!-]{1,100}$")]
 
 
 class SuiteEntry(StrictModel):
-    """The suite: its format, profile and seed, its digest, number of cases, and specs' digests."""
+    """The suite: its format, profile, seed, digest and number of cases, and its specs' digests."""
 
     version: int
     profile: str
@@ -61,11 +61,11 @@ class Selection(StrictModel):
 
 
 class BackendEntry(StrictModel):
-    """The backend, its constructor's options, and what it declares.
+    """The backend, its constructor's options, and its declarations.
 
-    `source` is the name it was looked up by, None where an object was passed. `reuse` is its
-    declaration of what it keeps between calls. `delivery` is `strided` if it receives inputs in the
-    layouts of the cases, `packed` if it receives them in C order.
+    `source` is the name that it was looked up by, or None for an object. `reuse` declares what it
+    keeps between calls. `delivery` is `strided` if it receives inputs in the layouts of the cases,
+    `packed` if in C order.
     """
 
     name: Name
@@ -80,10 +80,10 @@ class BackendEntry(StrictModel):
 class Run(StrictModel):
     """How the calls were made.
 
-    An `isolated` backend ran in a process of its own, with at most `timeout` seconds for a call and
+    An `isolated` backend ran in a process of its own, limited to `timeout` seconds for a call and
     `memory` bytes for the process; None is no limit. `repeated` are the cases whose calls were
-    repeated very often, `resumed` the times at which the run was resumed. Outputs from before such
-    a time were not checked again after it.
+    repeated, `resumed` the times at which the run was resumed. A resumed run does not recheck
+    outputs of earlier cases.
     """
 
     isolated: bool
@@ -95,7 +95,7 @@ class Run(StrictModel):
     @model_validator(mode="after")
     def _has_limits_only_if_isolated(self) -> Self:
         if not self.isolated and (self.timeout, self.memory) != (None, None):
-            raise ValueError("no limits of a run that was not isolated")
+            raise ValueError("no limits for a run that was not isolated")
         return self
 
 
@@ -125,11 +125,11 @@ class Platform(StrictModel):
 
 
 class Certificate(StrictModel):
-    """The verdicts of one run of a backend on a suite, and what follows from them.
+    """The verdicts of one run of a backend on a suite, and the conclusions from them.
 
-    `files` are the digests of the files next to the certificate. `excerpts` show, for the
-    representative failure of each cause, expected and actual elements around the first difference.
-    `reproductions` say how the failures that confirmation tried were reproduced. Both are by case.
+    `files` are the digests of the files next to the certificate. `excerpts` have, for the
+    representative failure of each cause, the elements around the first difference.
+    `reproductions` state how confirmation reproduced failures. Both are keyed by case.
     """
 
     suite: SuiteEntry
@@ -169,7 +169,7 @@ class Certificate(StrictModel):
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def conclusion(self) -> str:
-        """The result in a few words, with the part of the suite that it is for."""
+        """The result in a few words, and the part of the suite that it covers."""
         count = self.counts["waived"]
         waived = f", {count} failure{'s' * (count > 1)} waived" if count else ""
         if not self.conformant:
@@ -190,7 +190,7 @@ class Certificate(StrictModel):
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def excluded(self) -> dict[str, list[str]]:
-        """The rules and levels that claim and declared support exclude, by operator that ran."""
+        """The rules and levels that claim and declared support exclude, by operator."""
         claim = None if self.claim is None else self.claim.content
         excluded = Scope(None, claim, Support(self.backend.support)).exclusions
         return {name: excluded[name] for name in self.operators if name in excluded}
@@ -198,7 +198,7 @@ class Certificate(StrictModel):
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def rejections(self) -> dict[Rejecter, int]:
-        """How many rejections passed, by whether the runtime or the adapter rejected the call."""
+        """The number of passing rejections by runtime and by adapter."""
         credited = [
             v.rejected_by
             for v in self.verdicts
@@ -211,7 +211,7 @@ class Certificate(StrictModel):
     def reasons(self) -> list[str]:
         """Why the backend is not conformant; empty if it is."""
         failed_cases = {v.case for v in self.verdicts if v.status in (*FAILURE_STATUSES, "waived")}
-        # An uncredited rejection is a consequence of its baseline's failure, which is counted.
+        # An uncredited rejection follows from its baseline's failure, which is counted already.
         kinds = Counter(
             v.kind
             for v in self.verdicts
@@ -256,13 +256,13 @@ class Certificate(StrictModel):
         return {status: counts[status] for status in STATUSES}
 
     def replace(self, **fields: object) -> Self:
-        """Return a certificate with some fields replaced, and validated again."""
+        """Return a validated copy of the certificate with some fields replaced."""
         current = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self).model_validate({**current, **fields})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of certificate.json as plain data, the verdicts last."""
-        # A claim or a declaration is stored without the parts that it leaves out.
+        # Parts that a claim or a declaration omits are not stored.
         data = self.model_dump(mode="json", exclude_unset=True)
         verdicts = data.pop("verdicts")
         return {"schema": SCHEMA, **data, "verdicts": verdicts}

@@ -1,4 +1,4 @@
-"""Suite x backend -> certificate: a whole run, or the rest of an interrupted one."""
+"""Suite x backend -> certificate, in one run or in several that resume each other."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -32,15 +32,15 @@ from opcert.verdicts import (
 )
 from opcert.yaml_files import YamlSource
 
-# Called with each verdict, its number, and the number of all cases to run.
+# Called with each verdict, its number, and the number of cases to run.
 OnVerdict = Callable[[Verdict, int, int], None]
 
-# So many differences are listed where a run cannot be resumed.
+# The number of differences that are listed if a run cannot be resumed.
 _LISTED_DIFFERENCES = 5
 
 
 class UnusedWaiverError(SpecError):
-    """A waiver that applies to no failure of a run, with the certificate of the run."""
+    """A waiver applies to no failure of a run; has the certificate of the run."""
 
     def __init__(self, mistakes: list[Mistake], certificate: Certificate) -> None:
         super().__init__(mistakes)
@@ -48,7 +48,7 @@ class UnusedWaiverError(SpecError):
 
 
 class CertificationInterrupted(KeyboardInterrupt):
-    """An interrupted run, with the certificate of the cases that it reached."""
+    """The run was interrupted; has the certificate of the completed cases."""
 
     def __init__(self, certificate: Certificate) -> None:
         super().__init__()
@@ -76,35 +76,34 @@ def certify(
     """Run the cases of a suite on a backend, and return the certificate.
 
     Args:
-        backend: an object, which runs in this process; or a name for `load`, which then passes
-            `options` to the constructor. A named backend runs in a process of its own, unless it is
-            the reference or `isolated` is False.
-        suite: a folder that `generate` wrote; by default the core suite, or one generated from
-            `specs` if they are given.
-        isolated: whether the backend runs in a process of its own, where a crash or a hang is the
-            verdict of one case.
-        options: the arguments of the backend's constructor.
-        specs: a folder of specs, which the reference follows too.
+        backend: an object, which runs in this process, or a name as for `load`. A named backend
+            runs in a process of its own, unless it is the reference or `isolated` is False.
+        suite: a folder that `generate` wrote; by default a suite generated from `specs`, or the
+            core suite without `specs`.
+        isolated: whether the backend runs in a process of its own, in which a crash or a hang only
+            fails the current case.
+        options: arguments for the backend's constructor; the certificate records them.
+        specs: a folder of specs, which the reference backend follows as well.
         operator: a glob that selects operators.
         case: a glob that selects cases.
-        feature_level: the feature level to certify, of operators that have them.
-        claim: the file that says what the backend is claimed to support.
+        feature_level: the feature level to certify, for operators that have feature levels.
+        claim: the file that states what the backend is claimed to support.
         waivers: the file of known failures.
         stop_at_failure: whether the run stops at the first failure that is not waived.
         timeout: seconds for one call of an isolated backend.
         memory: bytes for the process of an isolated backend; 0 is no limit.
         progress: called with each verdict, its number and the number of cases to run.
-        resume: the certificate of an earlier run of the same; only its cases that are not-run are
-            run. If there are none, it is returned.
+        resume: the certificate of an earlier run with the same arguments; only its not-run cases
+            are run. A certificate without such cases is returned unchanged.
 
     Raises:
         OpcertError: an argument or a file is at fault, or `resume` is of another run.
-        UnusedWaiverError: a waiver applies to no failure; with the certificate.
-        CertificationInterrupted: with the certificate of the cases reached, the rest not-run.
+        UnusedWaiverError: a waiver applies to no failure.
+        CertificationInterrupted: the run was interrupted; the remaining cases are not-run.
     """
     opened = open_suite(suite, specs, operator)
     options = dict(options or {})
-    # Read before the backend is made, which may change the current folder.
+    # Read before the backend starts, which may change the current folder.
     claimed = None if claim is None else read_claim(_as_file(claim), opened, operator)
     level = feature_level if claimed is None else claimed.feature_level(feature_level)
     known = None
@@ -158,13 +157,13 @@ def _complete(
     progress: OnVerdict,
     stop_at_failure: bool,
 ) -> Certificate:
-    """Run the cases that a certificate has as not-run, and return the certificate with them.
+    """Run the not-run cases of a certificate, and return the completed certificate.
 
     Raises:
-        UnusedWaiverError: a waiver applies to no failure; with the certificate.
-        CertificationInterrupted: with the certificate of the cases reached.
+        UnusedWaiverError: a waiver applies to no failure.
+        CertificationInterrupted: the run was interrupted.
     """
-    # Verdicts are worked on as they were before waivers, which are applied anew at the end.
+    # Waivers are removed here and applied again at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
     remaining = [case for case, verdict in verdicts.items() if verdict.status == "not-run"]
     interrupted = False
@@ -179,10 +178,12 @@ def _complete(
         interrupted = True
         if isinstance(certification.backend, SupervisedBackend):
             certification.backend.stop()
-    # Baselines that were not selected have run too, and are not part of the certificate.
-    verdicts |= {each.case: each for each in certification.finish() if each.case in verdicts}
+    # Baselines that were not selected ran too, but are not part of the certificate.
+    verdicts |= {
+        verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
+    }
     reproductions = dict(certificate.reproductions)
-    # Only after all cases: so the confirmed failures are the same however often a run was resumed.
+    # Only after all cases, so that resuming a run does not change which failures are confirmed.
     if not interrupted and all(verdict.status != "not-run" for verdict in verdicts.values()):
         confirmed = _confirm(certification, verdicts)
         verdicts |= confirmed.verdicts
@@ -201,7 +202,7 @@ def _complete(
         verdicts=final,
     )
     if interrupted:
-        # A waiver may be for a case that was not reached, so none is called unused.
+        # A waiver may be for a case that has not run, so no waiver is reported as unused.
         raise CertificationInterrupted(certificate)
     if waivers is not None and (mistakes := waivers.unused(before_waivers)):
         raise UnusedWaiverError(mistakes, certificate)
@@ -209,7 +210,7 @@ def _complete(
 
 
 def _confirm(certification: Certification, verdicts: Mapping[str, Verdict]) -> Confirmed:
-    """Confirm failures if the backend can be restarted. An interrupt ends only the confirmation."""
+    """Confirm failures if the backend can be restarted; an interrupt ends only confirmation."""
     backend, suite = certification.backend, certification.suite
     if not isinstance(backend, SupervisedBackend):
         return Confirmed()
@@ -221,16 +222,19 @@ def _confirm(certification: Certification, verdicts: Mapping[str, Verdict]) -> C
 
 
 def _resumed(former: Certificate, current: Certificate) -> Certificate:
-    """Return `former`, resumed now, if verdicts of the `current` run are comparable with its own.
+    """Return `former`, marked as resumed now, if it is of the same run as `current`.
 
     Raises:
-        OpcertError: they are not; the message lists the differences.
+        OpcertError: the runs differ; the message lists the differences.
     """
     differences = [
         f"{'.'.join(place)} was {before} and now is {now}"
         for place, before, now in json_differences(_identity(former), _identity(current))
     ]
-    if [each.case for each in former.verdicts] != [each.case for each in current.verdicts]:
+    former_cases, current_cases = (
+        [verdict.case for verdict in certificate.verdicts] for certificate in (former, current)
+    )
+    if former_cases != current_cases:
         differences.append("its cases are not those of the suite")
     if differences:
         listed, others = differences[:_LISTED_DIFFERENCES], differences[_LISTED_DIFFERENCES:]
@@ -244,7 +248,7 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
 
 
 def _identity(certificate: Certificate) -> dict[str, Any]:
-    """Return what two runs must have in common for their verdicts to be comparable."""
+    """Return the parts of a certificate that must be equal for a run to be resumed."""
     data = certificate.to_dict()
     limits = ("isolated", "timeout", "memory")
     environment = ("opcert", "system", "machine", "python", "numpy")
@@ -262,7 +266,7 @@ def _as_file(path: str | Path | YamlSource) -> Path | YamlSource:
 def open_suite(
     suite: str | Path | Suite | None, specs: str | Path | None = None, operator: str = "*"
 ) -> Suite:
-    """Return a suite: as it is, from a folder, the core suite, or one generated from `specs`."""
+    """Return a suite as passed, from a folder, or generated from `specs`; by default the core."""
     if isinstance(suite, Suite):
         return suite
     spec_folder = Path(specs) if specs is not None else None

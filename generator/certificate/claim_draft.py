@@ -1,4 +1,4 @@
-"""A run -> the draft of a claim: all that a backend did not decline, even where it failed."""
+"""Run -> draft of a claim: everything that a backend did not decline, even if it failed."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ from opcert.suite import IndexedCase, Suite
 from opcert.untrusted_files import make_folder
 from opcert.verdicts import FAILURE_STATUSES
 
-# A part of a claim's scope, and a value of it, such as ("ranks", 7).
+# A key of a claim's scope and one of its values, such as ("ranks", 7).
 Property = tuple[str, str | int]
 
 
 @dataclass(frozen=True)
 class TriedCall:
-    """A valid call that a backend was asked to make, or declares not to support."""
+    """A valid call that ran, or that the backend declares not to support."""
 
     case: IndexedCase
     declined: bool
@@ -33,7 +33,7 @@ class TriedCall:
 
     @property
     def properties(self) -> Iterator[Property]:
-        """The properties of the call that a claim can exclude, the plainest first."""
+        """The properties of the call that a claim can exclude, the simplest first."""
         yield "types", self.case.type
         yield from (("index_types", name) for name in sorted(self.case.index_types))
         yield "ranks", self.case.rank
@@ -42,7 +42,7 @@ class TriedCall:
 
 @dataclass(frozen=True)
 class ClaimDraft:
-    """The operators of a draft, the calls that it claims, and a description of the run."""
+    """A draft: a description of its run, the scope of each operator, and the claimed calls."""
 
     run: str
     feature_level: str | None
@@ -51,12 +51,12 @@ class ClaimDraft:
 
     @property
     def declined(self) -> list[str]:
-        """The cases that it claims although they were declined: similar ones were not."""
+        """The claimed cases that were declined; similar cases were not."""
         return [call.case.id for call in self.claimed if call.declined]
 
     @property
     def failed(self) -> list[str]:
-        """The cases that it claims although they failed."""
+        """The claimed cases that failed."""
         return [call.case.id for call in self.claimed if call.failed]
 
     @property
@@ -64,8 +64,8 @@ class ClaimDraft:
         """Why the backend would not be conformant with this claim."""
         groups = (("failed", self.failed), ("were declined", self.declined))
         return [
-            f"{len(cases)} of the claimed calls {what}, such as {cases[0]}"
-            for what, cases in groups
+            f"{len(cases)} of the claimed calls {result}, such as {cases[0]}"
+            for result, cases in groups
             if cases
         ]
 
@@ -92,7 +92,7 @@ def draft_claim(
     feature_level: str | None = None,
     progress: OnVerdict = lambda *_: None,
 ) -> ClaimDraft:
-    """Run the cases of a suite on a backend, and draft the claim that it can make.
+    """Run the cases of a suite on a backend, and draft a claim from the verdicts.
 
     Raises:
         OpcertError: as `certify` does.
@@ -126,7 +126,7 @@ def _tried_calls(certificate: Certificate, suite: Suite) -> dict[str, list[Tried
     tried: dict[str, list[TriedCall]] = {}
     for verdict in certificate.verdicts:
         _, case = suite.cases[verdict.case]
-        # A case that the declared support excludes does not run, and was declined all the same.
+        # A case that the declared support excludes did not run, but counts as declined.
         declined = verdict.observed == "unsupported" or verdict.status == "unsupported"
         ran = declined or verdict.observed != "not-run"
         if ran and case.expects == "outputs" and case.ambiguity is None:
@@ -136,10 +136,10 @@ def _tried_calls(certificate: Certificate, suite: Suite) -> dict[str, list[Tried
 
 
 def _largest_scope(calls: Sequence[TriedCall]) -> tuple[dict[str, Any], Sequence[TriedCall]]:
-    """Return a scope without the properties of which every call was declined, and its calls.
+    """Return the scope without the properties whose every call was declined, and its calls.
 
-    One property is excluded at a time, the one with the most declined calls, types and ranks
-    before rules and levels. That may already exclude all declined calls.
+    Properties are excluded one at a time, since one may explain the declined calls of others: types
+    and ranks before rules and levels, and those with the most declined calls first.
     """
     excluded = []
     while True:

@@ -1,4 +1,4 @@
-"""The entries of a certificate: what a run was made of, without what identifies the machine."""
+"""The entries of a certificate that describe a run, without identifying the machine."""
 
 import json
 import math
@@ -23,19 +23,19 @@ from opcert.verdicts import redact_text
 
 
 def selection_entry(operator: str, case: str, feature_level: str | None) -> Selection:
-    """Return the entry of the globs and the feature level that select cases."""
+    """Return the entry for the globs and the feature level that select cases."""
     return Selection(operator=_text(operator), case=_text(case), feature_level=feature_level)
 
 
 def backend_entry(
     backend: Backend, source: str | None, options: Mapping[str, Any], support: Support
 ) -> BackendEntry:
-    """Return the entry of a backend; options that are not plain data are stored as text."""
+    """Return the entry for a backend; options that are not plain data become text."""
     reuse = declared_reuse(backend)
     return BackendEntry(
         name=backend.name,
         version=backend.version,
-        # A path below the current folder is useful to others too.
+        # A relative path identifies nobody, and others can use it.
         source=None if source is None else _text(redact_text(source)).removeprefix("<here>/"),
         options={_text(key): _plain_data(value) for key, value in options.items()},
         support=support.declared,
@@ -45,7 +45,7 @@ def backend_entry(
 
 
 def _plain_data(value: Any) -> Any:
-    """Return an option as JSON can hold it, without the names of the machine."""
+    """Return an option as redacted JSON data."""
 
     def redacted(data: Any) -> Any:
         if isinstance(data, dict):
@@ -61,12 +61,12 @@ def _plain_data(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    """Replace surrogates, which a command line may hold and a file cannot."""
+    """Replace surrogates, which can occur in a command line but not in a file."""
     return text.encode(errors="replace").decode()
 
 
 def run_entry(backend: Backend, timeout: float, memory: int) -> Run:
-    """Return the entry of how calls will be made; 0 and infinite limits are None."""
+    """Return the entry for the conditions of a run; limits of 0 and infinity become None."""
     isolated = isinstance(backend, IsolatedBackend)
     return Run(
         isolated=isolated,
@@ -78,21 +78,21 @@ def run_entry(backend: Backend, timeout: float, memory: int) -> Run:
 
 
 def claim_entry(claim: Claim | None) -> ClaimEntry | None:
-    """Return the entry of a claim."""
+    """Return the entry for a claim."""
     if claim is None:
         return None
     return ClaimEntry(sha256=claim.source.sha256, content=claim.content)
 
 
 def waivers_entry(waivers: Waivers | None) -> WaiversEntry | None:
-    """Return the entry of waivers."""
+    """Return the entry for waivers."""
     if waivers is None:
         return None
     return WaiversEntry(sha256=waivers.source.sha256, content=waivers.content)
 
 
 def current_platform() -> Platform:
-    """Return the entry of this machine and this moment."""
+    """Return the entry for this machine and the current time."""
     return Platform(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         opcert=version("opcert"),

@@ -1,4 +1,4 @@
-"""Certificate <-> certificate.json: its place, the strict reader, its JSON Schema."""
+"""Certificate <-> certificate.json: its path, the strict reader, the JSON Schema."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from opcert.untrusted_files import make_folder, read_limited
 from opcert.yaml_files import describe_first_error
 
 CERTIFICATE_FILE = "certificate.json"
-# The certificate of the largest suite has a tenth of this.
+# Ten times the size of the largest suite's certificate.
 MAX_CERTIFICATE_BYTES = 1 << 28
 # Keys that are recomputed from the others.
 _COMPUTED = {"schema", *Certificate.model_computed_fields}
@@ -77,7 +77,7 @@ def parse_certificate(content: bytes, path: Path) -> Certificate:
             f"{path}: found schema {json.dumps(data['schema'])[:60]}; expected schema {SCHEMA}; "
             "use the version of opcert that wrote it"
         )
-    # What follows from other keys is recomputed, and has to equal what the file says.
+    # Computed keys are recomputed and must equal those in the file.
     fields = {name: data[name] for name in data if name not in _COMPUTED}
     try:
         certificate = Certificate.model_validate_json(json.dumps(fields))
@@ -103,7 +103,7 @@ def read_certificate_bytes(path: Path) -> bytes:
 
 
 def _parse_json(content: bytes, path: Path) -> Any:
-    """Return JSON as plain data; refuse duplicate keys, and what a file could not hold again."""
+    """Return JSON as plain data; refuse duplicate keys and values that JSON cannot express."""
     duplicates: list[str] = []
 
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _parse_json(content: bytes, path: Path) -> Any:
 def json_differences(
     first: Any, second: Any, place: Sequence[str] = ()
 ) -> Iterator[tuple[Sequence[str], str, str]]:
-    """Yield the places where two pieces of plain data differ, each with both parts as text."""
+    """Yield the places at which two JSON values differ, each with both parts as text."""
     if isinstance(first, dict) and isinstance(second, dict):
         for key in {**first, **second}:
             pair = first.get(key, ...), second.get(key, ...)

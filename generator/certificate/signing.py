@@ -35,8 +35,8 @@ Sign = Callable[[bytes], bytes]
 def load_signer(path: Path) -> Sign:
     """Return a function that signs with the private key in a PEM file.
 
-    The passphrase of an encrypted key is removed from the environment, where a backend would
-    find it.
+    The passphrase of an encrypted key is removed from the environment, so that no backend sees
+    it.
 
     Raises:
         OpcertError: the file cannot be read, or holds no such key.
@@ -46,7 +46,7 @@ def load_signer(path: Path) -> Sign:
     expected = "expected the PEM file of an Ed25519 private key"
     if b"PUBLIC KEY-----" in data:
         raise OpcertError(f"{path}: is a public key; {expected}")
-    # Errors of the library may quote a part of the key, so they are not passed on.
+    # The library's errors may quote a part of the key, so they are replaced.
     try:
         key: object = load_pem_private_key(data, None)
     except TypeError:
@@ -93,10 +93,10 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
 
 
 def signature_error(text: bytes, data: bytes, key: Ed25519PublicKey) -> str | None:
-    """Return what is wrong with the `text` of a signature of `data`, or None if it is right."""
+    """Return the error in the `text` of a signature of `data`, or None if it is valid."""
     try:
         signature = base64.b64decode(text, validate=False)
-        # Base64 has several texts for the same bytes; only the canonical one is accepted.
+        # Base64 can encode the same bytes differently; only the canonical text is accepted.
         if base64.b64encode(signature) + b"\n" != text:
             raise ValueError
     except ValueError:

@@ -17,16 +17,16 @@ from opcert.untrusted_files import open_untrusted
 
 CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"
 SIGNATURE_FILE = f"{CERTIFICATE_FILE}.sig"
-# Keys that any certificate has, and that hardly another file of its name has.
+# Keys that distinguish a certificate from other files named certificate.json.
 _CERTIFICATE_KEYS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
-# At most so many files of a folder are read.
+# The maximum number of files that are read in a folder.
 MAX_FILES = 10_000
 
 
 def submission_path(out: Path, suite: Path | None) -> Path:
     """Return the path of a certificate in the folder `out`, and make the folder.
 
-    The folder may hold an earlier submission, which is then replaced, and nothing else.
+    The folder may hold an earlier submission, which will be replaced, but no other files.
 
     Raises:
         OpcertError: `out` is in a suite's folder, cannot be made, or holds other files.
@@ -54,9 +54,9 @@ def write_submission(
     files: Mapping[str, bytes],
     sign: Callable[[bytes], bytes] | None = None,
 ) -> Certificate:
-    """Write `files`, and a certificate with their digests to `target`, and return it.
+    """Write `files`, and to `target` the certificate with their digests; return it.
 
-    They replace an earlier submission. All are written before any is replaced.
+    An earlier submission is replaced, once all new files are written.
 
     Raises:
         OpcertError: a file cannot be written.
@@ -101,9 +101,9 @@ def _remove(folder: Path, name: str) -> None:
 
 
 def _files_of_submission(folder: Path) -> dict[str, str]:
-    """Return the certificate in a folder and the files that it names, with their digests.
+    """Return the digests of a folder's certificate and of the files that it names, by name.
 
-    There are none if the file is not a certificate.
+    The result is empty if the folder has no certificate.
     """
     try:
         with open_untrusted(folder / CERTIFICATE_FILE) as file:
@@ -112,7 +112,7 @@ def _files_of_submission(folder: Path) -> dict[str, str]:
         if not data.keys() >= _CERTIFICATE_KEYS:
             return {}
         files = data["files"].items()
-        # A name that leads out of the folder must not be removed.
+        # A file outside the folder must not be removed.
         named = {name: str(digest) for name, digest in files if re.fullmatch(FILE_NAME, name)}
         return {**named, CERTIFICATE_FILE: sha256(content).hexdigest()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -120,9 +120,9 @@ def _files_of_submission(folder: Path) -> dict[str, str]:
 
 
 def files_below(folder: Path) -> Iterator[str]:
-    """Yield the files below a folder, up to `MAX_FILES` of them.
+    """Yield up to `MAX_FILES` files below a folder.
 
-    Links are not followed. They are yielded like files, and so are folders that cannot be read.
+    Links count as files and are not followed; unreadable folders count as files too.
     """
     remaining = MAX_FILES
     unreadable: list[OSError] = []

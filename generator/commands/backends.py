@@ -1,4 +1,4 @@
-"""Commands about backends: `opcert backends`, `opcert claim` and `opcert driver-check`."""
+"""The commands for backends: `opcert backends`, `opcert claim` and `opcert driver-check`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +22,7 @@ from opcert.commands.options import (
 
 @reports_errors
 def backends() -> None:
-    """List the available backends, and how each supports each operator."""
+    """List the available backends and their support of each operator."""
     from opcert.commands.tables import print_backends
     from opcert.report import console
     from opcert.run import available_backends, core_operators
@@ -40,7 +40,7 @@ def claim(
     specs: SpecsOption = None,
     feature_level: FeatureLevelOption = None,
 ) -> None:
-    """Draft a claim from a run of a backend.
+    """Run a backend, and draft a claim from the verdicts.
 
     Exit codes: 0 written; 1 nothing to claim; 2 invalid input.
     """
@@ -85,9 +85,9 @@ def driver_check(
         ),
     ] = 60.0,
 ) -> None:
-    """Check that a driver follows the protocol, whatever it computes.
+    """Check that a driver follows the protocol; its results are not checked.
 
-    Exit codes: 0 all steps are right; 1 some are wrong; 2 invalid input.
+    Exit codes: 0 all steps passed; 1 a step failed; 2 invalid input.
     """
     from opcert.backends import DRIVER_PREFIX, parse_backend_options
     from opcert.isolation import check_driver

@@ -51,19 +51,19 @@ def certify(
     specs: SpecsOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the certificate and its report; may hold no other files."),
+        typer.Option(help="Folder for the certificate and its report, without other files."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the run of the certificate in --out.")
+        bool, typer.Option("--resume", help="Resume the run of the certificate in --out.")
     ] = False,
     feature_level: FeatureLevelOption = None,
     claim: Annotated[
         Path | None,
-        typer.Option(help="File of a claim: what the backend supports. Nothing else counts."),
+        typer.Option(help="File of a claim. Only the claimed calls count."),
     ] = None,
     waivers: Annotated[
         Path | None,
-        typer.Option(help="File of known failures, which do not block conformance."),
+        typer.Option(help="File of waivers: known failures, which do not block conformance."),
     ] = None,
     in_process: InProcessOption = False,
     timeout: TimeoutOption = 60.0,
@@ -74,14 +74,15 @@ def certify(
         ),
     ] = 0,
     stop_at_failure: Annotated[
-        bool, typer.Option("-x", "--stop-at-failure", help="Stop at the first failure.")
+        bool,
+        typer.Option("-x", "--stop-at-failure", help="Stop at the first failure without a waiver."),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the certificate instead of a summary.")
     ] = False,
     sign: Annotated[
         Path | None,
-        typer.Option(metavar="KEY", help="PEM file of an Ed25519 private key to sign with."),
+        typer.Option(metavar="KEY", help="PEM file of the Ed25519 private key that signs."),
     ] = None,
 ) -> None:
     """Certify a backend.
@@ -96,7 +97,7 @@ def certify(
 
     if sign is not None and out is None:
         raise OpcertError("--sign needs --out, the folder of the certificate to sign")
-    # Before the run: a wrong key costs no run, and no backend sees the passphrase.
+    # Before the run, so that a wrong key wastes no run and no backend sees the passphrase.
     signer = None if sign is None else _load_signer(sign)
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to continue")
@@ -142,7 +143,7 @@ def certify(
 
 
 def _load_signer(path: Path) -> "Sign":
-    """Return the function that signs with a key; warn if other users can read the key."""
+    """Return a function that signs with a key; warn if other users can read the key."""
     from opcert.certificate.signing import is_exposed, load_signer
 
     signer = load_signer(path)
@@ -152,14 +153,18 @@ def _load_signer(path: Path) -> "Sign":
 
 
 def _resumable(out: Path, selected: "Sequence[Configuration]") -> "Sequence[Configuration]":
-    """Return the configurations that have a certificate to continue; the others start anew.
+    """Return the configurations that have a certificate to resume; the others start anew.
 
     Raises:
-        OpcertError: none has one.
+        OpcertError: no configuration has a certificate.
     """
     from opcert.certificate import CERTIFICATE_FILE
 
-    resumable = [each for each in selected if (out / each.name / CERTIFICATE_FILE).exists()]
+    resumable = [
+        configuration
+        for configuration in selected
+        if (out / configuration.name / CERTIFICATE_FILE).exists()
+    ]
     if not resumable:
         path = out / selected[0].name / CERTIFICATE_FILE
         raise OpcertError(f"{path}: No such file; expected the certificate to continue")
@@ -168,10 +173,10 @@ def _resumable(out: Path, selected: "Sequence[Configuration]") -> "Sequence[Conf
 
 @dataclass(frozen=True)
 class _Request:
-    """What the command line asks for.
+    """The arguments of the command line, prepared.
 
-    `certify` runs a configuration. Its certificate goes into a folder of its own in `out`, with
-    `copies` of claim and waivers.
+    `certify` runs a configuration. Each configuration has its own folder in `out` for the
+    certificate and for `copies` of claim and waivers.
     """
 
     certify: "Callable[..., Certificate]"
@@ -185,7 +190,7 @@ class _Request:
     as_json: bool
 
     def run_all(self, selected: "Sequence[Configuration]") -> ExitCode:
-        """Certify one configuration after the other, and return the worst exit code."""
+        """Certify each configuration, and return the highest exit code."""
         codes: dict[str, ExitCode] = {}
         for configuration in selected:
             name = configuration.name
@@ -233,7 +238,7 @@ class _Request:
         except CertificationInterrupted as error:
             certificate, interrupted = error.certificate, True
         except UnusedWaiverError as error:
-            # The waivers are at fault, but the run is not lost.
+            # The waivers are wrong, but the certificate is kept.
             if target is not None:
                 self._write(error.certificate, target)
             raise
@@ -250,7 +255,7 @@ class _Request:
         return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE
 
     def _write(self, certificate: "Certificate", target: Path) -> "Certificate":
-        """Write a certificate and the files next to it, and return it as it was written.
+        """Write a certificate and the files next to it; return the written certificate.
 
         Only a finished run has a report.
         """

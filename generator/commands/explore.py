@@ -1,4 +1,4 @@
-"""The command about calls beyond the suite: `opcert explore`."""
+"""The command `opcert explore`, which searches for failing calls beyond the suite."""
 
 from functools import partial
 from typing import Annotated
@@ -36,7 +36,7 @@ def explore(
 ) -> None:
     """Search for failing calls beyond the suite.
 
-    Exit codes: 0 none found; 1 found; 2 invalid input.
+    Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
     """
     from opcert.backends import parse_backend_options, setup_code
     from opcert.exploration import explore as run

@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, options, printed lines and error messages."""
+"""Shared by all commands: exit codes, options, printed lines and error messages."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def finite(seconds: float) -> float:
 
 SpecsOption = Annotated[
     Path | None,
-    typer.Option(help="Folder of specs to use instead of the ones that come with opcert."),
+    typer.Option(help="Folder of specs, instead of opcert's own."),
 ]
 BackendOption = Annotated[
     str,
@@ -83,23 +83,23 @@ TimeoutOption = Annotated[
         min=0.001,
         metavar="SECONDS",
         callback=finite,
-        help="Time limit for one call. Starting may take 300 seconds, or this if longer.",
+        help="Time limit for a call. The start may take 300 seconds, or this limit if longer.",
     ),
 ]
 SuiteOption = Annotated[
-    Path | None, typer.Option(help="Folder of a suite to use instead of the core suite.")
+    Path | None, typer.Option(help="Folder of a suite, instead of the core suite.")
 ]
 FeatureLevelOption = Annotated[
-    str | None, typer.Option(help="Feature level to certify, for operators that have them.")
+    str | None, typer.Option(help="Feature level to certify, for operators with feature levels.")
 ]
 OperatorOption = Annotated[
-    str, typer.Option(metavar="GLOB", help="Only operators whose id matches.")
+    str, typer.Option(metavar="GLOB", help="Only operators whose ids match.")
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of the random choices.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of random choices.")]
 
 
 class OnceCommand(TyperCommand):
-    """A command that refuses a repeated option, of which Click would ignore all but the last."""
+    """A command that refuses repeated options; Click would use only the last value."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the command line."""
@@ -113,17 +113,17 @@ class OnceCommand(TyperCommand):
 
 
 def echo_line(text: str, err: bool = False) -> None:
-    """Print one line, without control characters that a terminal would obey."""
+    """Print one line, with control characters escaped."""
     typer.echo(printable_line(text), err=err)
 
 
 def echo_lines(text: str) -> None:
-    """Print lines, without control characters that a terminal would obey."""
+    """Print lines, with control characters escaped."""
     typer.echo("\n".join(map(printable_line, text.split("\n"))))
 
 
 def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> None:
-    """Name on stderr the declared operators that neither `suite` nor the core suite has."""
+    """Warn of declared operators that neither `suite` nor the core suite has."""
     from opcert.scope import unknown_operators
 
     names = unknown_operators(certificate.backend.support or {}, suite)
@@ -133,7 +133,7 @@ def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> Non
 
 
 def print_error(error: OpcertError | OSError) -> None:
-    """Print an error that the user can fix on stderr: one line, or one for each mistake."""
+    """Print a user's error to stderr: one line, or one line per mistake."""
     if isinstance(error, SpecError):
         # A mistake begins with its place, as editors expect it.
         for mistake in error.mistakes:
@@ -145,7 +145,7 @@ def print_error(error: OpcertError | OSError) -> None:
 
 
 def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Turn errors that the user can fix, and interrupts, into messages and exit codes."""
+    """Turn users' errors and interrupts into messages and exit codes."""
 
     @wraps(command)
     def reporting(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:

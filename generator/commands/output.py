@@ -1,4 +1,4 @@
-"""Standard streams that survive a reader that is gone, or a full disk, until a run has ended."""
+"""Standard streams that tolerate closed pipes and full disks until a run has ended."""
 
 import io
 import os
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _TolerantWriter(io.RawIOBase):
-    """Writes to another file until that fails; then keeps the error and discards the rest."""
+    """Writes to another file; after the first error, keeps it and discards further output."""
 
     def __init__(self, file: io.RawIOBase | BinaryIO) -> None:
         self._file = file
@@ -40,7 +40,7 @@ class _TolerantWriter(io.RawIOBase):
 
 @contextmanager
 def tolerant_output() -> Iterator[None]:
-    """Let no command end because it cannot print; exit with `OUTPUT_LOST` after it is done."""
+    """Let a command finish although it cannot print; then exit with `OUTPUT_LOST`."""
     (sys.stdout, out), (sys.stderr, _) = _tolerant(sys.stdout), _tolerant(sys.stderr)
     try:
         yield
@@ -53,7 +53,7 @@ def tolerant_output() -> Iterator[None]:
 
 def _tolerant(stream: TextIO | None) -> tuple[TextIO, _TolerantWriter]:
     if stream is None:
-        # Python has no stream where the shell has closed it.
+        # Python has no stream if the shell has closed it.
         raw = _TolerantWriter(io.FileIO(os.devnull, "w"))
         raw.error = OSError(0, "it is closed")
         return io.TextIOWrapper(io.BufferedWriter(raw)), raw

@@ -1,4 +1,4 @@
-"""Commands that write pages and explain: `opcert docs`, `opcert explain` and `opcert report`."""
+"""The commands for documentation and reports: `opcert docs`, `explain` and `report`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,12 +19,15 @@ from opcert.errors import OpcertError
 
 @reports_errors
 def docs(
-    out: Annotated[Path, typer.Option(help="Folder for the site; may hold no other files.")],
+    out: Annotated[Path, typer.Option(help="Folder for the site, without other files.")],
     specs: SpecsOption = None,
     operator: OperatorOption = "*",
     suite: SuiteOption = None,
     strength: Annotated[
-        bool, typer.Option("--strength", help="Include which generic faults the suite finds.")
+        bool,
+        typer.Option(
+            "--strength", help="Include the strength: which generic faults the suite finds."
+        ),
     ] = False,
 ) -> None:
     """Write a site of HTML pages: the guides, and the rules and cases of each operator."""
@@ -37,9 +40,9 @@ def docs(
     refuse_path_in_suite(out.resolve(), suite)
     opened, spec_files = Suite(suite, specs), read_specs_in(specs, operator)
     strengths = {
-        each.spec.operator: measure_strength(each, opened.operators[each.spec.operator])
-        for each in spec_files
-        if strength and each.spec.operator in opened.operators
+        file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
+        for file in spec_files
+        if strength and file.spec.operator in opened.operators
     }
     write_site(out, render_site(spec_files, opened, strengths))
     echo_line(f"wrote {out / 'index.html'} and the other pages of the site")
@@ -47,11 +50,11 @@ def docs(
 
 @reports_errors
 def explain(
-    case: Annotated[str, typer.Argument(help="Id of a case, or a glob that matches one id.")],
+    case: Annotated[str, typer.Argument(help="Id of a case, or a glob that matches a single id.")],
     suite: SuiteOption = None,
     specs: SpecsOption = None,
     backend: Annotated[
-        str | None, typer.Option(help="Backend that the program calls, as for certify.")
+        str | None, typer.Option(help="Backend for the program, as for certify.")
     ] = None,
     backend_option: BackendOptions = None,
 ) -> None:
@@ -62,7 +65,7 @@ def explain(
     from opcert.suite import Suite
 
     if backend_option and backend is None:
-        raise OpcertError("--backend-option needs --backend, the backend that it is for")
+        raise OpcertError("--backend-option needs --backend, the backend that takes the option")
     options = parse_backend_options(backend_option)
     operator, indexed_case = find_case(Suite(suite, specs), case)
     setup = None if backend is None else setup_code(backend, options)
@@ -74,7 +77,9 @@ def explain(
 def report(
     certificates: Annotated[
         list[Path],
-        typer.Argument(help="Certificates, or their folders. Others are compared with the first."),
+        typer.Argument(
+            help="Certificates or their folders; all others are compared with the first."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -85,7 +90,7 @@ def report(
     suite: SuiteOption = None,
     specs: SpecsOption = None,
 ) -> None:
-    """Show a certificate again, or several side by side with what regressed or was fixed."""
+    """Show the summary of a certificate, or compare several certificates."""
     from opcert.certificate import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
     from opcert.report import (
         console,

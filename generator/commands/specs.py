@@ -1,4 +1,4 @@
-"""Commands about specs and suites: `opcert check`, `generate`, `coverage` and `schema`."""
+"""The commands for specs and suites: `opcert check`, `generate`, `coverage` and `schema`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,15 +22,17 @@ from opcert.errors import OpcertError
 def check(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Spec files; by default those that come with opcert."),
+        typer.Argument(help="Spec files; by default opcert's own."),
     ] = None,
     specs: SpecsOption = None,
     strength: Annotated[
         bool,
-        typer.Option(help="Run the panel of generic wrong backends, which takes the most time."),
+        typer.Option(
+            help="Measure the strength on generic wrong backends, which takes most of the time."
+        ),
     ] = True,
 ) -> None:
-    """Check specs: mistakes, warnings, cases for each rule, and generic faults that they find."""
+    """Check specs: report mistakes, warnings, cases for each rule, and the strength."""
     from opcert.commands.tables import print_rule_counts, print_strength
     from opcert.panel import measure_strength
     from opcert.report import console
@@ -60,7 +62,7 @@ def generate(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Write nothing, but list how the folder differs (exit code 1)."
+            "--check", help="Write nothing; list how the folder differs, with exit code 1."
         ),
     ] = False,
 ) -> None:
@@ -80,10 +82,10 @@ def generate(
     for difference in differences:
         echo_line(difference)
     if differences:
-        text = f"{out} differs from what the specs give; run `opcert generate --out {out}`"
+        text = f"{out} differs from the suite of the specs; run `opcert generate --out {out}`"
         echo_line(text, err=True)
         raise typer.Exit(ExitCode.FAILURE)
-    echo_line(f"{out} is what the specs give" if check else f"wrote {out}")
+    echo_line(f"{out} is the suite of the specs" if check else f"wrote {out}")
 
 
 @reports_errors
@@ -92,11 +94,11 @@ def coverage(
     operator: OperatorOption = "*",
     specs: SpecsOption = None,
 ) -> None:
-    """Measure what a suite covers, from its own data.
+    """Measure the coverage of a suite.
 
-    With --specs alone, the core suite of these specs is generated for it and not kept.
+    With --specs alone, generate a temporary core suite from these specs.
 
-    Exit codes: 0 complete; 1 something is missing; 2 invalid input.
+    Exit codes: 0 complete; 1 incomplete; 2 invalid input.
     """
     from tempfile import TemporaryDirectory
 
@@ -116,14 +118,14 @@ def coverage(
             generate_suite(suite, specs, operator=operator)
         opened = Suite(suite, specs)
         coverages = list(measure_coverage(opened, spec_files))
-    for each in coverages:
-        print_coverage(each, console())
+    for operator_coverage in coverages:
+        print_coverage(operator_coverage, console())
     if not coverages:
         raise OpcertError(
             f"no spec of {', '.join(opened.operators)} in {specs or 'the specs of opcert'}, so "
             "nothing was measured; name the folder of these specs by --specs"
         )
-    if any(each.share < 1 for each in coverages):
+    if any(operator_coverage.share < 1 for operator_coverage in coverages):
         raise typer.Exit(ExitCode.FAILURE)
 
 

@@ -39,8 +39,8 @@ def print_strength(strength: Strength, console: Console) -> None:
 def print_backends(
     backends: Iterable[AvailableBackend], operators: Sequence[str], console: Console
 ) -> None:
-    """Print each backend, its packages, and how it supports each operator."""
-    # Lines between the columns would take the space of a name.
+    """Print each backend with its packages and its support of each operator."""
+    # Lines between the columns would take up space for names.
     table = Table("backend", "packages", box=box.SIMPLE_HEAD)
     for operator in operators:
         table.add_column(table_cell(operator).replace("/", "/\n"))
@@ -56,7 +56,7 @@ def print_backends(
 
 
 def print_coverage(coverage: Coverage, console: Console) -> None:
-    """Print what a suite covers of one operator, and list what it misses."""
+    """Print the coverage of one operator, and list the missing items."""
     line = partial(print_line, console)
     line(f"{coverage.operator}: {_percent(coverage.share)}")
     for part in coverage.dimensions:
@@ -83,5 +83,5 @@ def print_coverage(coverage: Coverage, console: Console) -> None:
 
 
 def _percent(share: float) -> str:
-    """Return a share as text, rounded so that only the whole is 100%."""
+    """Return a share as a percentage that is 100% only for complete coverage."""
     return "100%" if share == 1 else f"{min(100 * share, 99.9):.1f}%"

@@ -1,4 +1,4 @@
-"""The command `opcert verify`: a certificate or its folder, as a third party checks it."""
+"""The command `opcert verify`: checks a certificate or its folder, as a third party would."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 @reports_errors
 def verify(
-    path: Annotated[Path, typer.Argument(help="A certificate.json, or the folder that holds it.")],
+    path: Annotated[Path, typer.Argument(help="A certificate.json, or its folder.")],
     suite: SuiteOption = None,
     specs: SpecsOption = None,
     key: Annotated[
-        Path | None, typer.Option(help="PEM file of the public key to check the signature with.")
+        Path | None, typer.Option(help="PEM file of the public key for the signature.")
     ] = None,
     rerun: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Run N of its cases again, on --backend.")
+        int, typer.Option(min=0, metavar="N", help="Run a sample of N cases again on --backend.")
     ] = 0,
     backend: Annotated[
-        str | None, typer.Option(help="Backend to run cases again on, as for certify.")
+        str | None, typer.Option(help="Backend for --rerun, as for certify.")
     ] = None,
     backend_option: BackendOptions = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed of the choice of cases to run again. Random by default."),
+        typer.Option(help="Seed of the sample of --rerun; random by default."),
     ] = None,
 ) -> None:
-    """Check a certificate, conformant or not, for contradictions.
+    """Check a certificate for contradictions, whether conformant or not.
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
     """
@@ -59,9 +59,9 @@ def verify(
     )
 
     if bool(rerun) != (backend is not None):
-        raise OpcertError("--rerun and --backend need each other: how many cases, and on what")
+        raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
     file = find_certificate(path)
-    # Read once: the checks must be of the very bytes that were signed.
+    # Read once, so that all checks apply to the signed bytes.
     content = read_certificate_bytes(file)
     certificate = parse_certificate(content, file)
     findings, unchecked = _check_signature(file, content, key)
@@ -95,7 +95,7 @@ def verify(
 
 
 def _version_remark(certificate: "Certificate") -> str:
-    """Return which versions of opcert made and checked a certificate."""
+    """Return a remark on the versions of opcert that made and checked a certificate."""
     from opcert import __version__
 
     made_by = certificate.platform.opcert
@@ -105,7 +105,7 @@ def _version_remark(certificate: "Certificate") -> str:
 def _check_signature(
     file: Path, content: bytes, key: Path | None
 ) -> "tuple[list[Finding], list[str]]":
-    """Return the findings about the signature, and what of it was not checked."""
+    """Return the findings about the signature, and its unchecked aspects."""
     from opcert.verification import Finding, read_signature
 
     signature = read_signature(file)
@@ -125,7 +125,7 @@ def _check_signature(
 def _check_report(
     certificate: "Certificate", suite: "Suite", specs: Path | None, is_sound: bool
 ) -> "tuple[list[Finding], list[str]]":
-    """Return the findings about the files next to a certificate, and what was not compared."""
+    """Return the findings about the files next to a certificate, and the skipped files."""
     from opcert.verification import file_name_findings, has_this_version, report_findings
 
     if not has_this_version(certificate):
@@ -146,7 +146,7 @@ def _rerun_sample(
     options: list[str],
     specs: Path | None,
 ) -> "list[Finding]":
-    """Run a sample of the cases again, and print how to run the same sample."""
+    """Run a sample of the cases again; print the options that select the same sample."""
     from secrets import randbelow
 
     from opcert.backends import parse_backend_options

@@ -1,4 +1,4 @@
-"""Options of a backend -> the configurations that they mean, each with a certificate."""
+"""Options of a backend -> its configurations, each of which gets a certificate."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from opcert.isolation.worker_process import ask_worker
 
 @dataclass(frozen=True)
 class Configuration:
-    """Options; `name`, a valid folder name, has those of them that replaced an `all`."""
+    """The options of one run; `name`, a valid folder name, lists those that replaced an `all`."""
 
     name: str
     options: Mapping[str, Any]
@@ -25,22 +25,24 @@ class Configuration:
 def configurations(
     backend: str, options: Mapping[str, Any] | None = None, isolated: bool | None = None
 ) -> list[Configuration]:
-    """Return the configurations that `options` mean: one, unless an option is `all`.
+    """Return the configurations that `options` select: one, unless an option is `all`.
 
-    A process of its own imports the backend, unless `isolated` is False. A backend that cannot be
-    imported has one configuration, so that its run reports the error.
+    A separate process imports the backend, unless `isolated` is False. A backend that cannot be
+    imported has one configuration, whose run reports the error.
     """
-    given = dict(options or {})
-    # Options that JSON cannot express never get sent.
+    requested = dict(options or {})
+    # Only text is compared and sent: JSON cannot express every option.
     multiple = {
-        key: value for key, value in given.items() if isinstance(value, str) and value == ALL_VALUES
+        key: value
+        for key, value in requested.items()
+        if isinstance(value, str) and value == ALL_VALUES
     }
     choices = _choices(backend, multiple, isolated) if multiple else {}
     selections = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
     return [
         Configuration(
             ",".join(f"{quote(key, '')}={quote(str(value), ' ')}" for key, value in chosen.items()),
-            {**given, **chosen},
+            {**requested, **chosen},
         )
         for chosen in selections
     ]

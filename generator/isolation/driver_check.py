@@ -1,4 +1,4 @@
-"""Driver -> whether it implements the protocol, step by step."""
+"""Checks step by step whether a driver implements the protocol."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from opcert.isolation.supervised import EXIT_TIMEOUT
 from opcert.scope import checked_support
 from opcert.suite import Suite
 
-# How much of a value, and how many lines of the log, a step shows.
+# The length of a value, and the number of log lines, that a step prints at most.
 _MAX_TEXT, _MAX_LINES = 100, 5
 
 
 @dataclass(frozen=True)
 class CheckStep:
-    """One thing that a driver must do, what it did, whether that is right, and its log."""
+    """A task of the driver, its result, whether the driver passed, and its log."""
 
     task: str
     result: str
@@ -42,10 +42,9 @@ class CheckStep:
 def check_driver(
     command: str, options: Mapping[str, Any], timeout: float, suite: Suite
 ) -> Iterator[CheckStep]:
-    """Start a driver, make the handshake and calls, and yield the result of each step.
+    """Start a driver, perform the handshake and calls, and yield each step.
 
-    The handshake and each answer may take `timeout` seconds. After a failed call the driver is
-    started again.
+    The handshake and each answer may take `timeout` seconds. A failed call restarts the driver.
 
     Raises:
         BackendError: the command cannot be started.
@@ -87,7 +86,7 @@ def _check_handshake(
 
 
 class _CallChecks:
-    """Calls of a driver, which is started again after a failure."""
+    """Calls of a driver, which is restarted after a failure."""
 
     def __init__(self, command: str, options: Mapping[str, Any], timeout: float) -> None:
         self._command, self._options, self._timeout = command, options, timeout

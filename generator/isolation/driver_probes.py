@@ -12,11 +12,11 @@ from opcert.scope import Support
 from opcert.specification import load_references
 from opcert.suite import IndexedCase, OperatorSuite, Suite
 
-# The least size of a large array in bytes, and how many calls are tried for large outputs.
+# The minimum size of a large array in bytes, and the number of calls tried for large outputs.
 _LARGE_BYTES = 1 << 24
 _TRIED_CALLS = 20
 _UNKNOWN_OPERATOR = "opcert/no-such-operator"
-# What hand-written JSON parsers mostly get wrong.
+# Values that hand-written JSON parsers often get wrong.
 _TRICKY_ATTRIBUTES: Mapping[str, Any] = {
     "text": 'a "quoted" \\ back slash,\na new line, {[ and é \U0001f600',
     "integers": [0, -(2**63), 2**63 - 1],
@@ -27,7 +27,7 @@ _TRICKY_ATTRIBUTES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Probe:
-    """One call and the acceptable answers; `inputs` is None where no such call is declared."""
+    """A call with its acceptable answers; `inputs` is None if the driver supports no such call."""
 
     description: str
     operator: str
@@ -37,7 +37,7 @@ class Probe:
 
 
 def probes(suite: Suite, support: Support) -> Iterator[Probe]:
-    """Yield a plain call of each operator, then empty and large ones, and one of each type."""
+    """Yield plain calls of each operator, odd, empty and large calls, and a call of each type."""
     cases = _SupportedCases(suite, support)
     for operator in suite.operators.values():
         yield cases.of_operator(operator)
@@ -73,7 +73,7 @@ def _has_scalar_input(case: IndexedCase) -> bool:
 
 
 class _SupportedCases:
-    """The cases of a suite that a driver declares to support."""
+    """The cases of a suite that the driver declares to support."""
 
     def __init__(self, suite: Suite, support: Support) -> None:
         self._cases = [
@@ -84,7 +84,7 @@ class _SupportedCases:
         ]
 
     def of_operator(self, operator: OperatorSuite) -> Probe:
-        """Return a valid call of an operator, a declared one if there is any."""
+        """Return a valid call of an operator, a supported one if possible."""
         declared = (case for owner, case in self._cases if owner is operator)
         case = next(filter(_is_valid, (*declared, *operator.index.cases)))
         return _probe(operator.index.operator, operator, case)
@@ -97,7 +97,7 @@ class _SupportedCases:
         return Probe(description, "", None, {})
 
     def of_type(self, name: str) -> Probe:
-        """Return a call with data of a type; half bytes are cut from whole ones."""
+        """Return a call with data of a type; 4-bit data are the lower halves of bytes."""
         whole = "u8" if name in FOUR_BIT_TYPES else name
 
         def moves_type(case: IndexedCase) -> bool:
@@ -108,11 +108,11 @@ class _SupportedCases:
         if probe.inputs is None or whole == name:
             return probe
         first, data = next(iter(probe.inputs.items()))
-        halves = (data & 15).view(ELEMENT_TYPES[name])
+        four_bit = (data & 15).view(ELEMENT_TYPES[name])
         return Probe(
             f"{probe.description}, cut from {whole}",
             probe.operator,
-            {**probe.inputs, first: halves},
+            {**probe.inputs, first: four_bit},
             probe.attributes,
         )
 
@@ -131,7 +131,7 @@ class _SupportedCases:
             for inputs in _enlarged_inputs(operator.inputs(case)):
                 try:
                     outputs = reference(**inputs, **case.attributes)
-                except Exception:  # noqa: S112 -- longer along this axis, the call is invalid
+                except Exception:  # noqa: S112 -- enlarged along this axis, the call is invalid
                     continue
                 if sum(output.nbytes for output in outputs) >= _LARGE_BYTES:
                     description = f"16 MB, both ways: {case.id}, enlarged"
@@ -140,7 +140,7 @@ class _SupportedCases:
 
 
 def _enlarged_inputs(inputs: Mapping[str, Array]) -> Iterator[Mapping[str, Array]]:
-    """Yield inputs whose first has `_LARGE_BYTES`, enlarged along each of its axes in turn."""
+    """Yield inputs whose first one is enlarged to `_LARGE_BYTES`, along each axis in turn."""
     first, data = next(iter(inputs.items()))
     if data.nbytes:
         for axis in range(data.ndim):

@@ -1,4 +1,4 @@
-"""A driver: a program in any language that runs operators, over its stdin and stdout."""
+"""Drivers: programs in any language that run operators over stdin and stdout."""
 
 import shlex
 import subprocess
@@ -15,13 +15,13 @@ from opcert.isolation.messages import MAX_OUTPUT_BYTES, pack_inputs
 from opcert.isolation.process import Process, WorkerFailure
 from opcert.run import Outcome, Rejecter
 
-# The most dimensions that a NumPy array can have.
+# The maximum rank of a NumPy array.
 _MAX_RANK = 64
 _MAX_REASON_LENGTH = 500
 
 
 class _OutputDescription(BaseModel):
-    """An output whose bytes follow the answer."""
+    """The description of an output, whose bytes follow the answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -30,7 +30,7 @@ class _OutputDescription(BaseModel):
     bytes: int
 
     def find_mistake(self) -> str | None:
-        """Return what is wrong with the description, None if nothing is."""
+        """Return the mistake in the description, or None."""
         if self.type not in ELEMENT_TYPES:
             hint = did_you_mean(self.type, list(ELEMENT_TYPES))
             return f"unknown type '{self.type}'{hint}"
@@ -55,7 +55,7 @@ class _Answer(BaseModel):
     outputs: list[_OutputDescription] | None = None
 
     def find_mistake(self, number: int) -> str | None:
-        """Return what is wrong with the answer to call `number`, None if nothing is."""
+        """Return the mistake in the answer to call `number`, or None."""
         if self.id != number:
             return f"id {self.id}; expected {number}"
         if (self.outputs is None) == (self.observed == "outputs"):
@@ -75,7 +75,7 @@ class _Answer(BaseModel):
 
 
 class _ReceivedOutputs:
-    """Outputs that came as bytes: nothing else can write to them."""
+    """Outputs received as bytes, which the driver cannot change afterwards."""
 
     changed = False
 
@@ -86,7 +86,7 @@ class Driver:
     def __init__(
         self, command: str, options: Mapping[str, Any], memory: int, seconds: float
     ) -> None:
-        """Start the process, and perform the handshake within so many seconds.
+        """Start the process, and perform the handshake within `seconds`.
 
         Raises:
             BackendError: it cannot be started, or the handshake fails.
@@ -130,7 +130,7 @@ class Driver:
 
     def _read_output(self, position: int, description: _OutputDescription) -> Array:
         content = self.process.read_bytes(description.bytes)
-        # A boolean or a half byte has a byte of its own, whose upper bits must be zero.
+        # A boolean or a 4-bit element takes a whole byte, whose upper bits must be zero.
         highest = (1 << bit_width(description.type)) - 1
         if highest < 255 and content.size and content.max() > highest:
             byte = f"{int(content.max()):#04x}"
@@ -149,11 +149,11 @@ class Driver:
             )
 
     def take_log(self) -> str:
-        """Return what the process printed since the last time, at most the end of it."""
+        """Return the end of the output that the process printed since the last call."""
         return self.process.take_log()
 
     def exits_within(self, seconds: float) -> bool:
-        """Close the input of the process; return whether it exits in that time."""
+        """Close the input of the process; return whether it exits within `seconds`."""
         return self.process.exits_within(seconds)
 
     def kill(self) -> None:
@@ -162,7 +162,7 @@ class Driver:
 
 
 def start_driver(command: str, memory: int = 0) -> Process:
-    """Start a driver by a command, which is split into words as a shell would split it.
+    """Start a driver by a command, which is split into words as in a shell.
 
     Raises:
         BackendError: the command cannot be split or started.

@@ -1,4 +1,4 @@
-"""The handshake with a worker or a driver: the backend introduces itself, and opcert checks it."""
+"""The handshake with a worker or driver, which introduces its backend."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ INTRODUCTION_KEYS = ("protocol", "name", "version", "support", "reuse")
 
 @dataclass(frozen=True)
 class Introduction:
-    """The name of a backend, its version, and what it declares."""
+    """The name, the version and the declarations of a backend."""
 
     name: str
     version: str
@@ -27,7 +27,7 @@ class Introduction:
 def perform_handshake(
     process: Process, request: Mapping[str, Any], backend: str, seconds: float
 ) -> Introduction:
-    """Have a process start `backend` within so many seconds; return its introduction.
+    """Have a process start `backend` within `seconds`; return its introduction.
 
     Raises:
         BackendError: the backend cannot be started, or its introduction is malformed.
@@ -55,7 +55,7 @@ def perform_handshake(
 
 
 def introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each wrong key of an introduction with what is wrong."""
+    """Yield each wrong key of an introduction with its mistake."""
     protocol = answer.get("protocol")
     if type(protocol) is not int or protocol != PROTOCOL:
         yield "protocol", f"found {protocol!r}; expected {PROTOCOL}"

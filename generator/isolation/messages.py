@@ -1,8 +1,7 @@
 """Messages to a worker or a driver: a line of JSON, and arrays.
 
-Both processes receive the same lines; arrays travel differently. With a worker they lie in shared
-memory: the inputs at its beginning, with the gaps between their elements, then the outputs. With a
-driver their bytes follow the line, packed.
+The lines are the same for both; arrays differ. A worker shares memory: inputs come first, with the
+gaps between their elements, then outputs. A driver receives and sends packed bytes after the line.
 """
 
 import json
@@ -19,18 +18,18 @@ import numpy as np
 from opcert.arrays import ELEMENT_TYPES, Array, type_name, underlying_buffer
 
 PROTOCOL = 1
-# The most bytes of outputs that a call may return; no golden outputs come near.
+# The maximum size of a call's outputs, far above that of any golden outputs.
 MAX_OUTPUT_BYTES = 1 << 32
-# How many seconds to poll before sleeping: the other process mostly answers sooner than this one
+# How many seconds to poll before sleeping: usually the answer comes sooner than a sleeping process
 # would wake up.
 _SPIN_SECONDS = 1e-4
-# Arrays begin at multiples of this many bytes, as an allocator would place them.
+# Arrays begin at multiples of this number of bytes, as from an allocator.
 _ALIGNMENT = 64
 _INITIAL_BYTES = 1 << 20
 
 
 class SharedArea:
-    """Memory that two processes share; it grows, and never shrinks."""
+    """Memory that two processes share; it grows but never shrinks."""
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Map the memory of a file descriptor, by default new memory."""
@@ -71,7 +70,7 @@ class SharedArea:
 
 
 def _create_memory() -> int:
-    """Return the descriptor of anonymous memory, or of an unlinked file where that is missing."""
+    """Return a descriptor of anonymous memory, or of an unlinked file where that is missing."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("opcert")
     with tempfile.TemporaryFile() as file:
@@ -79,12 +78,12 @@ def _create_memory() -> int:
 
 
 def align(offset: int) -> int:
-    """Return the first offset from `offset` on at which an array may begin."""
+    """Return `offset` rounded up to a position at which an array may begin."""
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
 def write_inputs(area: SharedArea, inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], int]:
-    """Copy inputs with their gaps; return where each is, and where the outputs may begin."""
+    """Copy inputs with their gaps; return their descriptions and the offset of the outputs."""
     descriptions: list[dict[str, Any]] = []
     end = 0
     for name, array in inputs.items():
@@ -99,7 +98,7 @@ def write_inputs(area: SharedArea, inputs: Mapping[str, Array]) -> tuple[list[di
 
 
 def read_inputs_back(area: SharedArea, inputs: Mapping[str, Array]) -> None:
-    """Copy to `inputs` what the other process left where `write_inputs` placed them."""
+    """Copy the inputs that `write_inputs` placed, as the other process left them, to `inputs`."""
     end = 0
     for array in inputs.values():
         buffer = underlying_buffer(array)
@@ -110,17 +109,17 @@ def read_inputs_back(area: SharedArea, inputs: Mapping[str, Array]) -> None:
 def map_inputs(area: SharedArea, descriptions: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
     """Return views of the inputs that `write_inputs` placed."""
     return {
-        each["name"]: area.array(
-            ELEMENT_TYPES[each["type"]], each["shape"], each["offset"], each["strides"]
+        entry["name"]: area.array(
+            ELEMENT_TYPES[entry["type"]], entry["shape"], entry["offset"], entry["strides"]
         )
-        for each in descriptions
+        for entry in descriptions
     }
 
 
 def pack_inputs(
     inputs: Mapping[str, Array],
 ) -> tuple[list[dict[str, Any]], list[memoryview]]:
-    """Return the descriptions of inputs whose bytes follow the line, and the bytes in C order."""
+    """Return the descriptions of inputs, and their bytes in C order, which follow the line."""
     contents = [array.ravel().view(np.uint8).data for array in inputs.values()]
     descriptions = [
         {**_describe_input(name, array), "bytes": content.nbytes}
@@ -147,7 +146,7 @@ def encode_message(message: Mapping[str, Any]) -> bytes:
 
 
 def send_message(descriptor: int, message: Mapping[str, Any]) -> None:
-    """Write a message as a line, completely."""
+    """Write the whole line of a message."""
     line = encode_message(message)
     while line:
         line = line[os.write(descriptor, line) :]

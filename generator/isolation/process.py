@@ -21,17 +21,17 @@ from opcert.isolation.messages import MAX_OUTPUT_BYTES, encode_message, spin_unt
 START_TIMEOUT = 300.0
 # How many seconds a call runs before the memory is measured, and the interval of measurements.
 _FIRST_MEASUREMENT, _MEASUREMENT_INTERVAL = 0.02, 0.1
-# How many seconds a process that closed its output has to exit.
+# How many seconds a process may take to exit after it closed its output.
 _EXIT_SECONDS = 1.0
-# How much of the log of a call is kept, how large its file may become, in bytes.
+# The maximum sizes in bytes of the log of a call, and of the log file.
 _LOG_BYTES, _LOG_FILE_BYTES = 2000, 1 << 24
 _MAX_LINE = 1 << 24
-# Up to this size a message is written at once, so that the process wakes up for it once.
+# Messages up to this size are written at once, so that the process wakes up only once.
 _SINGLE_WRITE = 1 << 16
 # How many bytes of unexpected output a message quotes.
 _QUOTED_BYTES = 80
 
-# Starts the process; the arguments are what it reads from, what it writes to, and its log.
+# Starts the process, given the descriptors of its input and output, and its log.
 Start = Callable[[int, int, IO[bytes]], subprocess.Popen[bytes]]
 
 
@@ -44,10 +44,10 @@ class WorkerFailure(Exception):
 
 
 class Process:
-    """A child process with a pipe each way; whatever goes wrong is a `WorkerFailure`."""
+    """A child process with a pipe each way; its failures raise `WorkerFailure`."""
 
     def __init__(self, start: Start, memory: int) -> None:
-        """Start the process; it may use `memory` bytes, 0 for any amount."""
+        """Start the process, with a limit of `memory` bytes; 0 is no limit."""
         self._memory = memory
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._log_position = 0
@@ -96,10 +96,10 @@ class Process:
         return answer
 
     def read_bytes(self, size: int) -> Array:
-        """Return the `size` bytes that follow an answer, due by the same deadline.
+        """Return the `size` bytes that follow an answer, due by the deadline of the answer.
 
         Raises:
-            WorkerFailure: they do not come.
+            WorkerFailure: fewer bytes arrive.
         """
         if size > MAX_OUTPUT_BYTES:
             text = f"{size} bytes of outputs; at most {MAX_OUTPUT_BYTES} are read"
@@ -121,7 +121,7 @@ class Process:
         return content
 
     def unexpected_output(self) -> str:
-        """Return a quotation of what the process wrote beyond its answers, "" for nothing."""
+        """Return a quotation of output beyond the answers, or ""."""
         if self._readable.poll(0):
             with suppress(OSError):
                 self._unread += os.read(self._replies, 1 << 20)
@@ -152,12 +152,12 @@ class Process:
         return bytes(line)
 
     def _wait(self, ready: "select.poll") -> None:
-        """Wait for a descriptor; meanwhile limit memory, log and time."""
+        """Wait for a descriptor, and enforce the limits of memory, log and time."""
         if spin_until_ready(ready):
             return
         pause = _FIRST_MEASUREMENT
         while not ready.poll(1000 * min(pause, max(self._deadline - time.monotonic(), 0))):
-            # A process can exit right after it answered: poll once more before giving up.
+            # A process may exit right after it answers, so poll once more.
             if self._process.poll() is not None and not ready.poll(0):
                 raise self._end_of_output()
             if time.monotonic() >= self._deadline:
@@ -177,7 +177,7 @@ class Process:
             raise WorkerFailure("crash", text)
 
     def _end_of_output(self) -> WorkerFailure:
-        """Return why nothing more comes from the process."""
+        """Return the reason why the output of the process has ended."""
         try:
             code = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -192,7 +192,7 @@ class Process:
         return self._process.poll() is None
 
     def take_log(self) -> str:
-        """Return what the process printed since the last time, at most the end of it."""
+        """Return the end of the output that the process printed since the last call."""
         size = os.fstat(self._log.fileno()).st_size
         if size == self._log_position:
             return ""
@@ -206,12 +206,12 @@ class Process:
     def _truncate_log(self) -> None:
         if os.fstat(self._log.fileno()).st_size > _LOG_FILE_BYTES:
             os.ftruncate(self._log.fileno(), 0)
-            # Both processes share the file position, at which the child goes on writing.
+            # The child writes on at the file position, which both processes share.
             os.lseek(self._log.fileno(), 0, os.SEEK_SET)
             self._log_position = 0
 
     def exits_within(self, seconds: float) -> bool:
-        """Close the input of the process; return whether it exits in that time."""
+        """Close the input of the process; return whether it exits within `seconds`."""
         os.close(self._requests)
         self._open.remove(self._requests)
         try:
@@ -238,7 +238,7 @@ class Process:
 
 
 def _quote(text: bytes | bytearray) -> str:
-    """Return the beginning of `text` as Python writes it."""
+    """Return the beginning of `text` as a Python literal."""
     rest = len(text) - _QUOTED_BYTES
     return f"{bytes(text[:_QUOTED_BYTES])!r}" + (f" and {rest} more bytes" if rest > 0 else "")
 

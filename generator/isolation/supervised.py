@@ -17,16 +17,16 @@ from opcert.run.comparison import Difference
 
 # How many seconds a call may take by default.
 CALL_TIMEOUT = 60.0
-# How many seconds a process has to exit by itself.
+# How many seconds a process may take to exit by itself.
 EXIT_TIMEOUT = 2.0
-# How often in a row the start of a process may fail.
+# How many starts of a process may fail in a row.
 _MAX_FAILED_STARTS = 3
 
 
 class SupervisedBackend(IsolatedBackend):
-    """Runs a driver, or a backend that `load` finds, in a process of its own, call by call.
+    """Runs a driver, or a backend that `load` finds, in a process of its own.
 
-    `delivery` says how arrays reach the process: packed with a driver.
+    `delivery` is how inputs reach the process: packed for a driver, else strided.
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class SupervisedBackend(IsolatedBackend):
         timeout: float = CALL_TIMEOUT,
         memory: int = 0,
     ) -> None:
-        """Start the process. A call may take `timeout` seconds, the process `memory` bytes.
+        """Start the process; a call may take `timeout` seconds, the process `memory` bytes.
 
-        `memory` 0 is no limit. The start may take 300 seconds, or `timeout` if that is longer.
+        A `memory` of 0 is no limit. The start may take 300 seconds, or `timeout` if longer.
 
         Raises:
             BackendError: the backend cannot be started.
@@ -82,7 +82,7 @@ class SupervisedBackend(IsolatedBackend):
                 "backend": self._backend,
                 "options": self._options,
                 "path": [folder for folder in sys.path if folder],
-                # OpenVINO takes seconds to find out what it supports: ask once.
+                # OpenVINO takes seconds to determine its support: request it only once.
                 "declares": self._is_first_start,
             }
             self._worker = Worker(request, self._memory, seconds)
@@ -117,7 +117,7 @@ class SupervisedBackend(IsolatedBackend):
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> Sequence[Array]:
-        """Make a call as any backend does.
+        """Make a call, as the contract of a backend requires.
 
         Raises:
             NotImplementedError: the backend does not support the call.
@@ -132,7 +132,7 @@ class SupervisedBackend(IsolatedBackend):
         return outputs
 
     def close(self) -> None:
-        """Let the process exit, then kill it and its descendants."""
+        """Wait for the process to exit, then kill it and its descendants."""
         if self._worker is not None:
             try:
                 self._worker.exits_within(EXIT_TIMEOUT)

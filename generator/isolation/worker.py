@@ -1,7 +1,7 @@
 """The process that hosts a backend for a supervisor: `python -m …isolation.worker FD FD FD`.
 
 It reads requests from the first file descriptor, answers on the second, and shares the memory of
-the third. What the backend prints goes to the log of the process.
+the third. Output that the backend prints goes to the log of the process.
 """
 
 import json
@@ -36,7 +36,7 @@ from opcert.isolation.messages import (
 from opcert.run.freed_memory import dirty_freed_memory
 from opcert.run.outcome import Outcome, call_backend
 
-# Every answer says whether the outputs of so many earlier calls have changed.
+# The number of earlier calls whose outputs are compared again for every answer.
 WATCHED_CALLS = 3
 
 
@@ -65,7 +65,7 @@ class _Host:
         self._returned: dict[int, _ReturnedOutputs] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a request: to make a call, or to compare the outputs of earlier ones."""
+        """Answer a request to make a call, or to compare the outputs of earlier calls."""
         for number in request.get("release", ()):
             self._returned.pop(number, None)
         if "compare" in request:
@@ -93,7 +93,7 @@ class _Host:
             # The backend raised it itself: a user's interrupt reaches the supervisor alone.
             outcome = Outcome("rejected", reason=describe_error(error), rejected_by="runtime")
         if os.getpid() != self._pid:
-            # A child that the backend forked, and that returned from the call as well.
+            # A child process that the backend forked has returned from the call as well.
             os._exit(0)
         answer = {
             "id": request["id"],
@@ -108,7 +108,7 @@ class _Host:
         return {**answer, **self._share_outputs(request, outcome.outputs)}
 
     def _share_outputs(self, request: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
-        """Copy outputs to the shared memory, as far as they are arrays that it can hold."""
+        """Copy outputs to the shared memory, except those that it cannot hold."""
         descriptions: list[dict[str, Any]] = []
         end = request["outputs_offset"]
         for output in outputs:
@@ -129,7 +129,7 @@ class _Host:
 
 
 def _start(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
-    """Return the backend of the first request, if it asks for one, and the answer."""
+    """Return the backend that the first request names, if any, and the answer."""
     if request["protocol"] != PROTOCOL:
         return None, {"error": f"protocol {request['protocol']}; this worker has {PROTOCOL}"}
     sys.path += [folder for folder in request["path"] if folder not in sys.path]

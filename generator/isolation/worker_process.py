@@ -1,4 +1,4 @@
-"""A worker seen from opcert: a process that hosts a backend and shares the memory of its calls."""
+"""The side of opcert: starts a worker, sends it calls over shared memory, and reads answers."""
 
 import ast
 import os
@@ -20,7 +20,7 @@ from opcert.isolation.worker import WATCHED_CALLS
 from opcert.run import Outcome
 from opcert.run.comparison import Difference
 
-# Whoever compares the outputs of a call mostly compares those of so many later calls next.
+# How many calls are compared in one request: callers usually compare one call after the other.
 _COMPARED_TOGETHER = 8
 
 
@@ -67,7 +67,7 @@ def _spawn(
 
 
 class WorkerOutputs:
-    """The outputs of a call in the worker, which holds them as long as this object exists."""
+    """The outputs of a call, which the worker keeps as long as this object exists."""
 
     def __init__(self, worker: "Worker", number: int) -> None:
         self._worker, self._number = worker, number
@@ -83,7 +83,7 @@ class Worker:
     """A worker process and its calls."""
 
     def __init__(self, start: Mapping[str, Any], memory: int, seconds: float) -> None:
-        """Start the process, and have it construct the backend within so many seconds.
+        """Start the process, and have it construct the backend within `seconds`.
 
         Raises:
             BackendError: the process cannot be started, or the backend cannot be constructed.
@@ -108,7 +108,7 @@ class Worker:
         timeout: float,
         dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
-        """Make a call, after memory blocks of `dirty_sizes` bytes were dirtied in the worker.
+        """Make a call; the worker first dirties memory blocks of `dirty_sizes` bytes.
 
         Raises:
             WorkerFailure: the process crashed, hung or violated the protocol.
@@ -164,7 +164,7 @@ class Worker:
         return self._area.array(dtype, description["shape"], description["offset"]).copy()
 
     def outputs_changed(self, number: int) -> bool:
-        """Whether the outputs of a call have changed, as far as the worker still knows."""
+        """Whether the outputs of a call have changed; False if the worker has ended."""
         if number not in self._compared and self._process.alive:
             numbers = range(number, number + _COMPARED_TOGETHER)
             self._compared.update(numbers)
@@ -176,11 +176,11 @@ class Worker:
         return number in self._changed
 
     def take_log(self) -> str:
-        """Return what the process printed since the last time, at most the end of it."""
+        """Return the end of the output that the process printed since the last call."""
         return self._process.take_log()
 
     def exits_within(self, seconds: float) -> bool:
-        """Close the input of the process; return whether it exits in that time."""
+        """Close the input of the process; return whether it exits within `seconds`."""
         return self._process.exits_within(seconds)
 
     def kill(self) -> None:
@@ -190,10 +190,10 @@ class Worker:
 
 
 def _placeholder(type_name: str) -> object:
-    """Return an object of a type of that name, in place of what the backend returned."""
+    """Return an object whose type has this name, in place of the backend's own object."""
     return type(str(type_name), (), {})()
 
 
 def _parse_dtype(name: str) -> np.dtype[Any]:
-    """Return the dtype that NumPy writes so; a structured one is written as a list of fields."""
+    """Return the dtype with this name; the name of a structured dtype is its list of fields."""
     return np.dtype(ast.literal_eval(name) if name.startswith("[") else name)

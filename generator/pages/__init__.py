@@ -1,4 +1,4 @@
-"""Specs, suite and guides -> what people read: the site of `opcert docs`, cases in words."""
+"""Specs, suite and guides -> documentation: the site of `opcert docs`, descriptions of cases."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The files of the site, and the address of everything that has an id."""
+"""The file names of the site, and the addresses of operators, rules, cases and the like."""
 
 from collections.abc import Iterable, Mapping
 
@@ -21,14 +21,14 @@ def cases_page_name(operator: str) -> str:
 
 def addresses(pages: Iterable[OperatorPage], cases: Mapping[str, CasesPage]) -> dict[str, str]:
     """Return the address of each operator, rule, ambiguity, erratum, law and case by its id."""
-    found = {}
+    by_id = {}
     for page in pages:
         spec, file = page.spec, page_name(page.spec.operator)
-        found[spec.operator] = file
+        by_id[spec.operator] = file
         parts: list[Rule | Ambiguity | Erratum | Law] = [*spec.rules, *spec.ambiguities]
         parts += [*spec.errata, *spec.laws]
-        found |= {spec.full_id(part.id): f"{file}#{spec.full_id(part.id)}" for part in parts}
+        by_id |= {spec.full_id(part.id): f"{file}#{spec.full_id(part.id)}" for part in parts}
         if spec.operator in cases:
             file = cases_page_name(spec.operator)
-            found |= {case.id: f"{file}#{case.id}" for case in cases[spec.operator].cases}
-    return found
+            by_id |= {case.id: f"{file}#{case.id}" for case in cases[spec.operator].cases}
+    return by_id

@@ -1,4 +1,4 @@
-"""A case of a suite -> its description: the call, why the case exists, what is expected."""
+"""Case -> its description: the call, the purpose and the expected result."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from opcert.suite import (
 
 @dataclass(frozen=True)
 class TensorDescription:
-    """A tensor of a call; `values` are nested by dimension, or None where they are too many."""
+    """A tensor of a call; `values` are nested by dimension, or None if there are too many."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class TensorDescription:
 
 @dataclass(frozen=True)
 class RuleDescription:
-    """A rule, and where the document states it."""
+    """A rule with its clause and text."""
 
     id: str
     clause: str
@@ -47,10 +47,10 @@ class RuleDescription:
 class CaseDescription:
     """One case in full.
 
-    A negative case has the rule that it violates, a positive one the behaviours that it shows.
-    `changes` are the differences to the `baseline`. `ambiguity` is the full id of what leaves the
-    case open, with its question and arguments in `ambiguity_text`. `errata` are those that affect
-    what the case expects.
+    A negative case has the rule that it violates, a positive case the behaviours that it exhibits.
+    `changes` are the differences from the `baseline`. `ambiguity` is the full id of the ambiguity
+    that the call touches, `ambiguity_text` its question and arguments. `errata` are the errata that
+    affect the expectation.
     """
 
     id: str
@@ -73,7 +73,7 @@ class CaseDescription:
 
 
 def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription:
-    """Return the description of a case, from nothing but its suite."""
+    """Return the description of a case; it needs only the suite, not the spec."""
 
     def rule(name: str) -> RuleDescription:
         text = operator.index.rules[name]

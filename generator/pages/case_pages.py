@@ -1,4 +1,4 @@
-"""The suite of an operator -> the contents of the page of its cases, grouped by purpose."""
+"""Suite of an operator -> the content of the page of its cases, grouped by purpose."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from opcert.suite.operator_suite import OperatorSuite
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """Cases with one purpose, under a title; `id` is that of the group on its page."""
+    """Cases with one purpose, under a title; `id` identifies the group on its page."""
 
     id: str
     title: str
@@ -30,7 +30,7 @@ class CasesPage:
 
 
 def cases_page(operator: OperatorSuite) -> CasesPage:
-    """Return the contents of the page of an operator's cases."""
+    """Return the content of the page of an operator's cases."""
     titles: dict[str, str] = {
         "examples": "Examples of the document",
         "valid": "Valid calls",

@@ -1,4 +1,4 @@
-"""The id of a case -> the case in a suite; its description -> text for a terminal."""
+"""Finds a case of a suite by its id, and describes it as text for a terminal."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -8,15 +8,15 @@ from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.pages.case_descriptions import CaseDescription, RuleDescription
 from opcert.suite import IndexedCase, OperatorSuite, Suite
 
-# How many of the cases that match a glob an error lists.
+# The maximum number of matching cases that an error lists.
 _LISTED = 8
 
 
 def find_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
-    """Return the case of the id `name`, or the only one whose id matches it as a glob.
+    """Return the case with the id `name`, or the only case whose id matches the glob `name`.
 
     Raises:
-        OpcertError: there is no such case, or there are several.
+        OpcertError: no case matches, or several do.
     """
     cases = suite.cases
     if name in cases:
@@ -33,8 +33,8 @@ def find_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
 
 
 def explain_case(case: CaseDescription, program: str) -> str:
-    """Return the text for a terminal that describes a case, with a program that makes its call."""
-    # A terminal obeys nothing that a spec or a case says.
+    """Return text for a terminal: the description of a case, and the program of its call."""
+    # Text of specs and cases must not contain control characters of the terminal.
     texts = [
         "\n".join([printable_line(title), *(f"    {printable_line(line)}" for line in lines)])
         for title, lines in _sections(case)

@@ -1,4 +1,4 @@
-"""The guides of opcert: found in a checkout or in an installed package, and rendered as pages."""
+"""Reads the guides of opcert from a checkout or an installation, and renders them as pages."""
 
 import posixpath
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 from opcert.errors import OpcertError
 from opcert.pages.markdown import RenderedGuide, render_markdown
 
-# The guides in the order of the navigation: the name of the page, and the file in the repository.
+# The guides in the order of the navigation: name of the page, and file in the repository.
 GUIDES = {
     "index": "README.md",
     "backends": "generator/backends/README.md",
@@ -24,7 +24,7 @@ GUIDES = {
     "reference": "reference/README.md",
     "tests": "tests/README.md",
 }
-# The package that a folder of the repository is installed as; the tests are not installed.
+# The installed package of each folder of the repository; the tests are not installed.
 _PACKAGES = {
     "generator": "opcert",
     "generated": "opcert.generated",
@@ -51,10 +51,10 @@ class Guide:
 
 
 def read_guides() -> list[Guide]:
-    """Return the guides, in the order of the navigation; only a checkout has that to the tests.
+    """Return the guides in the order of the navigation; installations lack the one on tests.
 
     Raises:
-        OpcertError: the installation lacks another one.
+        OpcertError: another guide is missing.
     """
     guides = []
     for name, source in GUIDES.items():
@@ -71,8 +71,8 @@ def render_guides(
 ) -> dict[str, RenderedGuide]:
     """Return the guides as HTML by page.
 
-    Links between guides lead to their pages. Names in code quotes that are in `addresses` become
-    links. A link to another file leads to `repository`, where that is known.
+    Links between guides become links between pages; names in backquotes that are in `addresses`
+    become links; links to other files lead to `repository`, if it is known.
     """
     pages = {guide.source: guide.page for guide in guides}
 
@@ -106,7 +106,7 @@ def repository_address() -> str | None:
 def _text_of(source: str) -> str | None:
     root = _checkout()
     if root is not None:
-        # It is newer than the metadata of its editable installation.
+        # The checkout is newer than the metadata of its editable installation.
         path: Traversable = root / source
     elif source == "README.md":
         return str(metadata.metadata("opcert").json["description"])

@@ -1,4 +1,4 @@
-"""Markdown of a guide -> HTML: headings that can be linked, highlighted code, links to pages."""
+"""Markdown of a guide -> HTML: heading ids, highlighted code, links to pages."""
 
 import re
 from collections import Counter
@@ -14,9 +14,9 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-# A link of a guide -> the link on its page, or None where it has no known address.
+# Returns the link on the page for a link in a guide, or None if its address is unknown.
 Resolve = Callable[[str], str | None]
-# A name in code quotes -> the link of what it names, if a page has that.
+# Returns the address of a name in backquotes, or None if no page describes it.
 Locate = Callable[[str], str | None]
 
 
@@ -39,10 +39,7 @@ class RenderedGuide:
 
 
 def render_markdown(text: str, resolve: Resolve, locate: Locate) -> RenderedGuide:
-    """Return a guide as HTML.
-
-    The only raw HTML that guides have are comments, and these are left out.
-    """
+    """Return a guide as HTML, without its comments, the only raw HTML in guides."""
     markdown = MarkdownIt("commonmark").enable("table")
     tokens = [token for token in markdown.parse(text) if token.type != "html_block"]
     sections = tuple(_sections(tokens))
@@ -67,7 +64,7 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
 
 
 def _page_tokens(tokens: Iterable[Token], resolve: Resolve, locate: Locate) -> Iterator[Token]:
-    """Yield the tokens of the page: with its links, highlighted code, and tables that scroll."""
+    """Yield the tokens of the page, with links, highlighted code and scrollable tables."""
     tables = 0
     for token in tokens:
         if token.type == "fence":
@@ -88,7 +85,7 @@ def _page_tokens(tokens: Iterable[Token], resolve: Resolve, locate: Locate) -> I
 
 
 def _slug(title: str, slugs: Counter[str]) -> str:
-    """Return the id that code hosts give a heading; `slugs` counts those of the page so far."""
+    """Return the id that code hosts give a heading; `slugs` counts earlier ids of the page."""
     slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
     slugs[slug] += 1
     return slug if slugs[slug] == 1 else f"{slug}-{slugs[slug] - 1}"
@@ -106,7 +103,7 @@ def _plain(inline: Token) -> str:
 
 
 def _linked(tokens: Sequence[Token], resolve: Resolve, locate: Locate) -> list[Token]:
-    """Return inline tokens with their links resolved, and links where code names what has one."""
+    """Return inline tokens with resolved links, and with links for names in backquotes."""
     linked: list[Token] = []
     rest = iter(tokens)
     for token in rest:
@@ -133,7 +130,7 @@ def _linked(tokens: Sequence[Token], resolve: Resolve, locate: Locate) -> list[T
 
 
 def _code(text: str, info: str) -> str:
-    """Return highlighted code; `info` is its language and the name of a file."""
+    """Return highlighted code; `info` has its language and optionally a file name."""
     language, _, file = info.partition(" ")
     try:
         lexer = get_lexer_by_name(language or "text")

@@ -1,4 +1,4 @@
-"""Spec + suite -> the contents of an operator's page: rules with their cases, factors, examples."""
+"""Spec + suite -> the content of an operator's page: rules with cases, factors, examples."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ Errata = Mapping[str, Erratum]
 
 
 class CaseCounts(NamedTuple):
-    """How many cases of an operator are valid, must be rejected, and are left open."""
+    """The number of positive, negative and ambiguous cases of an operator."""
 
     positive: int
     negative: int
@@ -30,8 +30,8 @@ class CaseCounts(NamedTuple):
 class Violation:
     """A change that breaks a rule or reaches an ambiguity, with the ids of its cases.
 
-    `change` has an expression for each argument where the spec declares the violation; a generic
-    mutation has a name only.
+    `change` maps arguments to expressions if the spec declares the violation; it is empty for a
+    generic mutation.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class RuleEntry:
-    """A rule under its full id, with its cases and its violations."""
+    """A rule with its full id, its cases and its violations."""
 
     id: str
     rule: Rule
@@ -53,9 +53,9 @@ class RuleEntry:
 
 @dataclass(frozen=True)
 class AmbiguityEntry:
-    """An ambiguity under its full id.
+    """An ambiguity with its full id.
 
-    `valid` and `invalid` count its cases by how the reference reads the document.
+    `valid` and `invalid` are the numbers of cases that the reference accepts and rejects.
     """
 
     id: str
@@ -73,9 +73,9 @@ class AmbiguityEntry:
 
 @dataclass(frozen=True)
 class FactorEntry:
-    """A factor: its levels by profile, each with its expression where the spec has one.
+    """A factor: its levels by profile, each with the expression that the spec has for it, if any.
 
-    `observed_by` has the expressions by which a call shows a level, if the spec states them.
+    `observed_by` has the expressions of the spec that observe its levels in a call, if any.
     """
 
     id: str
@@ -86,7 +86,7 @@ class FactorEntry:
 
 @dataclass(frozen=True)
 class ExampleTensor:
-    """A documented tensor; `elements` are nested by dimension, or say what fills it."""
+    """A documented tensor; `elements` are nested by dimension, or describe the pattern."""
 
     name: str
     type: str
@@ -96,7 +96,7 @@ class ExampleTensor:
 
 @dataclass(frozen=True)
 class ExampleEntry:
-    """A documented call under its full id, which is also that of its case."""
+    """A documented call with its full id, which is also the id of its case."""
 
     id: str
     example: Example
@@ -110,8 +110,8 @@ class ExampleEntry:
 class OperatorPage:
     """Everything that a reader needs to dispute a verdict on one operator.
 
-    `cases` is None where the suite does not have the operator. `strength` says which generic faults
-    the suite finds.
+    `cases` is None if the suite lacks the operator. `strength` is the strength of the suite against
+    generic faults.
     """
 
     spec: Spec
@@ -125,7 +125,7 @@ class OperatorPage:
 
     @property
     def observation_names(self) -> dict[str, str]:
-        """The names that observations use and that are no factors, with their meaning."""
+        """The names in observations that are not factors, with their meanings."""
         table = self.spec.cases
         places = {name: f"each of {text}" for name, text in table.places.items()}
         steps = {name: text for name, text in table.observe.items() if name not in table.factors}
@@ -133,19 +133,19 @@ class OperatorPage:
 
     @property
     def requirements(self) -> tuple[RuleEntry, ...]:
-        """The rules that a call has to satisfy."""
+        """The rules that a call must satisfy."""
         return tuple(entry for entry in self.rules if entry.rule.kind == "requirement")
 
     @property
     def behaviours(self) -> tuple[RuleEntry, ...]:
-        """The rules that valid calls show."""
+        """The rules that valid calls exhibit."""
         return tuple(entry for entry in self.rules if entry.rule.kind == "behaviour")
 
 
 def operator_page(
     spec_file: SpecFile, suite: Suite, strength: Strength | None = None
 ) -> OperatorPage:
-    """Return the contents of an operator's page, with its cases in `suite`.
+    """Return the content of an operator's page, with its cases in `suite`.
 
     Raises:
         OpcertError: the suite was generated from another text of the spec.
@@ -186,7 +186,7 @@ def operator_page(
 
 
 def factor_id(slug: str, factor: str) -> str:
-    """Return the id under which a page has a factor."""
+    """Return the id of a factor on its page."""
     return f"{slug}/factor/{factor}"
 
 
@@ -201,9 +201,9 @@ def _case_counts(operator: OperatorSuite) -> CaseCounts:
 def _violations(
     owner: str, changes: Mapping[str, Mapping[str, str]], ids: tuple[str, ...]
 ) -> tuple[Violation, ...]:
-    """Return each violation of a rule or an ambiguity; those that the spec declares come first.
+    """Return the violations of a rule or an ambiguity, the declared ones first.
 
-    The id of a case is that of its violation and the digest of its baseline.
+    A case id is the id of its violation and the digest of its baseline.
     """
     cases: dict[str, list[str]] = {name: [] for name in changes}
     for case in ids:
@@ -252,7 +252,7 @@ def _factors(spec: Spec) -> tuple[FactorEntry, ...]:
 
 
 def _levels(spec: Spec, factor: str, levels: Sequence[Level]) -> dict[str, str]:
-    """Return the levels by name, with the expressions that the spec has for them."""
+    """Return the expression of each level by name; "" for a level without one."""
     table = spec.cases
     expressions: dict[str, str] = {}
     for source in (table.factors, *table.profiles.values()):

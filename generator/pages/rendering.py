@@ -1,4 +1,4 @@
-"""Templates -> HTML: pages of operators, for the site of `opcert docs` or next to a report."""
+"""Renders HTML templates, and pages of operators for `opcert docs` and for reports."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -24,7 +24,7 @@ def render_pages(spec_files: Iterable[SpecFile], suite: Suite) -> FileContents:
 
 
 def render_operator_page(page: OperatorPage, suite: Suite, site: object = None) -> bytes:
-    """Return the page of an operator, as one of `site`, or by itself."""
+    """Return the page of an operator, as part of `site` or on its own."""
     current = page_name(page.spec.operator)
     return render_template(
         "operator.html.jinja", page=page, suite=suite, site=site, current=current
@@ -32,7 +32,7 @@ def render_operator_page(page: OperatorPage, suite: Suite, site: object = None) 
 
 
 def render_template(template: str, **names: Any) -> bytes:
-    """Return the page that an HTML template gives; every value in it is escaped."""
+    """Return a rendered HTML template, in which all values are escaped."""
     return _environment().get_template(template).render(**names).encode()
 
 

@@ -1,4 +1,4 @@
-"""The pages of the site -> the index that its search field reads."""
+"""Pages of the site -> the index for its search field."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,14 +10,14 @@ from opcert.pages.markdown import RenderedGuide
 from opcert.pages.operator_page import OperatorPage
 from opcert.specification import Ambiguity, Erratum, Law, Rule
 
-# What the script has near its beginning, as search.js has.
+# The mark near the beginning of the script; search.js has the same.
 MARK = "// opcert docs:"
-# What an entry can be, in the order of the results.
+# The kinds of entries, in the order of the results.
 KINDS = ("guide", "operator", "rule", "ambiguity", "erratum", "law", "case")
 
 
 class Entry(NamedTuple):
-    """What can be found: its kind by number, title, context, address, and the text searched."""
+    """An entry of the index: number of its kind, title, context, address, and searched text."""
 
     kind: int
     title: str
@@ -31,7 +31,7 @@ def search_index(
     pages: Sequence[OperatorPage],
     cases: Mapping[str, CasesPage],
 ) -> bytes:
-    """Return a script that hands the index to search.js: a page from disk can read no JSON."""
+    """Return a script that passes the index to search.js; a page on disk cannot read JSON."""
     entries = [*_guide_entries(guides), *_operator_entries(pages), *_case_entries(cases)]
     index = json.dumps(
         {"kinds": KINDS, "entries": entries}, ensure_ascii=False, separators=(",", ":")
@@ -59,8 +59,8 @@ def _operator_entries(pages: Sequence[OperatorPage]) -> Iterator[Entry]:
             "erratum": spec.errata,
             "law": spec.laws,
         }
-        for kind, stated in parts.items():
-            for part in stated:
+        for kind, parts_of_kind in parts.items():
+            for part in parts_of_kind:
                 full_id = spec.full_id(part.id)
                 text = f"{part.text} ({part.clause})"
                 yield Entry(KINDS.index(kind), full_id, "", f"{file}#{full_id}", text)

@@ -1,8 +1,8 @@
 """Guides, specs and a suite -> a static site: guides, operators with their cases, and a search.
 
-A page needs nothing but the files of the site, so it works from disk. The element of a rule has the
-rule's full id as its own; so have ambiguities, errata, laws and examples, and on the page of cases
-each case. That of a factor is SLUG/factor/NAME.
+A page needs only the files of the site, so it works from disk. The HTML elements of rules,
+ambiguities, errata, laws, examples and cases have their full ids; the id of a factor is
+SLUG/factor/NAME.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ MARK = '<meta name="generator" content="opcert docs">'
 
 @dataclass(frozen=True)
 class Site:
-    """What the navigation lists: guides with their titles by page, and operators."""
+    """The entries of the navigation: titles of guides by page, and operators."""
 
     guides: Mapping[str, str]
     operators: tuple[str, ...]
@@ -40,9 +40,10 @@ def render_site(
     strengths: Mapping[str, Strength] | None = None,
     guides: Sequence[Guide] | None = None,
 ) -> FileContents:
-    """Return every file of the site by name; `guides` are by default those of the installation.
+    """Return every file of the site by name.
 
-    `strengths` are those of operators whose pages are to state them.
+    The pages of operators in `strengths` state their strength. `guides` are by default those of the
+    installation.
 
     Raises:
         OpcertError: the suite was generated from another text of a spec, or a guide is missing.
@@ -83,9 +84,9 @@ def render_site(
 
 
 def write_site(folder: Path, files: FileContents) -> None:
-    """Put a folder of just these files at `folder`, in the place of a former site.
+    """Write the files of a site to `folder`, and replace an earlier site.
 
     Raises:
-        OpcertError: the folder holds something else, or cannot be written; nothing has changed.
+        OpcertError: the folder holds other files, or cannot be written; nothing has changed.
     """
     replace_marked_folder(folder, files, [MARK, INDEX_MARK], "the pages of `opcert docs`")

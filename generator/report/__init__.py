@@ -1,4 +1,4 @@
-"""Certificate -> what people read of it: terminal, HTML, JUnit XML, side by side."""
+"""Certificate -> reports: on a terminal, as HTML, as JUnit XML, and side by side."""
 
 from opcert.report.files import (
     JUNIT_FILE,

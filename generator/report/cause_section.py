@@ -1,4 +1,4 @@
-"""One cause of failures in a report: its smallest case, how it was confirmed, a program."""
+"""The section of a report on one cause of failures: smallest case, confirmation, program."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,9 +29,9 @@ from opcert.verdicts import (
     representative_verdict,
 )
 
-# How many similar cases a section names.
+# The maximum number of similar cases that a section lists.
 _NAMED_CASES = 8
-# For a backend that was passed as an object: no program can load it.
+# For a backend that was passed as an object, which no program can load.
 _OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"
 _PRINTED = "    printed: "
 
@@ -42,14 +42,14 @@ class CauseSection:
 
     Attributes:
         count: How many cases fail, as "3 cases".
-        case: The smallest failing case, which `call`, `expected`, `detail` and `program` are of.
-        rules: The rules that it violates or exhibits, unless it breaches opcert's `contract`.
-        detail: What was observed, without what the backend printed, which is `log`.
-        excerpt: The first elements that differ, of which `excerpt_summary` says where they are.
+        case: The smallest failing case, to which `call`, `expected`, `detail` and `program` belong.
+        rules: The rules that the case violates or exhibits; none for a breach of the `contract`.
+        detail: The observation, without the printed output of the backend, which is in `log`.
+        excerpt: The elements around the first difference; `excerpt_summary` locates them.
         confirmation: Whether the failure occurs again in a fresh process.
-        program: A program that fails in the same way, or "" where it would need the pack.
-        similar: Other failing cases; `more_similar` is how many there are beyond these.
-        uncredited: How many rejections do not count because these valid calls fail.
+        program: A program that fails in the same way, or "" if it would need the pack.
+        similar: Other failing cases; `more_similar` is the number of cases beyond these.
+        uncredited: The number of rejections that do not count because these valid calls fail.
     """
 
     operator: str
@@ -85,7 +85,7 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
     }
     lines = verdict.detail.splitlines()
     printed = [line.removeprefix(_PRINTED) for line in lines if line.startswith(_PRINTED)]
-    # The section has the call and the printed text in places of their own.
+    # The section has separate fields for the call and the printed output.
     detail = [line for line in lines if line != f"    in {call}" and not line.startswith(_PRINTED)]
     excerpt = certificate.excerpts.get(case.id)
     similar = [other.case for other in cause.verdicts if other is not verdict]
@@ -117,17 +117,17 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
 
 
 def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: Verdict) -> str:
-    """Return a program that fails as a case did, or "" where it would need the suite's pack.
+    """Return a program that fails in the same way as a case, or "" if it would need the pack.
 
-    It makes the calls that confirmed the failure, reduced if possible; where the failure was not
-    confirmed, the case's own calls.
+    It makes the calls that confirmed the failure, reduced if possible, or the case's own calls if
+    the failure was not confirmed.
     """
     case = operator.cases[verdict.case]
     source, options = certificate.backend.source, certificate.backend.options
     backend = _OBJECT_BACKEND if source is None else load_code(source, options)
     first_line, _, _ = verdict.detail.partition("\n")
     remarks = [f"{case.id}: {verdict.kind or verdict.status}", " ".join(first_line.split())[:200]]
-    # A call that ends the process cannot be checked: the program announces its end instead.
+    # A call that ends the process cannot be checked, so the program announces the end instead.
     ending = verdict.status if verdict.status in FATAL_OUTCOMES else verdict.kind
     ending = ending if ending in (*FATAL_OUTCOMES, "protocol") else None
     reproduction = certificate.reproductions.get(case.id)

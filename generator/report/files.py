@@ -1,4 +1,4 @@
-"""The files of a report: an HTML page, JUnit XML, and a page for each operator."""
+"""The files of a report: an HTML page, JUnit XML, and pages of operators."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -15,15 +15,15 @@ from opcert.suite import FileContents, Suite, replace_marked_folder
 
 REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"
 _OPERATORS_FOLDER = "operators"
-# Every file of a report has one of these near its beginning.
+# Every file of a report has one of these marks near its beginning.
 _FILE_MARKS = ('content="opcert report"', 'content="opcert docs"', '<testsuites name="opcert ')
 
 
 def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> FileContents:
     """Return the files of a certificate's report by path; `suite` is the certificate's suite.
 
-    An operator has a page if the folder `specs`, by default opcert's own, has the spec that the
-    suite was generated from.
+    An operator has a page if the folder `specs`, by default opcert's own, has the spec from which
+    the suite was generated.
 
     Raises:
         OpcertError: the certificate is of another suite, or has a case that the suite lacks.
@@ -45,7 +45,7 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
 
 
 def render_report(certificate: Certificate, suite: Suite, pages: Collection[str]) -> FileContents:
-    """Return the HTML report, with links to the operator pages at the paths `pages`, and JUnit XML.
+    """Return the HTML report and the JUnit XML; `pages` are the paths of operator pages to link.
 
     Raises:
         KeyError: the suite lacks a case of the certificate.
@@ -64,7 +64,7 @@ def operator_page_path(operator: str) -> str:
 def render_operator_pages(
     certificate: Certificate, suite: Suite, specs: Path | None = None
 ) -> FileContents:
-    """Return the pages of the certificate's operators whose specs are those of the suite."""
+    """Return the pages of the operators whose specs are those of the suite."""
     entries = suite.manifest.operators
     spec_files = [
         spec_file
@@ -78,7 +78,7 @@ def render_operator_pages(
 
 
 def write_report(folder: Path, files: FileContents) -> None:
-    """Write the files of a report to `folder`, and replace a former report.
+    """Write the files of a report to `folder`, and replace an earlier report.
 
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.

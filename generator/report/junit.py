@@ -1,4 +1,4 @@
-"""JUnit XML, which build servers read."""
+"""Certificate -> JUnit XML for build servers."""
 
 import re
 from xml.etree import ElementTree
@@ -8,12 +8,12 @@ from opcert.verdicts import FAILURE_STATUSES, Status, Verdict
 
 # Characters outside `Char` of XML 1.0, section 2.2.
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# Every other status than `pass` is skipped.
+# Test cases with other statuses than these and `pass` are skipped.
 _ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "error"}
 
 
 def junit_xml(certificate: Certificate) -> bytes:
-    """Return the content of junit.xml: a test suite for each operator, a test case per verdict."""
+    """Return the content of junit.xml: one test suite per operator, one test case per verdict."""
     name = _xml_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
     root = ElementTree.Element("testsuites", {"name": name, **_counts(certificate.counts)})
     for operator, counts in certificate.operators.items():

@@ -1,4 +1,4 @@
-"""What the HTML report of a certificate shows."""
+"""Certificate + suite -> the content of the HTML report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ _STATUS_EXPLANATIONS: Mapping[Status, str] = {
     "implementation-defined": "the document leaves the result open, so the case decides nothing",
     "not-run": "the run ended before the case",
 }
-# The list of cases has the beginning of each observation.
+# The list of cases has this many characters of each observation.
 _OBSERVATION_LENGTH = 200
 
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """An operator: how the backend declares to implement it, and a tally for each type."""
+    """An operator with its declared implementation and a tally for each type."""
 
     operator: str
     how: str
@@ -84,7 +84,7 @@ class ReportPage:
 
     @property
     def facts(self) -> Iterator[tuple[str, str]]:
-        """The circumstances of the run, each with its name."""
+        """The names and values of the conditions of the run."""
         certificate = self.certificate
         for operator, names in certificate.excluded.items():
             yield f"Excluded of {operator}", ", ".join(names)
@@ -125,7 +125,7 @@ class ReportPage:
 
     @property
     def explanations(self) -> str:
-        """The meaning of the statuses that occur and need an explanation."""
+        """Explanations of those statuses that occur and need one."""
         texts = [
             f"{status}: {text}"
             for status, text in _STATUS_EXPLANATIONS.items()
@@ -163,7 +163,7 @@ class ReportPage:
 
     @property
     def feature_levels(self) -> list[FeatureLevelRow]:
-        """A row for each feature level of the operators that have some."""
+        """A row for each feature level of each operator."""
         rows = []
         for operator, verdicts in self._verdicts.items():
             suite = self._suite.operators[operator]
@@ -216,7 +216,7 @@ class ReportPage:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The data of the list of cases for report.js, with numbers for names."""
+        """The data of the list of cases for report.js, in which numbers replace names."""
         verdicts = self.certificate.verdicts
         kinds = sorted({verdict.kind for verdict in verdicts if verdict.kind is not None})
         rules = list(dict.fromkeys(rule for verdict in verdicts for rule in verdict.rules))

@@ -1,4 +1,4 @@
-"""Certificates side by side: what each backend does with each operator, and what changed."""
+"""Certificates side by side: the verdicts by operator, and the changes between certificates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from opcert.verdicts import FAILURE_STATUSES, Verdict
 
 @dataclass(frozen=True)
 class Column:
-    """One of the certificates, with its number."""
+    """One of the certificates and its number."""
 
     number: int
     certificate: Certificate
@@ -54,7 +54,7 @@ class Column:
 class Changes:
     """The cases whose results differ between the first certificate and another one.
 
-    `regressed` passed in the first one and fail in the other, `fixed` the reverse.
+    `regressed` cases passed in the first certificate and fail in the other; `fixed` is the reverse.
     """
 
     column: Column
@@ -64,14 +64,14 @@ class Changes:
 
 
 class SideBySide:
-    """Two certificates or more, all compared with the first."""
+    """Two or more certificates, each compared with the first."""
 
     def __init__(self, certificates: Sequence[Certificate]) -> None:
         self.columns = [Column(*numbered) for numbered in enumerate(certificates, 1)]
 
     @property
     def conformant(self) -> bool:
-        """Whether all are conformant."""
+        """Whether all backends are conformant."""
         return all(column.certificate.conformant for column in self.columns)
 
     @cached_property
@@ -82,18 +82,18 @@ class SideBySide:
 
     @property
     def suites(self) -> list[str]:
-        """The distinct digests of their suites."""
+        """The distinct digests of the certificates' suites."""
         return list(dict.fromkeys(column.certificate.suite.digest for column in self.columns))
 
     @cached_property
     def differing(self) -> list[str]:
-        """The cases whose results are not the same in all certificates."""
+        """The cases whose results differ between certificates."""
         cases = dict.fromkeys(case for column in self.columns for case in column.verdicts)
         return [case for case in cases if len({column.result(case) for column in self.columns}) > 1]
 
     @property
     def changes(self) -> Iterator[Changes]:
-        """The changes of each other certificate against the first."""
+        """The changes from the first certificate to each of the others."""
         first, *others = self.columns
         for column in others:
             differing = [c for c in self.differing if first.result(c) != column.result(c)]

@@ -19,8 +19,8 @@ STATUS_MARKS: Mapping[Status, str] = {
     "out-of-claim": "\N{WHITE CIRCLE}",
     "implementation-defined": "\N{WHITE DIAMOND}",
 }
-# The order in which a status colours a cell: what blocks conformance, what was verified, and why
-# nothing was.
+# The order in which a status determines the colour of a cell: statuses that block conformance, then
+# verified ones, then reasons why nothing was verified.
 _BY_SEVERITY: Sequence[Status] = (
     *("crash", "hang", "fail", "not-run", "waived", "pass"),
     *("unsupported", "implementation-defined", "out-of-claim"),
@@ -40,7 +40,7 @@ class Tally:
 
     @property
     def status(self) -> Status:
-        """The most severe status; `not-run` where there are no verdicts."""
+        """The most severe status; `not-run` if there are no verdicts."""
         return next((status for status in _BY_SEVERITY if self.counts.get(status)), "not-run")
 
     @property
@@ -65,6 +65,6 @@ def count_statuses(verdicts: Iterable[Verdict]) -> Tally:
 
 
 def describe_rejections(certificate: Certificate) -> str:
-    """Return how many rejections that count came from the runtime rather than its adapter."""
+    """Return the share of passing rejections that came from the runtime, not its adapter."""
     runtime, adapter = (certificate.rejections[source] for source in ("runtime", "adapter"))
     return f"{runtime:,} of {runtime + adapter:,} rejections by the runtime itself"

@@ -1,4 +1,4 @@
-"""Certificates on a terminal: progress during a run, then the conclusion in one screen."""
+"""Certificates on a terminal: the progress of a run, and a summary that fits on one screen."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,13 +23,13 @@ from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import describe_rejections
 from opcert.verdicts import STATUSES, Verdict, group_by_cause
 
-# How many causes of failures, and how many regressed cases, a terminal shows.
+# The maximum number of causes, and of regressed cases, that a terminal lists.
 MAX_LISTED = 10
 _PLAIN_WIDTH = 120
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console, wide enough for tables if it is no terminal."""
+    """Return a console; if it is not a terminal, it is wide enough for tables."""
     terminal = Console(stderr=stderr, emoji=False)
     if terminal.is_terminal:
         return terminal
@@ -104,7 +104,7 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
 
 
 def _counts_table(certificate: Certificate) -> Table:
-    # These three have a column even if they do not occur.
+    # These statuses have a column even if they do not occur.
     usual = ("pass", "fail", "unsupported")
     statuses = [status for status in STATUSES if certificate.counts[status] or status in usual]
     table = Table("operator", *statuses, "cases")
@@ -120,7 +120,7 @@ def _counts_table(certificate: Certificate) -> Table:
 
 
 def conclusion_line(certificate: Certificate) -> str:
-    """Return one line with the conclusion, what it is about, and why it is not conformant."""
+    """Return one line with the conclusion, the scope, and the reasons if not conformant."""
     backend, suite = certificate.backend, certificate.suite
     about = [f"{suite.profile} suite {suite.digest[:12]}"]
     about += [f"{key} {value}" for key, value in certificate.selection if value not in ("*", None)]

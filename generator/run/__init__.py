@@ -1,4 +1,4 @@
-"""Call x backend -> outcome: the calls of a case, compared with their golden outputs."""
+"""Call x backend -> outcome: makes the calls of a case and compares outputs with golden ones."""
 
 from typing import TYPE_CHECKING
 

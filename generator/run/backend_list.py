@@ -1,4 +1,4 @@
-"""The backends that `load` knows by name, built in and of entry points, without importing them."""
+"""Lists the backends that `load` knows by name: built-in ones and entry points."""
 
 import importlib
 import re
@@ -22,10 +22,10 @@ UNSUPPORTED = "unsupported"
 
 @dataclass(frozen=True)
 class AvailableBackend:
-    """A backend: the versions of its packages, or how to install them, and `how` by operator.
+    """A backend with the versions of its packages, or the command that installs them.
 
-    `how` is native, composed or unsupported. It is empty without a declaration: all operators then
-    count as supported.
+    `how` is native, composed or unsupported, by operator. It is empty if the backend declares no
+    support, so that every operator counts as supported.
     """
 
     name: str
@@ -58,7 +58,7 @@ def _built_in(name: str) -> AvailableBackend:
 
 
 def _how(name: str) -> dict[str, str]:
-    """Return the first word of each declared `how`; the certificate has the rest."""
+    """Return the first word of the declared `how` of each operator."""
     declared = DECLARED_SUPPORT.get(name)
     if declared is None:
         module, _, attribute = BUILT_IN_BACKENDS[name].rpartition(":")

@@ -1,4 +1,4 @@
-"""The calls by which a case is run: more than one, for what a single result cannot show."""
+"""Runs a case by several calls, which show faults that a single call cannot show."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,11 +10,11 @@ from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
 from opcert.run.records import CallRecord, fill_buffer, find_mutation
 from opcert.suite import IndexedCase, OperatorSuite
 
-# How the text of a failure begins that occurs with inverted data only.
+# The beginning of a failure's text, if it occurs only with inverted data.
 INVERTED_PREFIX = "with every bit of the data inverted"
-# How it begins where the outputs equal those of the previous call.
+# The beginning of a failure's text, if the outputs equal those of the previous call.
 ECHO_PREFIX = "returned the result of the previous call, which had other data"
-# How often one case of each operator is called.
+# The number of calls of the one case of each operator that is repeated.
 REPETITIONS = 300
 ALIASED_OUTPUT = Difference(
     "aliased-output",
@@ -31,14 +31,14 @@ def run_vector(
 ) -> Outcome:
     """Run a case: three calls if it is valid, up to four if it must be rejected.
 
-    The three valid calls share their buffers. The second has inverted data: a result that was
-    computed from a stale copy of the first data, or not at all, differs. The third repeats the
-    first, in dirtied memory where outputs must be zero. Each must return its golden outputs, leave
-    its inputs unchanged and not touch the outputs of an earlier call.
+    The three valid calls share their buffers. The second call has inverted data, which exposes
+    results that are stale or never computed. The third call repeats the first, in dirtied memory if
+    outputs contain zeros. Each call must return its golden outputs and change neither its inputs
+    nor the outputs of earlier calls.
 
-    An invalid call must be rejected, and once more when it is repeated. Then the `baseline`, a
-    valid call that has passed, must pass again, and the invalid call must be rejected after it:
-    whatever a backend caches of a valid call must not make an invalid one acceptable.
+    An invalid call must be rejected twice in a row. Then the `baseline`, a valid call that has
+    passed, must pass again, and the invalid call must be rejected once more: a cached valid call
+    must not make an invalid one acceptable.
     """
     if case.expects == "outputs":
         return _ValidCalls(backend, operator, case).run()
@@ -75,7 +75,7 @@ def _run_negative(
             fault = Difference("state", f"{context} {change}")
         elif not is_repetition and fault is not None:
             kind = fault.kind if fault.kind in ("bits", "mutated-input") else "state"
-            fault = Difference(kind, f"{context} went wrong: {fault.text}", fault.excerpt)
+            fault = Difference(kind, f"{context} failed: {fault.text}", fault.excerpt)
         if fault is not None:
             return replace(first, fault=fault, records=records, log=log)
         records += later.records
@@ -113,7 +113,7 @@ def _call_valid(backend: Backend, operator: OperatorSuite, case: IndexedCase) ->
 
 
 class _ValidCalls:
-    """The three calls of a valid case, and what went wrong in them."""
+    """The three calls of a valid case, and their faults."""
 
     def __init__(self, backend: Backend, operator: OperatorSuite, case: IndexedCase) -> None:
         self.backend = backend
@@ -137,8 +137,8 @@ class _ValidCalls:
             reason = f"the same call with other data: {second.reason}"
             return replace(second, reason=reason, log=self.log)
 
-        # An output that is never written to stays zero in new memory, which is zero too. That
-        # goes unnoticed only where an element is zero whatever the data.
+        # An output that is never written to is zero in new memory. Only dirtied memory shows this
+        # where the golden output is zero for both data.
         zero_in_both = share_a_zero(golden, inverted_golden)
         sizes = [array.nbytes for array in golden] if zero_in_both else []
         third, third_difference = self.call(data, golden, sizes)
@@ -160,10 +160,9 @@ class _ValidCalls:
     def call(
         self, inputs: InputArrays, golden: Sequence[Array], dirty_sizes: Sequence[int] = ()
     ) -> tuple[Outcome, Difference | None]:
-        """Make one call in the buffers; return its outcome, and how its outputs differ.
+        """Make one call in the buffers; return its outcome and the difference of its outputs.
 
-        What it changes besides is added to `faults`, its outputs to `records`, and what the backend
-        prints to `log`.
+        Also add other faults to `faults`, correct outputs to `records`, and printed text to `log`.
         """
         self.buffers = {
             name: fill_buffer(self.buffers.get(name), array, self.case.inputs[name].layout)
@@ -190,7 +189,7 @@ class _ValidCalls:
 def _judge_repetition(
     first_difference: Difference | None, third: Outcome, third_difference: Difference | None
 ) -> list[Difference]:
-    """Return what is wrong with the first call and its repetition."""
+    """Return the faults of the first call and its repetition."""
     if third.observed != "outputs":
         text = f"the same call, repeated, ended in: {third.reason or third.observed}"
         return [Difference("unstable", text)]
@@ -198,7 +197,7 @@ def _judge_repetition(
         text = f"the same call, repeated, returned another result: {third_difference.text}"
         return [Difference("unstable", text, third_difference.excerpt)]
     if first_difference is not None and third_difference is None:
-        text = f"right only when repeated; at first: {first_difference.text}"
+        text = f"correct only when repeated; at first: {first_difference.text}"
         return [Difference("unstable", text, first_difference.excerpt)]
     return [first_difference] if first_difference else []
 
@@ -206,7 +205,7 @@ def _judge_repetition(
 def _judge_inverted(
     second: Outcome, difference: Difference | None, previous_golden: Sequence[Array]
 ) -> list[Difference]:
-    """Return what is wrong with the call with inverted data."""
+    """Return the faults of the call with inverted data."""
     if second.observed != "outputs":
         text = f"the same call with other data ended in: {second.reason or second.observed}"
         return [Difference("unstable", text)]
@@ -214,8 +213,8 @@ def _judge_inverted(
         return []
     prefix, kind = INVERTED_PREFIX, difference.kind
     if kind == "value" and compare_outputs(previous_golden, second.outputs) is None:
-        # This is not necessarily a cached result: saturation, for example, maps both data to the
-        # same outputs. Only a fresh process reveals whether the previous call matters.
+        # The result need not be cached: saturation, for example, gives both data the same outputs.
+        # Only a fresh process shows whether the previous call matters.
         prefix = ECHO_PREFIX
     return [Difference(kind, f"{prefix}: {difference.text}", difference.excerpt)]
 
@@ -224,9 +223,10 @@ def _judge_inverted(
 
 
 def repetition_plan() -> list[bool]:
-    """Return, for each repetition, whether it has inverted data.
+    """Return whether each repetition has inverted data.
 
-    The data alternates, stays, and stays inverted, so that a ring of output buffers wraps around.
+    The data first alternates, then stays plain, then stays inverted: a ring of output buffers wraps
+    around in each part.
     """
     third = REPETITIONS // 3
     alternating = [False, True] * third
@@ -234,7 +234,7 @@ def repetition_plan() -> list[bool]:
 
 
 def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    """Call a valid case that has passed very often; the outputs of all calls must stay right."""
+    """Call a valid case, which has passed, many times; all outputs must stay correct."""
     plain = operator.inputs(case), operator.outputs(case)
     inverted = operator.inverted_data_inputs(case), operator.inverted_data_outputs(case)
     records: list[CallRecord] = []
@@ -250,14 +250,14 @@ def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase)
         if outcome.observed in FATAL_OUTCOMES:
             return replace(outcome, reason=f"{call}: {outcome.reason}", log=log)
         if fault := outcome.fault or find_mutation(buffers, inputs):
-            fault = replace(fault, text=f"{call} went wrong: {fault.text}")
+            fault = replace(fault, text=f"{call} failed: {fault.text}")
             return Outcome("outputs", fault=fault, log=log)
         if outcome.observed != "outputs":
             text = f"{call} ended in: {outcome.reason or outcome.observed}"
             return replace(outcome, fault=Difference("unstable", text), log=log)
         difference = compare_outputs(golden, outcome.outputs)
         if difference is not None:
-            text = f"{call} went wrong: {difference.text}"
+            text = f"{call} failed: {difference.text}"
             fault = Difference("unstable", text, difference.excerpt)
             return Outcome("outputs", fault=fault, log=log)
         records.append(CallRecord(outcome.outputs, golden, remote=outcome.remote))

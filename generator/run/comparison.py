@@ -32,9 +32,9 @@ FailureKind = Literal[
 
 @dataclass(frozen=True)
 class Difference:
-    """What is wrong with a call: the kind of failure, and a text that says what and where.
+    """A fault of a call: the kind of failure, and a text that describes and locates it.
 
-    Where elements differ, `excerpt` has those around the first.
+    If elements differ, `excerpt` has those around the first difference.
     """
 
     kind: FailureKind
@@ -43,7 +43,7 @@ class Difference:
 
 
 def compare_outputs(golden: Sequence[Array], outputs: Any) -> Difference | None:
-    """Return the first difference of `outputs` from `golden`, None where every bit agrees."""
+    """Return the first difference between `outputs` and `golden`, or None if all bits agree."""
     if not isinstance(outputs, list | tuple):
         actual = type(outputs).__name__
         return Difference("type", f"returned {actual}; expected a list or tuple of arrays")
@@ -91,7 +91,7 @@ def equal_values(expected: Array, output: Array) -> Any:
 
 
 def share_a_zero(first: Sequence[Array], second: Sequence[Array]) -> bool:
-    """Whether an element is zero in both, of arrays of the same types and shapes."""
+    """Whether any element is zero in both lists of arrays, which agree in types and shapes."""
     return any(
         not (one.view(bits_dtype(one.dtype)) | other.view(bits_dtype(other.dtype))).all()
         for one, other in zip(first, second, strict=True)

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from opcert.arrays import ELEMENT_TYPES, Array, bits_of, type_name
 from opcert.suite import Extent, StrictModel, TypeName
 
-# How many elements an excerpt has, and how many of them precede the first difference.
+# The number of elements in an excerpt, and of those before the first difference.
 EXCERPT_SIZE, _PRECEDING = 32, 8
 
 Digits = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
@@ -20,7 +20,7 @@ Digits = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
 class Excerpt(StrictModel):
     """Consecutive elements of an output in C order, expected and actual, from position `start`.
 
-    The elements are their bytes, little-endian, in hexadecimal digits.
+    Elements are stored as little-endian bytes in hexadecimal digits.
     """
 
     output: Extent
@@ -40,7 +40,7 @@ class Excerpt(StrictModel):
 
     @property
     def summary(self) -> str:
-        """Which elements these are, as a sentence."""
+        """The output, and the part of it that the excerpt has, as a sentence."""
         size = prod(self.shape)
         count = len(self.expected) // (2 * ELEMENT_TYPES[self.type].itemsize)
         part = "whole" if count == size else f"{count} of its {size} elements"
@@ -48,7 +48,7 @@ class Excerpt(StrictModel):
 
 
 def excerpt_around(output: int, expected: Array, actual: Array, position: int) -> Excerpt:
-    """Return the excerpt around a position in C order, of arrays of one type and shape."""
+    """Return the excerpt around a position in C order; both arrays have one type and shape."""
     size = expected.size
     end = min(max(position - _PRECEDING, 0) + EXCERPT_SIZE, size)
     start = max(end - EXCERPT_SIZE, 0)

@@ -1,4 +1,4 @@
-"""Fill freed memory with a pattern, so that an output that is never written to is not zero."""
+"""Fills freed memory with a pattern, so that outputs that are never written to are not zero."""
 
 import ctypes
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import numpy as np
 FILL = 0xA5
 # Allocators round sizes up and add padding, so that larger sizes must be dirtied too.
 _PADDINGS = range(0, 160, 16)
-# glibc and NumPy each cache seven freed blocks of a small size, the last freed first.
+# glibc and NumPy each cache seven freed blocks of a small size, and reuse the last one first.
 _BLOCKS = 8
 _MAX_SMALL = 1 << 16
 
@@ -21,8 +21,8 @@ _free.argtypes, _free.restype = [ctypes.c_void_p], None
 def dirty_freed_memory(sizes: Iterable[int]) -> None:
     """Write to memory blocks of about these `sizes`, in bytes, and free them.
 
-    malloc and NumPy reuse them for this thread's next allocations. Other allocators, and other
-    threads, are out of reach.
+    malloc and NumPy reuse them for the next allocations of this thread. Other allocators and other
+    threads are not affected.
     """
     for size in sorted(set(sizes), reverse=True):
         if size < _MAX_SMALL:
@@ -30,7 +30,7 @@ def dirty_freed_memory(sizes: Iterable[int]) -> None:
             _write_and_free([size + padding for padding in _PADDINGS] * _BLOCKS)
             del arrays
             continue
-        # glibc unmaps the first large block that is freed; it caches later ones of that size.
+        # glibc unmaps the first large block that is freed, and caches later ones of the same size.
         for _ in range(2):
             _write_and_free([size + _PADDINGS[-1]])
 

@@ -13,7 +13,7 @@ from opcert.errors import describe_error
 from opcert.run.freed_memory import dirty_freed_memory
 
 if TYPE_CHECKING:
-    # A worker imports this module to call backends, and must not load what judges outcomes.
+    # A worker imports this module to call backends, and needs no code that judges outcomes.
     from opcert.run.comparison import Difference
     from opcert.run.records import CallRecord, RemoteOutputs
 
@@ -28,10 +28,10 @@ FATAL_OUTCOMES: Final = ("crash", "hang")
 class Outcome:
     """What a backend did with one or several calls of a case.
 
-    `outputs` is what it returned, with plain arrays; `remote` watches those of another process.
-    `reason` is the exception or how the process ended, `rejected_by` who raised the exception.
-    `fault` is the worst thing that went wrong, `log` what the backend printed. `records` are the
-    calls that went right, to be compared again after later calls.
+    `outputs` are the returned outputs as plain arrays; `remote` watches the originals in another
+    process. `reason` describes the exception or the end of the process; `rejected_by` is who raised
+    the exception. `fault` is the worst fault, `log` the printed text. `records` are the correct
+    calls, to be compared again after later calls.
     """
 
     observed: Observed
@@ -47,7 +47,7 @@ class Outcome:
 class IsolatedBackend(ABC):
     """A backend in another process, which can crash or hang without ending this one.
 
-    `delivery` says which memory layout inputs have there.
+    `delivery` is the memory layout of inputs in that process.
     """
 
     delivery: Literal["strided", "packed"] = "strided"
@@ -61,7 +61,7 @@ class IsolatedBackend(ABC):
         attributes: Mapping[str, Any],
         dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
-        """Make a call, as `call_backend` does; `inputs` then are as the backend left them."""
+        """Make a call, as `call_backend` does; the backend may have changed `inputs` afterwards."""
 
 
 def call_backend(
@@ -95,7 +95,7 @@ def rejecter_of(error: BaseException) -> Rejecter:
     try:
         return "adapter" if error.rejected_by == "adapter" else "runtime"  # type: ignore[attr-defined]
     except Exception:
-        # No such attribute; as a property of a foreign class it may raise anything.
+        # The attribute is missing, or is a property that raises.
         return "runtime"
 
 
@@ -108,9 +108,9 @@ def _copy_attributes(value: Any) -> Any:
 
 
 def _plain_arrays(returned: Any) -> Any:
-    """Return the items of a list or tuple, arrays without what a subclass would make of them.
+    """Return the items of a list or tuple, with arrays as plain ndarrays.
 
-    A subclass of list, tuple or ndarray could otherwise decide how it is compared.
+    A subclass of list, tuple or ndarray could otherwise determine how it is compared.
     """
     if not isinstance(returned, list | tuple):
         return returned

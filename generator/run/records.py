@@ -1,4 +1,4 @@
-"""The buffers of a call: reused for the next one, and checked for later writes."""
+"""The buffers of calls, which are reused, and records of calls, which detect later writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,10 +25,10 @@ class RemoteOutputs(Protocol):
 
 @dataclass(frozen=True)
 class CallRecord:
-    """A finished call whose outputs were right: what to compare again after later calls.
+    """A finished call with correct outputs, to be compared again after later calls.
 
-    `outputs` equalled `golden` when the call returned. Those of another process are copies, and
-    `remote` watches the originals. `inputs` are the buffers of the call, which then held
+    `outputs` equalled `golden` when the call returned. Outputs of another process are copies;
+    `remote` watches the originals. `inputs` are the buffers of the call, which held
     `expected_inputs`.
     """
 
@@ -52,12 +52,12 @@ class CallRecord:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the record holds, in bytes."""
+        """The size in bytes of the arrays that the record keeps alive."""
         return sum(array.nbytes for array in (*self.golden, *self.expected_inputs.values()))
 
 
 def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:
-    """Return `buffer` with the elements of `array`, or a new one if it does not fit or is None."""
+    """Return `buffer` with the elements of `array`, or a new buffer if it is None or differs."""
     if buffer is None or array_properties(buffer) != array_properties(array):
         return copy_in_layout(array, layout)
     underlying_buffer(buffer)[...] = underlying_buffer(array)
@@ -65,7 +65,7 @@ def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:
 
 
 def find_mutation(inputs: InputArrays, expected: InputArrays) -> Difference | None:
-    """Return the first of `inputs` that is not as `expected`, in elements, form or padding."""
+    """Return the first difference of `inputs` from `expected`: elements, form or padding."""
     for name, array in expected.items():
         current = inputs[name]
         same_form = array_properties(current) == array_properties(array)

@@ -12,14 +12,14 @@ from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
 from opcert.run.records import CallRecord, fill_buffer, find_mutation
 
-# How many earlier calls are compared again after every call, of up to so many bytes of outputs.
+# The number of earlier calls that every call compares again, and the maximum size of each.
 _RECORDS = 8
 _RECORD_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class ProcessEnd:
-    """How a call ended the process of the backend."""
+    """The end of the backend's process during a call."""
 
     kind: Literal["crash", "hang"]
     text: str
@@ -30,12 +30,12 @@ SessionFault: TypeAlias = Difference | ProcessEnd
 
 @dataclass(frozen=True)
 class SessionStep:
-    """One call with its expected outputs: None where it must be rejected.
+    """One call with its golden outputs, which are None if it must be rejected.
 
-    `inputs` are passed in their `layouts`, in the buffers of the previous step where these fit, as
-    most callers do. The inputs in `data_inputs` are data to move. `relation` says how the call
-    relates to the one under test. `rule` is the rule that it violates, and `from_law` is true where
-    a law determines its outputs.
+    `inputs` are passed in their `layouts`; like most callers, a session reuses the buffers of the
+    previous step where they fit. The operator only moves the elements of `data_inputs`. `relation`
+    is the relation to the call under test, `rule` the violated rule. `from_law` is true if a law
+    determines the outputs.
     """
 
     operator: str
@@ -50,18 +50,18 @@ class SessionStep:
 
 
 class Session:
-    """A backend, the buffers of its last call, and records of the calls before."""
+    """A backend with the buffers of its last call and records of earlier calls."""
 
     def __init__(self, backend: Backend, held: int = _RECORDS) -> None:
-        """Start without a call; every call compares the outputs of the last `held` again."""
+        """Start a session: every call compares the outputs of the last `held` calls again."""
         self.backend = backend
-        # Whether the backend declined the first of the steps that were executed last.
+        # Whether the backend declined the first step of the last sequence.
         self.declined = False
         self._buffers: dict[str, Array] = {}
         self._records: deque[CallRecord] = deque(maxlen=held)
 
     def first_fault(self, steps: Sequence[SessionStep]) -> tuple[int, SessionFault] | None:
-        """Execute steps up to the first fault; return the number of the step, and the fault.
+        """Execute steps up to the first fault; return the number of that step and the fault.
 
         An unsupported valid call ends the session without a fault.
         """
@@ -79,7 +79,7 @@ class Session:
         return None
 
     def execute(self, step: SessionStep) -> Outcome:
-        """Make the call of a step; the `fault` of its outcome is what went wrong."""
+        """Make the call of a step; return its outcome, with any fault."""
         expected_inputs = {
             name: copy_in_layout(array, step.layouts[name]) for name, array in step.inputs.items()
         }

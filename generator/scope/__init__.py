@@ -1,4 +1,4 @@
-"""What counts in a run: declared support, claims, feature levels and waivers."""
+"""The scope of a run: declared support, claims, feature levels and waivers."""
 
 from opcert.scope.claims import Claim, ClaimContent, claim_mistakes, read_claim
 from opcert.scope.scope import Scope, unsupported_types

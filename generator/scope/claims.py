@@ -1,4 +1,4 @@
-"""Claims: what a vendor claims that a backend supports. Inside it everything has to work."""
+"""Claims: the calls that a vendor claims to support, all of which must work."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from opcert.yaml_files import YamlPath, YamlSource, validated_content
 
 
 class ClaimContent(BaseModel):
-    """The content of a claim's file; an operator that is absent is not claimed."""
+    """The content of a claim's file. An absent operator is not claimed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -42,10 +42,10 @@ class Claim:
     source: YamlSource
 
     def feature_level(self, requested: str | None) -> str | None:
-        """Return the feature level to certify: the claimed or the `requested` one.
+        """Return the feature level to certify: the claimed level or else the `requested` one.
 
         Raises:
-            SpecError: both are given and differ.
+            SpecError: the two levels differ.
         """
         claimed = self.content.feature_level
         if claimed is None:
@@ -61,7 +61,7 @@ def read_claim(path: Path | YamlSource, suite: Suite, operator: str = "*") -> Cl
     """Return the claim in a file, for the operators of `suite` that match the glob `operator`.
 
     Raises:
-        SpecError: the file is malformed, or names what does not exist.
+        SpecError: the file is malformed, or has an unknown name.
     """
     source = path if isinstance(path, YamlSource) else YamlSource(path)
     content = validated_content(source, TypeAdapter(ClaimContent), ClaimContent)
@@ -76,7 +76,7 @@ def read_claim(path: Path | YamlSource, suite: Suite, operator: str = "*") -> Cl
 def claim_mistakes(
     claim: ClaimContent, suite: Suite, operator: str = "*"
 ) -> Iterator[tuple[YamlPath, str]]:
-    """Yield each name in a claim that does not exist, with its place.
+    """Yield each unknown name in a claim, with its place.
 
     An operator that the suite lacks is a mistake only if it matches the glob `operator`, or is
     misspelt: a claim may cover more than one suite.
@@ -99,9 +99,9 @@ def claim_mistakes(
 def _scope_mistakes(
     name: str, scope: OperatorScope, suite: Suite
 ) -> Iterator[tuple[YamlPath, str]]:
-    """Yield each name in the scope of one operator that does not exist, with its place."""
+    """Yield each unknown name in the scope of one operator, with its place."""
     types = list(ELEMENT_TYPES)
-    # Place of a list in the scope, what its items are, the items, what exists.
+    # The place of a list in the scope, the noun for its items, the items, the known items.
     lists: list[tuple[YamlPath, str, list[str], list[str]]] = [
         (("types",), "type", scope.types or [], types),
         (("index_types",), "type", scope.index_types or [], types),
@@ -119,7 +119,7 @@ def _scope_mistakes(
             if key not in operator.input_names:
                 near = did_you_mean(key, operator.input_names)
                 yield ("input_types", key), f"unknown input of {name} '{key}'{near}"
-    for place, what, items, known in lists:
+    for place, noun, items, known in lists:
         for i, item in enumerate(items):
             if item not in known:
-                yield (*place, i), f"unknown {what} '{item}'{did_you_mean(item, known)}"
+                yield (*place, i), f"unknown {noun} '{item}'{did_you_mean(item, known)}"

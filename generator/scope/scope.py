@@ -1,4 +1,4 @@
-"""The scope of a run: what feature level, claim and declared support exclude beforehand."""
+"""The scope of a run: the cases that feature level, claim and declared support exclude."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ ExclusionStatus: TypeAlias = Literal["out-of-claim", "unsupported"]
 
 @dataclass(frozen=True)
 class Scope:
-    """What a run covers: feature level, claim and declared support."""
+    """The feature level, the claim and the declared support of a run."""
 
     feature_level: str | None
     claim: ClaimContent | None
@@ -24,19 +24,19 @@ class Scope:
     def exclusion(
         self, operator: OperatorSuite, case: IndexedCase
     ) -> tuple[ExclusionStatus, str] | None:
-        """Return status and reason of a case that is not to be run, or None if it is in scope."""
+        """Return the status and the reason of an excluded case, or None if it is in scope."""
         name = operator.index.operator
         claimed = None if self.claim is None else self.claim.operators.get(name)
         declared = (self.support.declared or {}).get(name)
-        # Excluding a requirement excludes the calls that violate it. Excluding a behaviour excludes
-        # the negative cases that exhibit it: a backend may decline them for that alone.
+        # An excluded requirement excludes the calls that violate it. An excluded behaviour excludes
+        # the negative cases that exhibit it, since a backend may decline them for that alone.
         for rule in (case.violated_rule, *case.extra_behaviours):
             if claimed is not None and rule in claimed.excluded:
                 return "out-of-claim", f"the claim excludes {rule}"
             if declared is not None and rule in declared.excluded:
                 return "unsupported", f"the declared support excludes {rule}"
-        # Otherwise a negative case is in scope if its baseline is: its own type or rank may be what
-        # breaks the rule. A neighbour is a valid call and in scope by itself.
+        # Otherwise a negative case is in scope if its baseline is, since its own type or rank may
+        # break the rule. The scope of a neighbour, a valid call, does not depend on its baseline.
         if case.expects == "rejection" and case.baseline is not None:
             case = operator.cases[case.baseline]
         level = self.feature_level
@@ -62,7 +62,7 @@ class Scope:
     def is_claimed(self, operator: str, case: IndexedCase) -> bool:
         """Whether a claim covers `case` itself, so that declining it is a failure.
 
-        A negative case that is in scope for its baseline may itself be outside the claim.
+        A negative case can be outside the claim although its baseline is in scope.
         """
         if self.claim is None or case.ambiguity is not None:
             return False
@@ -70,9 +70,9 @@ class Scope:
 
 
 def unsupported_types(calls: Iterable[tuple[str, str, bool]]) -> set[tuple[str, str]]:
-    """Return each operator and data type of which a backend declined every call.
+    """Return the pairs of operator and data type for which a backend declined every call.
 
-    `calls` are the calls that ran: operator, data type, and whether the backend declined it.
+    `calls` are the operator and the data type of each call that ran, and whether it was declined.
     """
     declined: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
     for operator, element_type, is_declined in calls:

@@ -1,4 +1,4 @@
-"""Declared support: which calls a backend says beforehand that it does not support."""
+"""Declared support: the calls that a backend declares to support."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from opcert.backends import as_backend_error
 from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
 from opcert.suite import Suite, core_suite_folder, read_manifest
 
-# Names of operators share family and version, so only very similar ones are misspellings.
+# Names of operators share family and version, so only very similar names are misspellings.
 _MISSPELLING_CUTOFF = 0.9
 
 
@@ -27,11 +27,11 @@ _AsList = BeforeValidator(_as_list)
 
 
 class OperatorScope(BaseModel):
-    """The calls of one operator that are in scope; an absent part restricts nothing.
+    """The calls of one operator that are in scope. An absent part restricts nothing.
 
-    `types` and `ranks` are those of the first input, `index_types` those of all other inputs,
-    `input_types` those of single inputs by name. The inputs in each list of `same_types` share one
-    type. `excluded` lists rules, and levels as `factor=level`.
+    `types` and `ranks` restrict the first input, `index_types` all other inputs, `input_types`
+    single inputs by name. The inputs in each list of `same_types` must share one type. `excluded`
+    lists rules, and levels as `factor=level`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -49,7 +49,7 @@ class OperatorScope(BaseModel):
         return [*self.input_types, *chain.from_iterable(self.same_types)]
 
     def exclusion_reason(self, case: "CaseProperties") -> str | None:
-        """Return what puts `case` out of scope, such as "rank 7", or None if it is in scope."""
+        """Return the property that excludes `case`, such as "rank 7", or None if it is in scope."""
         if self.types is not None and case.type not in self.types:
             return f"type {case.type}"
         if self.index_types is not None and not case.index_types <= set(self.index_types):
@@ -70,13 +70,13 @@ class OperatorScope(BaseModel):
 
 
 class OperatorSupport(OperatorScope):
-    """What a backend supports of one operator, and `how`: native or composed."""
+    """The supported calls of one operator, and `how` it is implemented: native or composed."""
 
     how: str
 
 
 class CaseProperties(Protocol):
-    """What a scope needs of a case; a case of a suite has it."""
+    """The properties of a case that a scope depends on."""
 
     @property
     def type(self) -> str:
@@ -104,24 +104,24 @@ class CaseProperties(Protocol):
 
 
 def rules_and_levels(case: CaseProperties) -> set[str]:
-    """Return what `excluded` can name of a case: its rules, and its levels as `factor=level`."""
+    """Return the names by which `excluded` can exclude a case: rules, and `factor=level`."""
     return {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
 
 
 @dataclass(frozen=True)
 class Support:
-    """What a backend declares of each operator; None declares support of everything."""
+    """The declared support of each operator; None declares support of everything."""
 
     declared: Mapping[str, OperatorSupport] | None
 
     def to_dict(self) -> dict[str, Any] | None:
-        """Return the declaration as plain data, as a certificate stores it."""
+        """Return the declaration as plain data for a certificate."""
         if self.declared is None:
             return None
         return {name: of.model_dump(exclude_unset=True) for name, of in self.declared.items()}
 
     def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
-        """Return why the declaration excludes `case`, or None if it does not."""
+        """Return the reason why the declaration excludes `case`, or None."""
         if self.declared is None:
             return None
         if operator not in self.declared:
@@ -133,7 +133,7 @@ class Support:
 
 
 def declared_support(backend: object) -> Support:
-    """Return what `backend` declares in `support`, of whatever operators.
+    """Return the declared support of `backend`, for known and unknown operators.
 
     Raises:
         BackendError: the declaration is malformed or names an unknown element type.
@@ -151,7 +151,7 @@ def declared_support(backend: object) -> Support:
             raise BackendError(text) from None
     support = Support(validated)
     try:
-        # A certificate cannot hold half a surrogate pair, or a number of thousands of digits.
+        # JSON has no lone surrogates, and Python writes no numbers with thousands of digits.
         json.dumps(support.to_dict(), ensure_ascii=False).encode()
     except ValueError as error:
         text = f"cannot be written as JSON: {error}; expected plain text and small numbers"
@@ -163,10 +163,10 @@ def declared_support(backend: object) -> Support:
 
 
 def checked_support(backend: object, suite: Suite) -> Support:
-    """Return what `backend` declares in `support`, with its names checked against `suite`.
+    """Return the declared support of `backend`, with all names checked against `suite`.
 
     Raises:
-        BackendError: the declaration is malformed or names what does not exist.
+        BackendError: the declaration is malformed or has an unknown name.
     """
     support = declared_support(backend)
     declared = support.declared or {}
@@ -180,10 +180,10 @@ def checked_support(backend: object, suite: Suite) -> Support:
     return support
 
 
-def _check_names(what: str, names: Iterable[str], known: list[str]) -> None:
+def _check_names(noun: str, names: Iterable[str], known: list[str]) -> None:
     for name in names:
         if name not in known:
-            raise BackendError(f"support: unknown {what} '{name}'{did_you_mean(name, known)}")
+            raise BackendError(f"support: unknown {noun} '{name}'{did_you_mean(name, known)}")
 
 
 def _validation_message(error: ValidationError) -> str:
@@ -196,16 +196,16 @@ def _validation_message(error: ValidationError) -> str:
 
 
 def unknown_operators(names: Collection[str], suite: Suite) -> list[str]:
-    """Return the names of operators that are neither in `suite` nor in the core suite."""
+    """Return the names that are operators neither of `suite` nor of the core suite."""
     known = {*suite.operators, *read_manifest(core_suite_folder()).operators}
     return [name for name in names if name not in known]
 
 
 def misspelt_operators(names: Collection[str], suite: Suite) -> dict[str, str]:
-    """Return the misspelt names of operators, each with the operator of `suite` that it means.
+    """Return the misspelt names of operators with the intended operators of `suite`.
 
-    A declaration may have more operators than the suite. So a name with other digits is another
-    version, and an operator that is itself among `names` is not what another name means.
+    A declaration may have operators that the suite lacks. So a name that differs in digits is
+    another version, and an operator among `names` is not the intended one of another name.
     """
     unnamed = {name.casefold(): name for name in suite.operators if name not in names}
     near = {

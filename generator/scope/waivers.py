@@ -1,4 +1,4 @@
-"""Waivers: known failures, each with a reason, an owner and a last day."""
+"""Waivers: known failures, each with a reason, an owner and an expiry date."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from opcert.yaml_files import YamlSource, validated_content
 
 
 class Waivable(Protocol):
-    """What waivers need of a verdict; verdicts are made by a later package."""
+    """The parts of a verdict that waivers depend on; the package `verdicts` depends on this one."""
 
     @property
     def case(self) -> str:
@@ -37,7 +37,7 @@ class Waivable(Protocol):
         """The kind of a failure, its status if it has no kind, None for any other verdict."""
 
     def with_waiver(self, explanation: str) -> Self:
-        """Return the verdict after a waiver was applied to it."""
+        """Return the verdict with a waiver applied."""
 
 
 AnyVerdict = TypeVar("AnyVerdict", bound=Waivable)
@@ -57,9 +57,9 @@ Text = Annotated[str, Field(min_length=1)]
 class Waiver(BaseModel):
     """One known failure, or a group of them.
 
-    `case` and `rule` are globs, at least one of which is given. `kind` is the kind of the failure,
-    or `crash` or `hang`. `expires` is the last day on which the waiver applies. `device` restricts
-    it to runs with the backend option of that name.
+    `case` and `rule` are globs; at least one is required. `kind` is the kind of the failure, or
+    `crash` or `hang`. `expires` is the last day on which the waiver applies. `device` restricts the
+    waiver to runs with this value of the backend option `device`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -81,7 +81,7 @@ class Waiver(BaseModel):
 
     @property
     def explanation(self) -> str:
-        """What precedes the detail of a verdict that was waived."""
+        """The text that precedes the detail of a waived verdict."""
         return f"{self.reason} (waived until {self.expires}; {self.owner}, {self.link})"
 
     def matches(self, case: str, rules: Iterable[str]) -> bool:
@@ -91,7 +91,7 @@ class Waiver(BaseModel):
         )
 
     def waives(self, verdict: Waivable) -> bool:
-        """Whether the waiver applies to a verdict, which then is a failure of its kind."""
+        """Whether the verdict is a failure to which the waiver applies."""
         return (
             verdict.failure is not None
             and self.kind in (None, verdict.failure)
@@ -99,12 +99,14 @@ class Waiver(BaseModel):
         )
 
     def unused_message(self, verdicts: Iterable[Waivable]) -> str | None:
-        """Return why the waiver is unused in a run, or None where it is used or cannot be judged.
+        """Return why the waiver is unused in a run, or None if it is used or undecided.
 
-        It cannot be judged where the run has no matching case, or has not reached one of them.
+        It is undecided if the run has no matching case, or if a matching case has not run.
         """
-        matching = [each for each in verdicts if self.matches(each.case, each.rules)]
-        if not matching or any(each.status == "not-run" or self.waives(each) for each in matching):
+        matching = [verdict for verdict in verdicts if self.matches(verdict.case, verdict.rules)]
+        if not matching or any(
+            verdict.status == "not-run" or self.waives(verdict) for verdict in matching
+        ):
             return None
         if len(matching) == 1:
             return "unused waiver: the one matching case does not fail this way"
@@ -120,16 +122,16 @@ class Waivers:
     device: object = None
 
     def apply(self, verdict: AnyVerdict) -> AnyVerdict:
-        """Return `verdict` as the first waiver that applies to it leaves it."""
+        """Return `verdict` with the first matching waiver applied, if any."""
         for _, waiver in waivers_on(self.content, self.device):
             if waiver.waives(verdict):
                 return verdict.with_waiver(waiver.explanation)
         return verdict
 
     def unused(self, verdicts: Sequence[Waivable]) -> list[Mistake]:
-        """Return the waivers that apply to none of the verdicts that they match.
+        """Return a mistake for each waiver that applies to none of its matching verdicts.
 
-        `verdicts` are those of a whole run before waivers.
+        `verdicts` are the verdicts of a whole run, before waivers.
         """
         return [
             self.source.mistake((number,), f"{message}; remove it")
@@ -184,6 +186,6 @@ def _waiver_mistakes(
         else:
             known = sorted({rule for _, case in suite for rule in case.rules})
             key, glob = "rule", waiver.rule or ""
-        # Without a near match, thousands of ids would follow.
+        # Only a near match is listed, not thousands of ids.
         near = did_you_mean(glob, get_close_matches(glob, known, n=1))
         yield key, f"unused waiver: no case of the suite matches{near}"

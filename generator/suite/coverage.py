@@ -29,7 +29,7 @@ _TUPLE_NAMES = {1: "levels", 2: "pairs of levels", 3: "triples of levels"}
 
 @dataclass(frozen=True)
 class DimensionCoverage:
-    """How many items of a dimension a suite covers, and the names of those it misses."""
+    """The number of covered items of a dimension, and the names of the missing ones."""
 
     dimension: str
     present: int
@@ -37,23 +37,23 @@ class DimensionCoverage:
 
     @property
     def share(self) -> float:
-        """The share of the items that is covered: 1.0 where there are none."""
+        """The share of covered items; 1.0 if the dimension has no items."""
         total = self.present + len(self.missing)
         return self.present / total if total else 1.0
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a suite covers of one operator.
+    """The coverage of one operator by a suite.
 
     Attributes:
-        rules: For each rule, the number of valid calls that satisfy or exhibit it, and of calls
-            that violate it.
-        levels: For each factor and level, the number of places in calls that exhibit it.
+        rules: For each rule, the number of valid calls that satisfy or exhibit it, and the number
+            of calls that violate it.
+        levels: For each factor and level, the number of observations of the level in calls.
         types: The number of valid calls by element type and rank of the first input.
         feature_levels: The number of valid calls in each feature level.
-        observed_factors: The factors whose levels are observed in the data; the levels of the
-            others are taken from the plan.
+        observed_factors: The factors whose levels are observed in calls; levels of other factors
+            are taken from the plan.
     """
 
     operator: str
@@ -111,7 +111,7 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
     ]
     full_combinations = level_coverage.space.full_combinations()
     dimensions.append(level_coverage.count("full combinations", full_combinations))
-    # The stress profile is about sizes, and need not repeat the rest.
+    # The stress profile tests sizes and need not cover the rest again.
     if profile != "stress":
         dimensions += [
             _count_names(
@@ -134,7 +134,7 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
 
 
 def _is_exercised(spec: Spec, rule: str, positive: int, negative: int) -> bool:
-    """Whether valid calls satisfy or exhibit a rule, and others violate it where they can."""
+    """Whether valid calls exercise a rule, and invalid calls violate it if that is possible."""
     requirement = spec.requirements.get(rule)
     can_be_violated = requirement is not None and requirement.unbreakable is None
     return positive > 0 and (negative > 0 or not can_be_violated)
@@ -162,7 +162,7 @@ class _LevelCoverage:
         self.space = InputSpace(spec_file.spec, profile)
         self._feasible, self._discriminating = self.space.feasible_rows()
         self._planner = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
-        # One line for each place of a call at which its levels are observed.
+        # One line for each observation of a call.
         lines: list[list[bool]] = []
         is_discriminating: list[bool] = []
         for case_id, call in calls.items():
@@ -193,16 +193,16 @@ class _LevelCoverage:
         self._is_discriminating = np.array(is_discriminating, bool)
 
     def observations(self) -> dict[str, dict[str, int]]:
-        """Return how many places of calls exhibit each level of each factor."""
+        """Return the number of observations of each level of each factor."""
         return {
             factor: dict(zip(levels, self._exhibited[factor].sum(axis=0).tolist(), strict=True))
             for factor, levels in self.levels.items()
         }
 
     def count(self, dimension: str, groups: Sequence[Sequence[str]]) -> DimensionCoverage:
-        """Count the combinations of levels of each group of factors.
+        """Count the covered combinations of levels of each group of factors.
 
-        A combination counts only in a discriminating call, where a discriminating call can have it.
+        Only a discriminating call covers a combination, unless no such call can have it.
         """
         present, missing = 0, list[str]()
         for group in groups:
@@ -220,7 +220,7 @@ class _LevelCoverage:
         return DimensionCoverage(dimension, present, tuple(missing))
 
     def _can_discriminate(self, levels: Mapping[int, int]) -> bool:
-        """Whether one of a few calls with these levels, of factors by position, discriminates."""
+        """Whether any of a few calls with these levels (by factor position) discriminates."""
         return _is_feasible(levels, self._discriminating) and any(
             self._planner.discriminates(self.space, row)
             for row in alternative_rows(self._discriminating, levels)
@@ -228,8 +228,8 @@ class _LevelCoverage:
 
 
 def _is_feasible(levels: Mapping[int, int], rows: FeasibleRows) -> bool:
-    """Whether a feasible row has these levels, of factors by position."""
-    # Pairs are in a table, and decide most questions.
+    """Whether a feasible row has these levels (by factor position)."""
+    # The table of pairs decides most questions.
     for (f, i), (g, j) in combinations(sorted(levels.items()), 2):
         if not rows.pairs[f, g][i, j]:
             return False
@@ -237,9 +237,9 @@ def _is_feasible(levels: Mapping[int, int], rows: FeasibleRows) -> bool:
 
 
 def _combined(columns: Sequence[BoolArray]) -> BoolArray:
-    """Return which combinations of levels occur together in a line.
+    """Return a mask of the combinations of levels that occur together in a line.
 
-    Each of `columns` has the shape [lines, levels of a factor]; the result has one axis a factor.
+    Each of `columns` has the shape [lines, levels of a factor]; the mask has one axis per factor.
     """
     first, *others = columns
     if not others:

@@ -43,7 +43,7 @@ from opcert.template_environment import template_environment
 
 # The contents of files by their path within a folder.
 FileContents = Mapping[str, bytes]
-# The longest line of a literal in an emitted test.
+# The maximum length of a line with a literal in an emitted test.
 _LINE_LENGTH = 80
 
 
@@ -52,7 +52,7 @@ def operator_files(
 ) -> tuple[OperatorEntry, FileContents]:
     """Return an operator's entry in the manifest, and its files by path within the suite.
 
-    `vectors` are consumed one by one, so that only one has its arrays in memory.
+    `vectors` are consumed one by one, so that memory holds the arrays of one vector only.
     """
     spec = spec_file.spec
     stem = f"{spec.family}/{spec.slug}"
@@ -80,7 +80,7 @@ def operator_files(
     )
     index = _index_without_cases(spec_file, entry.pack, profile)
     index_fields = index.model_dump(exclude={"cases"}, exclude_defaults=True, mode="json")
-    # One case a line, so that tools for lines of text can find and compare cases.
+    # One case per line, so that line-based tools can find and compare cases.
     index_text = (
         json.dumps(index_fields, indent=1, ensure_ascii=False)[:-2]
         + ',\n "cases": [\n  '
@@ -98,7 +98,7 @@ def operator_files(
 def suite_files(
     profile: str, seed: int, operators: Sequence[tuple[str, OperatorEntry, FileContents]]
 ) -> FileContents:
-    """Return every file of a suite by path, with the manifest and its digests of the others."""
+    """Return every file of a suite by path; the manifest has the digests of the others."""
     contents = {
         "__init__.py": _render("__init__.py.j2", profile=profile),
         "conftest.py": _render("conftest.py.j2"),
@@ -117,7 +117,7 @@ def suite_files(
 
 
 def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
-    """Return an index with everything that the cases refer to, and no cases yet."""
+    """Return an index without cases, but with everything that cases refer to."""
     spec = spec_file.spec
 
     def errata_of(name: str) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
 
 
 def _level_descriptions(spec: Spec, profile: str) -> dict[str, dict[str, str]]:
-    """Return a phrase for each level of each factor; the spec's own words win over its roles'."""
+    """Return a phrase for each level of each factor; words of the spec override those of roles."""
     phrases = {factor.name: factor.words for factor in role_factors(spec, profile)}
     phrases.update(spec.cases.words)
 
@@ -220,19 +220,19 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iter
                 f"{stem}/inverted_data_output", vector.inverted_data_outputs
             ),
         )
-        # Free its arrays, which may be large, before the next vector makes its own.
+        # Free its arrays, which may be large, before the next vector allocates its own.
         del vector
 
 
 class _Pack:
-    """The arrays of a pack. Equal arrays are stored once, under the name of the first."""
+    """The arrays of a pack; equal arrays are stored once, under the name of the first one."""
 
     def __init__(self) -> None:
         self.writer = PackWriter()
         self._names: dict[tuple[object, ...], str] = {}
 
     def add(self, name: str, array: Array, layout: Layout) -> StoredArray:
-        """Store an array under `name`, unless an equal one is there, and return its place."""
+        """Store an array under `name`, unless an equal one is stored, and return its position."""
         element_type = type_name(array.dtype)
         dtype = stored_dtype(element_type)
         key = dtype, array.shape, sha256(array.tobytes()).digest()
@@ -264,7 +264,7 @@ class _Pack:
     def add_outputs(
         self, stem: str, outputs: Sequence[Array]
     ) -> tuple[StoredArray | DigestedArray, ...]:
-        """Store outputs, and only the digests of large ones."""
+        """Store small outputs; return the digests of large ones."""
         return tuple(
             self.add(f"{stem}.{i}", array, "c")
             if array.nbytes <= MAX_STORED_BYTES
@@ -297,7 +297,7 @@ def _docstring(text: str) -> str:
 
 
 def _tensor_literal(documented: DocumentedTensor, indent: int) -> str:
-    """Return a documented tensor as Python: its nested elements, or that only the pack has them."""
+    """Return a documented tensor as Python: its elements, or a placeholder for packed ones."""
     if documented.values is None:
         return f'packed("{documented.type}", {list(documented.shape)})'
     dtype = ELEMENT_TYPES[documented.type]
@@ -306,7 +306,7 @@ def _tensor_literal(documented: DocumentedTensor, indent: int) -> str:
 
 
 def _literal(value: Any, indent: int) -> str:
-    """Return JSON-like data as Python, with one element a line where a list is long."""
+    """Return JSON-like data as Python; long lists have one element per line."""
     one_line = _one_line_literal(value)
     if not isinstance(value, list) or len(one_line) + indent <= _LINE_LENGTH:
         return one_line
@@ -316,7 +316,7 @@ def _literal(value: Any, indent: int) -> str:
 
 
 def _one_line_literal(value: Any) -> str:
-    # `repr` would quote strings with apostrophes; formatters of Python prefer double quotes.
+    # `repr` would use single quotes; Python formatters prefer double quotes.
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):

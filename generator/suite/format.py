@@ -31,7 +31,7 @@ class StrictModel(BaseModel):
 
 
 class StoredArray(StrictModel):
-    """An array in the pack: its name there, and the offset of its elements in the pack's bytes.
+    """An array in the pack: its name in the pack, and the byte offset of its elements.
 
     The pack stores elements in C order; `layout` is the memory layout that a backend receives.
     """
@@ -81,7 +81,7 @@ class DocumentText(StrictModel):
 
 
 class RuleText(StrictModel):
-    """The clause and the paraphrased text of a rule, and the ids of the errata that affect it."""
+    """The clause and the paraphrased text of a rule, and the ids of errata that affect it."""
 
     clause: str
     text: str
@@ -91,7 +91,7 @@ class RuleText(StrictModel):
 class AmbiguityText(StrictModel):
     """A question that the document leaves open, with an argument for either reading of the call.
 
-    A case's `expects` says which reading the reference takes.
+    The reading of the reference is in the `expects` of each case.
     """
 
     clause: str
@@ -102,7 +102,7 @@ class AmbiguityText(StrictModel):
 
 
 class ErratumText(StrictModel):
-    """A contradiction in the document, how opcert reads it, and the ids that this affects."""
+    """A contradiction in the document, opcert's reading of it, and the ids that it affects."""
 
     clause: str
     text: str
@@ -111,14 +111,14 @@ class ErratumText(StrictModel):
 
 
 def _remember_factors(factors: Mapping[str, object], info: ValidationInfo) -> Mapping[str, object]:
-    """Keep the factors' names for `_levels_by_factor`: pydantic validates `cases` afterwards."""
+    """Save the names of factors for `_levels_by_factor`: pydantic validates `cases` later."""
     if info.context is not None:
         info.context["factors"] = [*factors]
     return factors
 
 
 def _levels_by_factor(levels: Any, info: ValidationInfo) -> Any:
-    """Return a list of levels, as a file has them, as a mapping from factor to level."""
+    """Return the list of levels in a file as a mapping from factor to level."""
     if not isinstance(levels, list) or info.context is None:
         return levels
     factors = info.context.get("factors", [])
@@ -128,22 +128,22 @@ def _levels_by_factor(levels: Any, info: ValidationInfo) -> Any:
 
 
 class IndexedCase(StrictModel):
-    """A case in an index: its call, what it expects, and why it exists.
+    """A case in an index: its call, its expectation and its purpose.
 
     Attributes:
-        violated_rule: The requirement that a call to be rejected violates.
-        baseline: The valid case that this case differs from in one change.
-        extra_behaviours: Behaviours that a rejected call would exhibit and its baseline does not.
-        ambiguity: The ambiguity that the call touches, which makes the case indecisive.
-        example: What the document says of the call, where it is a documented example.
+        violated_rule: The requirement that an invalid call violates.
+        baseline: The valid case from which this case differs in one change.
+        extra_behaviours: Behaviours of an invalid call that its baseline does not exhibit.
+        ambiguity: The ambiguity that the call touches; such a case is never decisive.
+        example: The clause and the description of a documented example.
         rules: The violated rule, or the behaviours that the call exhibits.
         levels: The level of each factor, for a planned case. A file lists the levels in the order
             of the index's `factors`.
         type: The element type of the first input, or of the baseline's where the case omits it.
         rank: The rank of the same input.
         data_inputs: Inputs whose elements the operator only moves.
-        inverted_data_outputs: The golden outputs with every bit of the data inputs inverted,
-            where they are other than the inverted `outputs`.
+        inverted_data_outputs: The golden outputs for inverted data inputs, if they differ from the
+            inverted `outputs`.
     """
 
     id: str
@@ -178,8 +178,8 @@ class IndexedCase(StrictModel):
 class Index(StrictModel):
     """The cases of one operator, the pack with their arrays, and facts of the document.
 
-    `factors` maps each factor to its levels, and each level to a phrase that describes it, which
-    is empty for a level that needs no mention.
+    `factors` maps each factor to its levels, and each level to a phrase that describes it. The
+    phrase is empty if the level needs no mention.
     """
 
     format: int
@@ -196,9 +196,9 @@ class Index(StrictModel):
 
 
 class OperatorEntry(StrictModel):
-    """An operator in the manifest: its spec, its files by path, and how many cases it has.
+    """An operator in the manifest: its spec, the paths of its files, and its numbers of cases.
 
-    `rejections` counts the cases that expect a rejection, `implementation_defined` those that
+    `rejections` counts the cases that expect a rejection, `implementation_defined` the cases that
     touch an ambiguity.
     """
 

@@ -1,4 +1,4 @@
-"""Generates a suite from specs: the same bytes with any number of worker processes."""
+"""Generates a suite from specs; the number of worker processes does not affect its bytes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -28,11 +28,12 @@ def generate(
     check: bool = False,
     on_operator: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
-    """Write the suite of the specs in a folder, by default opcert's own, and replace a former one.
+    """Generate a suite in the folder `out`, and replace an earlier suite.
 
-    With `check`, write nothing and return how the folder `out` differs from that suite, one line
-    a file. `operator` is a glob pattern of operators, `jobs` the number of worker processes;
-    `on_operator` is called with each operator that is finished.
+    `specs` is a folder of specs, by default opcert's own; `operator` is a glob that selects
+    operators; `jobs` is the number of worker processes. `on_operator` is called with each finished
+    operator. With `check`, nothing is written; the result lists the differences between `out` and
+    the suite, one line per file.
 
     Raises:
         OpcertError: a spec has mistakes, or `out` holds other files or cannot be written.
@@ -78,7 +79,7 @@ def generate_suite_files(
 
 def _generate_part(path: Path, profile: str, seed: int) -> OperatorPart | list[Mistake]:
     """Return one operator's part of the suite, or the mistakes in its spec."""
-    # Takes a path: functions of a spec, such as its reference, cannot be sent to a process.
+    # Takes a path: a spec has functions, such as its reference, that cannot be pickled.
     try:
         spec_file = read_spec(path)
         vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
@@ -96,7 +97,7 @@ def _map_in_processes(
         return
     # Spawned rather than forked: the caller may have threads.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        # The longest spec takes longest; started last, it would run alone at the end.
+        # A long spec takes long; if it started last, it would run alone at the end.
         longest_first = sorted(paths, key=lambda path: -path.stat().st_size)
         futures = {path: pool.submit(generate_part, path) for path in longest_first}
         yield from (futures[path].result() for path in paths)

@@ -27,7 +27,7 @@ from opcert.suite.format import (
     StoredArray,
 )
 
-# Inputs of up to this many elements are written out where a message describes a call.
+# A message that describes a call has the elements of inputs up to this size.
 _DESCRIBED_ELEMENTS = 16
 
 
@@ -70,7 +70,7 @@ class OperatorSuite:
         }
 
     def describe_call(self, case: IndexedCase) -> str:
-        """Return one line with the types, shapes and short values of inputs, and the attributes."""
+        """Return one line with types, shapes and short values of inputs, and with attributes."""
         arguments = []
         for name, array in case.inputs.items():
             is_short = 0 < prod(array.shape) <= _DESCRIBED_ELEMENTS
@@ -94,8 +94,8 @@ class OperatorSuite:
 
     @cached_property
     def _last_outputs(self) -> dict[str, list[Array]]:
-        # Of the last case only: a certification asks several times in a row, and large outputs
-        # are slow to recompute and too large to keep.
+        # Of the last case only: a certification reads them several times in a row. Large outputs
+        # are slow to recompute, and too large to keep for more cases.
         return {}
 
     def inverted_data_inputs(self, case: IndexedCase) -> dict[str, Array]:
@@ -125,7 +125,7 @@ class OperatorSuite:
         records: Sequence[StoredArray | DigestedArray],
         make_inputs: Callable[[IndexedCase], dict[str, Array]],
     ) -> list[Array]:
-        """Return stored outputs from the pack, and recompute those that only have a digest."""
+        """Read stored outputs from the pack, and recompute outputs that only have a digest."""
         if not any(isinstance(record, DigestedArray) for record in records):
             return [self._read_stored(r) for r in records if isinstance(r, StoredArray)]
         try:
@@ -166,10 +166,10 @@ class OperatorSuite:
         )
 
     def validate(self) -> None:
-        """Check that each case refers to cases, rules, inputs and arrays that exist.
+        """Check that the cases, rules, inputs and arrays that each case refers to exist.
 
         Raises:
-            SuiteError: one does not.
+            SuiteError: a case is inconsistent.
         """
         preceding: set[str] = set()
         for case in self.index.cases:
@@ -182,7 +182,7 @@ class OperatorSuite:
                     self._read_stored(record)
 
     def _inconsistency(self, case: IndexedCase, preceding: set[str]) -> str | None:
-        """Return what is wrong with a case, if anything; `preceding` are the ids before it."""
+        """Return the inconsistency of a case, or None; `preceding` are the ids of earlier cases."""
         if case.baseline is not None and case.baseline not in preceding:
             return f"has the baseline {case.baseline}, which does not precede it"
         # The baseline decides whether a rejection counts.
@@ -207,7 +207,7 @@ class OperatorSuite:
         """Return the elements of an input in C order, read-only.
 
         Raises:
-            SuiteError: the pack does not have them, or the seed generates something else.
+            SuiteError: the pack lacks the elements, or the seed generates other elements.
         """
         if isinstance(record, StoredArray):
             return self._read_stored(record)
@@ -229,7 +229,7 @@ class OperatorSuite:
 
 @lru_cache(maxsize=4)
 def _generate(record: GeneratedArray) -> Array | None:
-    """Return the array that a seed generates, read-only, or None where its digest differs."""
+    """Return the array that a seed generates, read-only, or None if its digest differs."""
     array = seeded_array(record.type, record.shape, record.seed)
     array.flags.writeable = False
     return array if sha256(array.tobytes()).hexdigest() == record.sha256 else None

@@ -61,7 +61,7 @@ def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
 
 
 def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
-    """Return the call of a case as the planner would describe it."""
+    """Return the call of a case in the form in which the planner describes calls."""
     inputs = {}
     for name, array in operator.inputs(case).items():
         record = case.inputs[name]
@@ -77,7 +77,7 @@ def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
 
 
 def _uniform_elements(array: Array) -> Literal["no", "some", "zero"]:
-    """Return whether all elements are equal, and whether they are zero; one element is not."""
+    """Return "zero" or "some" if several elements are all equal, and "no" otherwise."""
     bits = bits_of(array).ravel()
     if bits.size <= 1 or (bits != bits[0]).any():
         return "no"

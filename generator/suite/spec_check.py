@@ -25,13 +25,13 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_warnings import RuleCounts, warnings_of
 from opcert.yaml_files import YamlPath
 
-# Returns the integers of an argument that a declared range bounds.
+# Returns the integers of an argument to which a declared range applies.
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 
 
 @dataclass(frozen=True)
 class CheckedSpec:
-    """A spec without mistakes: its core suite, the number of cases of each rule, and warnings."""
+    """A spec without mistakes, with its core suite, case counts by rule, and warnings."""
 
     spec_file: SpecFile
     operator: OperatorSuite
@@ -40,7 +40,7 @@ class CheckedSpec:
 
 
 def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
-    """Check specs: the files, the cases drawn from them, the reference, and what cases exercise.
+    """Check spec files, the cases generated from them, their references, and rule coverage.
 
     Raises:
         SpecError: with the mistakes of all specs.
@@ -91,7 +91,7 @@ def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Iterator[Mistak
         inputs = {name: array.copy() for name, array in vector.inputs.items()}
         outputs = spec_file.reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
         for name, array in inputs.items():
-            # The inputs are copies: memory bounds overlap only where an output is a view.
+            # The inputs are copies, so memory bounds overlap only if an output is a view.
             if any(np.may_share_memory(array, output) for output in outputs):
                 yield spec_file.mistake(
                     ("reference",),
@@ -107,7 +107,7 @@ def _unexercised_rules(spec_file: SpecFile, counts: Sequence[RuleCounts]) -> Ite
 
 
 def _unreached(spec_file: SpecFile, valid_cases: Sequence[Case]) -> Iterator[Mistake]:
-    """Yield each type, feature level and bound of a rank or range that no valid case has."""
+    """Yield each type, feature level, and bound of a rank or range that no valid case reaches."""
     spec = spec_file.spec
     for i, argument in enumerate(spec.inputs):
         inputs = (case.call.inputs.get(argument.name) for case in valid_cases)
@@ -134,11 +134,11 @@ def _unreached(spec_file: SpecFile, valid_cases: Sequence[Case]) -> Iterator[Mis
 def _declared_ranges(
     spec_file: SpecFile,
 ) -> Iterator[tuple[YamlPath, str, ValuesOf, BoundExpressions]]:
-    """Yield each rank and range: its path, the argument, how to get the values, and the bounds."""
+    """Yield each rank and range: its path, argument, function for the values, and bounds."""
     for i, argument in enumerate(spec_file.spec.inputs):
         yield ("inputs", i, "rank"), argument.name, lambda tensor: (tensor.rank,), argument.rank
         if argument.range is not None:
-            # A tensor that a pattern fills has no values.
+            # A tensor filled by a pattern has no values.
             path: YamlPath = ("inputs", i, "range")
             yield path, argument.name, lambda tensor: tensor.values or (), argument.range
     for i, attribute in enumerate(spec_file.spec.attributes):
@@ -150,7 +150,7 @@ def _declared_ranges(
 def _unreached_bounds(
     scopes: Sequence[Mapping[str, Any]], name: str, values_of: ValuesOf, bounds: BoundExpressions
 ) -> Iterator[str]:
-    """Yield which bounds of an argument no call reaches, or that a call exceeds them."""
+    """Yield each bound of an argument that no call reaches, or the first value out of bounds."""
     is_lower_reached = is_upper_reached = False
     for scope in scopes:
         lower, upper = (evaluate_integer(parse_expression(bound), scope) for bound in bounds)

@@ -1,4 +1,4 @@
-"""Warns the author of a spec of what is probably missing: checks that no negative case needs."""
+"""Warns the author of a spec of rules and oracles that are probably missing."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -11,13 +11,13 @@ from opcert.errors import ExpressionError, Inapplicable, Mistake
 from opcert.roles import BoundExpressions
 from opcert.specification import SpecFile, abbreviate, evaluate_integer, parse_expression
 
-# Fewer valid cases that exhibit a behaviour are too few.
+# The minimum number of valid cases that should exhibit a behaviour.
 _MIN_CASES = 3
 
 
 @dataclass(frozen=True)
 class RuleCounts:
-    """How many valid cases satisfy or exhibit a rule, and how many cases violate it."""
+    """The number of valid cases that satisfy or exhibit a rule, and of cases that violate it."""
 
     rule: str
     kind: str
@@ -28,10 +28,10 @@ class RuleCounts:
 def warnings_of(
     spec_file: SpecFile, cases: Sequence[Case], counts: Sequence[RuleCounts]
 ) -> Iterator[Mistake]:
-    """Yield what the decisive `cases` of a spec seem to lack.
+    """Yield warnings about the decisive `cases` of a spec.
 
-    These are no mistakes: only the author knows whether the document makes a call that exceeds a
-    declaration invalid.
+    They are not errors: only the author knows whether the document forbids calls that violate a
+    declaration.
     """
     spec = spec_file.spec
     yield from _unviolated_declarations(spec_file, [case for case in cases if case.violated_rule])
@@ -61,7 +61,7 @@ def _unviolated_declarations(spec_file: SpecFile, negative: Sequence[Case]) -> I
     for i, argument in enumerate(spec.inputs):
         tensors = [case.call.inputs.get(argument.name) for case in negative]
         types = set(spec.type_sets[argument.type])
-        # There is no type outside a set of all types.
+        # No type is outside the set of all types.
         if not types.issuperset(TYPE_SETS["any"]) and all(
             tensor is None or tensor.type in types for tensor in tensors
         ):
@@ -88,13 +88,13 @@ def _unexceeded_bounds(
     if bounds is None:
         return
     is_below = is_above = False
-    # No rank is below 0, and no element is outside the limits of its type.
+    # No rank is below 0, and no element exceeds the limits of its type.
     can_be_below, can_be_above = is_rank and bounds[0] != "0", is_rank
     for scope in scopes:
         argument = scope[name]
         if argument is None:
             continue
-        # Bounds may refer to another argument that this call omits, or has in another form.
+        # Bounds may refer to an argument that this call omits or has in another form.
         with suppress(ExpressionError, Inapplicable, TypeError):
             lower, upper = (evaluate_integer(parse_expression(bound), scope) for bound in bounds)
             if is_rank:

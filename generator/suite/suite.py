@@ -1,4 +1,4 @@
-"""Reads a suite, and checks all of it before anything runs from it."""
+"""Reads a suite, and checks all of it before any case runs."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,12 +20,12 @@ from opcert.untrusted_files import read_limited
 from opcert.yaml_files import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
-# The largest pack of the stress profile has a tenth of this.
+# Ten times the size of the largest pack of the stress profile.
 MAX_FILE_BYTES = 1 << 30
 
 
 class SuiteCase(NamedTuple):
-    """A case with its arrays. It unpacks into the cases of its operator and its own record."""
+    """A case with its arrays; unpacks into the suite of its operator and its record."""
 
     operator_suite: OperatorSuite
     record: IndexedCase
@@ -47,7 +47,7 @@ class SuiteCase(NamedTuple):
 
     @property
     def inputs(self) -> dict[str, Array]:
-        """New, writeable input arrays by name, in the spec's order and their memory layouts.
+        """New, writeable input arrays by name, in the order of the spec and in their layouts.
 
         Scalars are 0-d; an omitted optional input is absent.
         """
@@ -69,22 +69,22 @@ class SuiteCase(NamedTuple):
 
     @property
     def violated_rule(self) -> str | None:
-        """The id of the requirement that a call to be rejected violates."""
+        """The id of the requirement that an invalid call violates."""
         return self.record.violated_rule
 
     @property
     def baseline(self) -> str | None:
-        """The id of the valid case that this one differs from in one change."""
+        """The id of the valid case from which this case differs in one change."""
         return self.record.baseline
 
     @property
     def ambiguity(self) -> str | None:
-        """The id of the ambiguity that the call touches; such a case decides nothing."""
+        """The id of the ambiguity that the call touches; such a case is never decisive."""
         return self.record.ambiguity
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The id of the violated requirement, or those of the behaviours that the call exhibits."""
+        """The id of the violated requirement, or the ids of the exhibited behaviours."""
         return self.record.rules
 
 
@@ -116,7 +116,7 @@ def load(folder: str | Path | None = None, specs: str | Path | None = None) -> "
         SuiteError: the suite is missing, damaged, incomplete or of another format.
     """
     suite = Suite(None if folder is None else Path(folder), None if specs is None else Path(specs))
-    # Indexes are checked when they are first read; a reader hears of damage at once.
+    # Check the indexes now: they are read on first use.
     _ = suite.operators
     return suite
 
@@ -127,12 +127,12 @@ def core_suite_folder() -> Path:
 
 
 class Suite:
-    """A suite in a folder, every file of which has the digest that the manifest states.
+    """A suite in a folder whose files match the digests in the manifest.
 
     Attributes:
-        folder: Where it is.
-        digest: The SHA-256 of its manifest, which identifies the suite.
-        manifest: How it was generated, and its operators and files.
+        folder: The folder of the suite.
+        digest: The SHA-256 of the manifest, which identifies the suite.
+        manifest: The profile and the seed of the suite, its operators and its files.
     """
 
     def __init__(self, folder: Path | None = None, specs: Path | None = None) -> None:
@@ -171,7 +171,7 @@ class Suite:
                 yield SuiteCase(operator, record)
 
     def select(self, operator: str, case: str) -> list[str]:
-        """Return the ids of the cases whose operator and id match two glob patterns."""
+        """Return the ids of the cases that match the globs `operator` and `case`."""
         return [
             id_
             for id_, candidate in self.cases.items()
@@ -198,7 +198,7 @@ class Suite:
         }
 
     def spec_files(self) -> dict[str, SpecFile]:
-        """Return the specs at hand that the suite was generated from, by operator.
+        """Return the available specs from which the suite was generated, by operator.
 
         Raises:
             OpcertError: a spec has mistakes.
@@ -211,7 +211,7 @@ class Suite:
         }
 
     def _read_file(self, name: str) -> bytes:
-        # A suite may come from a stranger: its manifest must not lead to other files.
+        # A suite may be untrusted: its manifest must not refer to other files.
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise inconsistent_suite(self.folder / MANIFEST, f"file '{name}' is outside the suite")
         data = _read(self.folder / name)
@@ -251,7 +251,7 @@ class Suite:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of the suite in `folder`, whose other files may be damaged.
+    """Return the manifest of the suite in `folder`, without reading its other files.
 
     Raises:
         SuiteError: the manifest is missing, damaged or of another format.
@@ -273,7 +273,7 @@ def _parse(path: Path, text: bytes, model: type[Model]) -> Model:
     try:
         parsed = model.model_validate_json(text, context={})
     except ValidationError as error:
-        # A file of another format has other keys: the format explains the errors better.
+        # A file of another format has other keys, so its format is the better explanation.
         try:
             data: Any = json.loads(text)
         except (ValueError, RecursionError) as json_error:

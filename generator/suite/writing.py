@@ -1,4 +1,4 @@
-"""Writes folders whole or not at all, and compares folders with what would be written."""
+"""Writes folders completely or not at all, and compares folders with expected files."""
 
 import json
 import os
@@ -14,16 +14,16 @@ from opcert.suite.format import MANIFEST
 from opcert.suite.suite import MAX_FILE_BYTES, read_manifest
 from opcert.untrusted_files import make_folder, read_limited
 
-# A mark is within the first bytes of a file.
+# A mark is within this number of bytes from the beginning of a file.
 _HEAD_BYTES = 400
-# Left by Python and pytest in a folder of tests.
+# Folders that Python and pytest leave among tests.
 _CACHES = ("__pycache__", ".pytest_cache")
-# Written by people for the readers of the folder. It is no part of the suite, and is kept.
+# A hand-written guide to the folder, which is kept although it is not part of the suite.
 _GUIDE = "README.md"
 
 
 def write_suite(folder: Path, files: FileContents) -> None:
-    """Write a suite to `folder`, and replace a former one; a README.md in the folder is kept.
+    """Write a suite to `folder`, and replace an earlier one; keep a README.md in the folder.
 
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.
@@ -46,7 +46,7 @@ def _files_of_suite(folder: Path) -> set[str]:
         return {MANIFEST, *read_manifest(folder).files}
     except SuiteError:
         pass
-    # Every format has had `files`. Only an intact suite of another format is sure to be one.
+    # Every format has `files`. A suite of another format is recognised only if it is intact.
     try:
         files = json.loads(read_limited(folder / MANIFEST, MAX_FILE_BYTES))["files"]
         for name, digest in files.items():
@@ -60,10 +60,10 @@ def _files_of_suite(folder: Path) -> set[str]:
 def replace_marked_folder(
     folder: Path, files: FileContents, marks: Collection[str], kind: str
 ) -> None:
-    """Write `files` to `folder`, and replace a former folder all of whose files have a mark.
+    """Write `files` to `folder`, and replace an earlier folder if all of its files have a mark.
 
-    A mark is a text near the beginning of a file. `kind`, such as "a report", names the folder in
-    messages.
+    A mark is a text near the beginning of a file. `kind` names the folder in messages, such as "a
+    report".
 
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.
@@ -84,12 +84,12 @@ def replace_marked_folder(
 def refuse_foreign_files(
     folder: Path, names: Iterable[str], is_own: Callable[[str], bool], kind: str
 ) -> None:
-    """Refuse to write to a folder with files that opcert did not write.
+    """Refuse to write to a folder that has files of other origin.
 
-    `names` are the files in the folder; `kind` is what opcert's own files make up.
+    `names` are the files in the folder. `kind` names the folder in messages.
 
     Raises:
-        OpcertError: there are such files.
+        OpcertError: the folder has a file that is not opcert's own.
     """
     foreign = sorted(name for name in names if not is_own(name))
     if foreign:
@@ -123,7 +123,7 @@ def _replace_folder(folder: Path, files: FileContents) -> None:
 
 
 def _exchange(new: Path, target: Path) -> None:
-    """Rename `new` to `target`, and restore a former `target` if that is interrupted."""
+    """Rename `new` to `target`, and restore an earlier `target` if renaming is interrupted."""
     former = new.with_name(new.name + ".former")
     try:
         if target.exists():
@@ -141,7 +141,7 @@ def _write_error(folder: Path, error: OSError) -> OpcertError:
 
 
 def folder_differences(folder: Path, files: FileContents) -> list[str]:
-    """Return how the files in `folder` differ from `files`, one line each; ignore a README.md.
+    """Return the differences between the files in `folder` and `files`; ignore README.md.
 
     Raises:
         SuiteError: a file cannot be read.

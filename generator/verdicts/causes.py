@@ -1,4 +1,4 @@
-"""Failures by cause: those of one operator, status, kind and rule mostly have one reason."""
+"""Groups failures by cause: same operator, status, kind and rule usually mean one cause."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ _SEVERITY = ("crash", "hang", "fail")
 class Cause:
     """Failures with the same operator, status, kind and rule, in the order of the suite.
 
-    `rule` is None where they violate the backend contract. `attributed` are the rejections that do
-    not count because their baseline is one of the failures.
+    `rule` is None if they violate the backend contract. `attributed` are rejections that are not
+    credited because their baseline is one of these failures.
     """
 
     operator: str
@@ -28,16 +28,16 @@ class Cause:
     attributed: tuple[Verdict, ...] = ()
 
     def smallest_failure(self, cases: CasesById) -> Verdict:
-        """Return the verdict of the call with the fewest input elements, the first of several."""
+        """Return the verdict with the fewest input elements; the first one if there are several."""
         return min(self.verdicts, key=lambda verdict: input_elements(cases[verdict.case][1]))
 
 
 def group_by_cause(verdicts: Iterable[Verdict]) -> list[Cause]:
     """Group failures by cause, the worst cause first.
 
-    Crashes and hangs come first, causes with more failures before those with fewer, differing bits
-    last. An uncredited rejection is attributed to the cause of its baseline's failure; without that
-    failure among `verdicts` it is a failure like any other.
+    Crashes and hangs come first, failures of kind `bits` last; in between, causes with more
+    failures come before causes with fewer. An uncredited rejection is attributed to the cause of
+    its baseline's failure. If `verdicts` lack that failure, it is a failure like any other.
     """
     failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
     failed_cases = {verdict.case for verdict in failures}
@@ -63,5 +63,5 @@ def group_by_cause(verdicts: Iterable[Verdict]) -> list[Cause]:
 
 
 def input_elements(case: IndexedCase) -> int:
-    """Return how many elements the inputs of a case have."""
+    """Return the total number of elements of a case's inputs."""
     return sum(prod(array.shape) for array in case.inputs.values())

@@ -1,4 +1,4 @@
-"""Suite x backend -> verdicts: each case once, after its baseline, outputs checked again later."""
+"""Suite x backend -> verdicts: runs each case once, after its baseline, and rechecks outputs."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -27,11 +27,11 @@ from opcert.verdicts.verdict import (
     judge,
 )
 
-# Bytes of inputs and outputs that are retained, to be checked again after later cases.
+# The maximum size in bytes of the inputs and outputs that are retained for later checks.
 RETAINED_BYTES = 1 << 26
-# The call that is repeated very often has at most so many output elements.
+# The maximum number of output elements of the call that is repeated.
 MAX_REPEATED_ELEMENTS = 1 << 10
-# So many of the last lines that a failing case printed are kept.
+# The number of lines kept from the end of a failing case's printed output.
 _PRINTED_LINES = 20
 
 
@@ -48,7 +48,7 @@ class Certification:
         former: Iterable[Verdict] = (),
         repeated: Iterable[str] = (),
     ) -> None:
-        """Start a run, or continue one that gave `former` verdicts and repeated these cases.
+        """Start a run, or continue one with its `former` verdicts and `repeated` cases.
 
         Raises:
             OpcertError: no operator has the feature level.
@@ -63,7 +63,7 @@ class Certification:
             near = did_you_mean(feature_level, levels)
             raise OpcertError(f"no operator has feature level '{feature_level}'{near}")
         self._verdicts = {verdict.case: verdict for verdict in former}
-        # By operator, the case whose call was repeated very often.
+        # The case whose call was repeated, by operator.
         self._repeated = {
             suite.cases[case][0].index.operator: case for case in repeated if case in suite.cases
         }
@@ -73,11 +73,11 @@ class Certification:
 
     @property
     def repeated(self) -> tuple[str, ...]:
-        """The cases whose calls were repeated very often, one for each operator."""
+        """The cases whose calls were repeated, one for each operator."""
         return tuple(self._repeated.values())
 
     def verdict(self, case_id: str, retain: bool = True) -> Verdict:
-        """Return the verdict of a case. It runs unless it has run before, after its baseline.
+        """Return the verdict of a case; run it, after its baseline, unless it has already run.
 
         With `retain`, its inputs and outputs are checked again after later cases.
         """
@@ -117,7 +117,7 @@ class Certification:
     def _outcome(
         self, operator: OperatorSuite, case: IndexedCase, baseline: Verdict | None
     ) -> Outcome:
-        """Make the calls of a case, and for one case of an operator very many of them."""
+        """Run a case, and repeat its call if it is the first repeatable case of its operator."""
         # A passing baseline is called again after the rejection, which must not have changed it.
         passing = baseline is not None and baseline.status == "pass"
         valid_case = operator.cases[baseline.case] if baseline is not None and passing else None
@@ -132,7 +132,7 @@ class Certification:
             or not is_repeatable(case)
         ):
             return outcome
-        # Recorded only once it is done, so that an interrupted case is repeated when it runs again.
+        # Recorded only when finished: a resumed run repeats an interrupted case from the start.
         repeated = run_repeatedly(self.backend, operator, case)
         self._repeated[name] = case.id
         if repeated.observed in FATAL_OUTCOMES:
@@ -140,14 +140,14 @@ class Certification:
         return replace(outcome, fault=repeated.fault, log=outcome.log + repeated.log)
 
     def _retain(self, case: str, records: Sequence[CallRecord]) -> None:
-        """Retain the records of a case, and check the oldest ones that exceed the limit."""
+        """Retain the records of a case; check and release the oldest ones beyond the limit."""
         self._retained.extend((case, record) for record in records)
         self._retained_bytes += sum(record.nbytes for record in records)
         while self._retained_bytes > RETAINED_BYTES:
             self._check_oldest()
 
     def _check_oldest(self) -> None:
-        """Release the oldest record, and fail its case if inputs or outputs have changed."""
+        """Release the oldest record; fail its case if an input or output has changed."""
         case, record = self._retained.popleft()
         self._retained_bytes -= record.nbytes
         if self._verdicts[case].status == "fail":
@@ -164,7 +164,7 @@ class Certification:
         self._verdicts[case] = failed
 
     def finish(self) -> list[Verdict]:
-        """Return the verdicts so far, after the last checks, with declined cases decided."""
+        """Check the retained records, decide the declined cases, and return all verdicts."""
         while self._retained:
             self._check_oldest()
         unsupported = unsupported_types(
@@ -179,8 +179,8 @@ class Certification:
         return [self._decide_declined(verdict, unsupported) for verdict in self._verdicts.values()]
 
     def _decide_declined(self, verdict: Verdict, unsupported: set[tuple[str, str]]) -> Verdict:
-        """Fail a case that was declined without a declaration, unless its whole data type was."""
-        # What was excluded beforehand did not run, and a claim has already decided.
+        """Fail a case declined without declaration, unless its whole data type was declined."""
+        # Excluded cases did not run, and with a claim, `verdict` has already decided.
         if verdict.status != "unsupported" or verdict.observed == "not-run" or self._scope.claim:
             return verdict
         _, case = self.suite.cases[verdict.case]
@@ -200,14 +200,14 @@ def _undeclared(verdict: Verdict, text: str) -> Verdict:
 
 
 def is_repeatable(case: IndexedCase) -> bool:
-    """Whether a case may be the one of its operator whose call is repeated very often."""
+    """Whether a case is suited to have its call repeated many times."""
     elements = sum(prod(output.shape) for output in case.outputs)
     valid = case.expects == "outputs" and not case.ambiguity
     return valid and 0 < elements <= MAX_REPEATED_ELEMENTS
 
 
 def failure_context(operator: OperatorSuite, case: IndexedCase, kind: FailureKind | None) -> str:
-    """Return the lines of a failure's detail that describe its case: the call and the broken rule.
+    """Return the lines of a failure's detail that describe the call and the violated rule.
 
     A breach of the backend contract names no rule.
     """

@@ -1,6 +1,7 @@
-"""Confirmation: failures of a run, made again in fresh processes that have made no other call.
+"""Confirmation: reproduces the failures of a run in fresh processes.
 
-What fails in the same way alone is confirmed. What needs an earlier call is of the kind `state`.
+A failure that occurs again without other calls is confirmed; one that needs an earlier call is of
+kind `state`.
 """
 
 import time
@@ -23,30 +24,30 @@ from opcert.verdicts.reproduction import (
 )
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, cite_contract, judge
 
-# So many causes of a run are confirmed, each by the first of so many failures that fails alone.
+# The maximum number of causes to confirm, and of failures to try for each cause.
 MAX_CAUSES, MAX_TRIES = 50, 3
-# A backend that hands out buffers in turns comes back to the first one within so many calls.
+# The number of calls after which a backend with a ring of output buffers reuses the first one.
 _BUFFER_TURNS = 64
-# So many cases before a failure, and after it, are tried as its cause.
+# The number of cases before and after a failure that are tried as its cause.
 NEIGHBOURING_CASES = 20
-# Kinds that a run has observed for certain, and that by their nature take more than one call.
+# Kinds of failure that only several calls together can show.
 _KINDS_OF_SEVERAL_CALLS = ("aliased-output", "mutated-input", "unstable")
-# Seconds of a run that are spent on making calls smaller.
+# The time limit in seconds for the reduction of all calls of a run.
 _REDUCTION_SECONDS = 60.0
-# Up to so many calls are left out one by one, each in a process of its own.
+# Longer sequences of calls are not shortened call by call: each attempt takes a process.
 _MAX_CALLS_TO_SHORTEN = 12
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The verdicts that confirmation has changed, and the reproductions of failures, by case."""
+    """The verdicts that confirmation changed and the reproductions of failures, by case."""
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     reproductions: dict[str, Reproduction] = field(default_factory=dict)
 
 
 class Confirmation:
-    """Makes failing calls of a run again in fresh processes."""
+    """Repeats the failing calls of a run in fresh processes."""
 
     def __init__(
         self,
@@ -58,8 +59,8 @@ class Confirmation:
     ) -> None:
         """Prepare to confirm the failures among `verdicts`, which are in the order of the run.
 
-        `repeated` are the cases whose calls the run repeated very often. Calls are made smaller for
-        the operators in `specs`, the specs of the suite.
+        `repeated` are the cases whose calls the run repeated. `specs` are the specs of the suite;
+        calls of operators without a spec are not reduced.
         """
         self._backend = backend
         self._suite = suite
@@ -69,12 +70,14 @@ class Confirmation:
         self._confirmed = Confirmed()
 
     def confirm(self) -> Confirmed:
-        """Confirm the smallest failures of each cause, and return what has changed.
+        """Confirm the smallest failures of each cause, and return the results.
 
         A backend that cannot be restarted ends the confirmation.
         """
-        failures = [each for each in self._verdicts.values() if each.status in FAILURE_STATUSES]
-        # These two kinds follow from other cases, not from a call of their own.
+        failures = [
+            verdict for verdict in self._verdicts.values() if verdict.status in FAILURE_STATUSES
+        ]
+        # Failures of these two kinds follow from other cases, not from their own calls.
         causes = [
             cause
             for cause in group_by_cause(failures)
@@ -97,7 +100,7 @@ class Confirmation:
         return self._confirmed
 
     def _confirm_failure(self, verdict: Verdict) -> Reproduction:
-        """Reproduce one failure, and change its verdict accordingly."""
+        """Reproduce one failure, and update its verdict."""
         reproduction = self._reproduce(verdict)
         self._confirmed.reproductions[verdict.case] = reproduction
         if reproduction.reproduced == "alone":
@@ -116,11 +119,11 @@ class Confirmation:
         operator, case = self._suite.cases[verdict.case]
         kind = verdict.kind
         self._backend.restart()
-        # Without the baseline: what a backend caches of a valid call must not take part.
+        # Without the baseline: a cached valid call must not influence the result.
         again = judge(verdict.operator, case, run_vector(self._backend, operator, case), None)
         if (again.status, again.kind) == (verdict.status, kind):
             calls = self._failing_calls(operator, calls_of_case(case))
-            # A wrong value that the last call alone does not give takes the case's earlier calls.
+            # A wrong value may need the earlier calls of its own case.
             needs_earlier = (
                 kind == "value" and len(calls) > 1 and not self._failing_calls(operator, calls[-1:])
             )
@@ -147,7 +150,7 @@ class Confirmation:
     def _candidates(
         self, verdict: Verdict, operator: OperatorSuite, case: IndexedCase
     ) -> Iterator[Sequence[ReproducedCall]]:
-        """Yield sequences of calls that may reproduce a failure that its case alone does not."""
+        """Yield sequences of calls that may reproduce a failure, longer than its case alone."""
         calls = calls_of_case(case)
         if case.expects == "rejection" and case.baseline is not None:
             baseline = ReproducedCall(case=case.baseline)
@@ -158,7 +161,7 @@ class Confirmation:
                 ReproducedCall(case=case.id, inverted_data=inverted)
                 for inverted in repetition_plan()
             ]
-        # Other failures would only fail by themselves.
+        # Other failing cases would end the sequence before this one.
         ids = [
             name
             for name, other in self._verdicts.items()
@@ -181,7 +184,7 @@ class Confirmation:
     def _failing_calls(
         self, operator: OperatorSuite, calls: Sequence[ReproducedCall]
     ) -> list[ReproducedCall]:
-        """Make calls in a fresh process; return those up to the first that fails, or none."""
+        """Make calls in a fresh process; return them up to the first that fails, or []."""
         self._backend.restart()
         steps = [step_of_call(operator, call) for call in calls]
         fault = Session(self._backend, held=len(steps)).first_fault(steps)
@@ -190,9 +193,9 @@ class Confirmation:
     def _shorten(
         self, operator: OperatorSuite, calls: list[ReproducedCall]
     ) -> list[ReproducedCall]:
-        """Leave out calls that the failure of the last one does not need."""
+        """Leave out calls without which the last one still fails."""
         last = calls[-1]
-        # Calls long before a failure seldom matter: find a short tail that fails.
+        # Much earlier calls seldom matter: find a short tail that fails.
         count = 2
         while count < len(calls):
             tail = self._failing_calls(operator, calls[-count:])
@@ -210,9 +213,9 @@ class Confirmation:
         return calls
 
     def _recheck_echoes(self, failures: Sequence[Verdict]) -> None:
-        """Decide which results that equal those of the call before depend on that call.
+        """Find the failures that returned the previous call's result and depend on that call.
 
-        An operator that loses its data, by saturation for example, also gives equal results.
+        An operator that loses data, for example by saturation, returns equal results as well.
         """
         changed = self._confirmed.verdicts
         echoes = [
@@ -227,9 +230,9 @@ class Confirmation:
                 changed[verdict.case] = _as_state(verdict, "it fails after 1 other call")
 
     def _recheck_acceptances(self, failures: Sequence[Verdict]) -> None:
-        """Decide which accepted calls are rejected in a process that has made no valid call.
+        """Find the accepted calls that are rejected in a process that has made no valid call.
 
-        One process makes them all, each once, since there may be hundreds.
+        A single process makes all of them, once each, since there may be hundreds.
         """
         changed = self._confirmed.verdicts
         accepted = [
@@ -249,7 +252,7 @@ class Confirmation:
                 changed[verdict.case] = _as_state(verdict, text)
 
     def _reduce_calls(self) -> None:
-        """Make calls smaller that fail alone and are too large to read."""
+        """Reduce the calls that fail alone and are too large to read."""
         deadline = time.monotonic() + _REDUCTION_SECONDS
         for name, reproduction in self._confirmed.reproductions.items():
             if time.monotonic() > deadline:
@@ -258,7 +261,7 @@ class Confirmation:
             operator, case = self._suite.cases[name]
             spec_file = self._specs.get(operator.index.operator)
             fails_alone = reproduction.reproduced == "alone" and reproduction.calls
-            # Each try of a call that hangs would take the whole time limit.
+            # Each attempt at a call that hangs would take the whole time limit.
             if spec_file is None or not fails_alone or verdict.status == "hang":
                 continue
             first = step_of_call(operator, ReproducedCall(case=name))
@@ -277,7 +280,7 @@ class Confirmation:
             if smaller is None:
                 continue
             steps = reduction.steps(smaller)
-            # The reduction made its calls in one process, where earlier ones may have mattered.
+            # The reduction used one process, in which earlier calls may have had an effect.
             self._backend.restart()
             if fails(steps):
                 reduced = tuple(SerializedCall.from_step(step) for step in steps)
@@ -287,7 +290,7 @@ class Confirmation:
 
 
 def _as_state(verdict: Verdict, text: str) -> Verdict:
-    """Return a failure as one that depends on earlier calls."""
+    """Return the verdict of a failure that depends on earlier calls."""
     in_run = verdict.kind or verdict.status
     detail = f"{verdict.detail}\n    {in_run} in the run, but its case passes alone; {text}"
     if verdict.kind in (*_KINDS_OF_SEVERAL_CALLS, "state"):

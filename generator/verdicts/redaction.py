@@ -1,4 +1,4 @@
-"""Redaction: what a backend says, without the names and folders of the machine it ran on."""
+"""Redaction: removes names and folders of the machine from the texts of a backend."""
 
 import getpass
 import re
@@ -20,7 +20,7 @@ _PATH = re.compile(
     r"(?:(?<=file://)|(?<![\w./\\<>~-]))(?!/dev/)/(?:[\w.@+,=~-]+/)+([\w.@+,=~-]*)"
     r"|(?<!\w)[A-Za-z]:\\(?:[^\\/:*?\"<>|\s]+\\)*([^\\/:*?\"<>|\s]*)"
 )
-# Names that identify nobody. Shorter names would match parts of ordinary words.
+# Names that identify nobody, and the minimum length: shorter names match ordinary words.
 _GENERIC_NAMES = ("localhost", "root", "user")
 _SHORTEST_NAME = 3
 
@@ -36,7 +36,7 @@ def redact_text(text: str) -> str:
 
 
 def redact_outcome(outcome: Outcome) -> Outcome:
-    """Return an outcome with redacted texts, as a certificate may hold it."""
+    """Return an outcome with redacted texts, fit for a certificate."""
     fault = outcome.fault
     return replace(
         outcome,

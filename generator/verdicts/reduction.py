@@ -22,19 +22,19 @@ from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run import SessionStep
 from opcert.specification import SpecFile, golden_outputs
 
-# A call with at most so many elements and dimensions is readable, and not reduced further.
+# A call with at most this many elements and dimensions is readable and not reduced further.
 SMALL_SIZE, SMALL_RANK = 20, 4
-# Seconds that are spent on one call.
+# The time limit in seconds for the reduction of one call.
 SECONDS = 5.0
 
 Fails: TypeAlias = Callable[[Sequence[SessionStep]], bool]
-# Where an integer is in plain data: the keys and positions that lead to it.
+# The position of an integer in plain data: the keys and indices that lead to it.
 Path: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A call with its arrays, in C order; `data_inputs` are the inputs that are moved, not read."""
+    """A call with its arrays in C order; the operator moves `data_inputs` without reading them."""
 
     inputs: Mapping[str, Array]
     attributes: Mapping[str, Any]
@@ -48,7 +48,7 @@ class Candidate:
 
     @property
     def size(self) -> tuple[int, int, int, int]:
-        """How much there is to read: elements, dimensions, how many integers, how large ones."""
+        """How much there is to read: elements, dimensions, the number and the size of integers."""
         arrays = list(self.inputs.values())
         return (
             sum(int(np.prod([max(extent, 1) for extent in array.shape])) for array in arrays),
@@ -59,7 +59,7 @@ class Candidate:
 
     @cached_property
     def integers(self) -> list[int]:
-        """The integers in attributes and in inputs that are not data; 0 for other elements."""
+        """The integers in attributes and index inputs; elements of other types count as 0."""
         arrays = [array for name, array in self.inputs.items() if name not in self.data_inputs]
         return [
             *(number for array in arrays for number in _elements(array)),
@@ -68,7 +68,7 @@ class Candidate:
 
     @property
     def call(self) -> Call:
-        """The call as conditions evaluate it."""
+        """The call in the form that conditions evaluate."""
         inputs = {
             name: Tensor(
                 type_name(array.dtype),
@@ -94,16 +94,16 @@ Edit: TypeAlias = Callable[[Candidate], Candidate]
 
 
 class Reduction:
-    """Makes a failing call of one operator smaller."""
+    """Reduces a failing call of one operator."""
 
     def __init__(
         self, spec_file: SpecFile, rule: str | None, inverted_data: Sequence[bool], fails: Fails
     ) -> None:
-        """Prepare to reduce a call that violates `rule`, or a valid one if that is None.
+        """Prepare to reduce a call that violates `rule`, or a valid call if `rule` is None.
 
-        The failure takes one call for each item of `inverted_data`, which says whether every bit of
-        its data is inverted. `fails` makes these calls, and decides whether the last one fails in
-        the same way.
+        Each item of `inverted_data` is a call that the failure needs: True if every bit of its data
+        is inverted. `fails` makes these calls and returns whether the last one fails in the same
+        way.
         """
         self._file = spec_file
         self._rule = rule
@@ -128,9 +128,9 @@ class Reduction:
         return None if best is start else best
 
     def steps(self, candidate: Candidate) -> list[SessionStep]:
-        """Return the calls to make, or none where a candidate is not a call of the same sort.
+        """Return the calls to make, or [] if the candidate is not a call of the same sort.
 
-        It has to be valid, or to violate the one rule alone, and to touch no ambiguity.
+        It must be valid, or violate `rule` alone, and touch no ambiguity.
         """
         try:
             violated = self._conditions.check(candidate.call).violated
@@ -172,7 +172,7 @@ def is_small(step: SessionStep) -> bool:
 
 
 def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
-    """Yield smaller calls: by one edit, the boldest first, then by two edits together."""
+    """Yield smaller calls: first by one edit, in order of effect, then by two edits together."""
     structure, values = list(_structural_edits(start)), list(_value_edits(start))
     pairs = chain(combinations(structure, 2), product(structure, values))
     seen: set[str] = set()
@@ -182,7 +182,7 @@ def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
             for edit in edits:
                 candidate = edit(candidate)
         except (IndexError, ValueError, KeyError, OverflowError):
-            # The first edit removed what the second one edits.
+            # The first edit removed the part that the second one changes.
             continue
         key = str(candidate.call) + str([array.tobytes() for array in candidate.inputs.values()])
         if candidate.size < start.size and key not in seen:
@@ -204,9 +204,14 @@ def _structural_edits(start: Candidate) -> Iterator[Edit]:
             parts = {extent - number for number in integers if 0 < number < extent}
             for shorter in sorted({1, 2, 3, extent // 2, extent - 1, *parts} - {0}):
                 if shorter < extent:
-                    for end, follow in product((False, True), (True, False)):
+                    for from_end, follow in product((False, True), (True, False)):
                         yield partial(
-                            _shorten, name=name, axis=axis, extent=shorter, end=end, follow=follow
+                            _shorten,
+                            name=name,
+                            axis=axis,
+                            extent=shorter,
+                            from_end=from_end,
+                            follow=follow,
                         )
     for name, layout in start.layouts.items():
         if layout != "c":
@@ -215,7 +220,7 @@ def _structural_edits(start: Candidate) -> Iterator[Edit]:
 
 def _list_edits(start: Candidate) -> Iterator[Edit]:
     """Yield edits that remove an element from one list, or from all lists of the same length."""
-    # Lists of equal length mostly belong together, an entry for each axis.
+    # Lists of equal length usually belong together, with one entry for each axis.
     lists = {
         name: array.size
         for name, array in start.inputs.items()
@@ -248,7 +253,7 @@ def _value_edits(start: Candidate) -> Iterator[Edit]:
 
 
 def _remove_dimension(candidate: Candidate, names: Sequence[str], axis: int) -> Candidate:
-    """Remove a dimension from arrays, and from lists of integers if it is from all arrays."""
+    """Remove a dimension from the named arrays; if these are all, from lists of integers too."""
     inputs = {
         # NumPy returns a scalar for an array of one dimension.
         name: np.asarray(array.take(0, axis)) if name in names and axis < array.ndim else array
@@ -285,16 +290,16 @@ def _remove_item(candidate: Candidate, name: str, position: int) -> Candidate:
 
 
 def _shorten(
-    candidate: Candidate, name: str, axis: int, extent: int, end: bool, follow: bool
+    candidate: Candidate, name: str, axis: int, extent: int, from_end: bool, follow: bool
 ) -> Candidate:
-    """Keep the first part of a dimension, or the last if `end`.
+    """Keep the first part of a dimension, or the last part with `from_end`.
 
-    With `follow`, integers that equal the former extent follow: elements of other inputs, and the
-    items for that dimension in lists as long as the rank.
+    With `follow`, integers that equal the former extent change to the new one: elements of other
+    inputs, and the items for this dimension in lists as long as the rank.
     """
     array = candidate.inputs[name]
     former, rank = array.shape[axis], array.ndim
-    kept = range(former - extent, former) if end else range(extent)
+    kept = range(former - extent, former) if from_end else range(extent)
     inputs = {**candidate.inputs, name: array.take(kept, axis)}
     if not follow:
         return replace(candidate, inputs=inputs)
@@ -302,16 +307,16 @@ def _shorten(
         if other not in candidate.data_inputs and values.dtype.kind in "iu" and values.size:
             inputs[other] = np.where(values == former, values.dtype.type(extent), values)
 
-    def following(value: Any) -> Any:
+    def with_new_extent(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: following(item) for key, item in value.items()}
+            return {key: with_new_extent(item) for key, item in value.items()}
         if not isinstance(value, list):
             return value
         if len(value) == rank and value[axis] == former:
             return [*value[:axis], extent, *value[axis + 1 :]]
-        return [following(item) for item in value]
+        return [with_new_extent(item) for item in value]
 
-    attributes = {key: following(value) for key, value in candidate.attributes.items()}
+    attributes = {key: with_new_extent(value) for key, value in candidate.attributes.items()}
     return replace(candidate, inputs=inputs, attributes=attributes)
 
 
@@ -359,7 +364,7 @@ def _integers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, int]]:
 
 
 def _elements(array: Array) -> list[int]:
-    """Return the elements of an array of integers; those of another type count as 0."""
+    """Return the elements of an array of integers, zeros for an array of another type."""
     if type_name(array.dtype) not in INTEGERS:
         return [0] * array.size
     elements: list[int] = array.ravel().tolist()

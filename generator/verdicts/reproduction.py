@@ -1,4 +1,4 @@
-"""How a failure is reproduced in a fresh process: the calls to make, as a certificate has them."""
+"""The calls that reproduce a failure in a fresh process, as a certificate stores them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,7 +38,7 @@ class SerializedArray(StrictModel):
 
     @classmethod
     def from_array(cls, array: Array, layout: Layout) -> Self:
-        """Return an array, which a call is to be given in `layout`, as text."""
+        """Return an array as text; a call receives it in `layout`."""
         name, elements = type_name(array.dtype), array.tobytes().hex()
         return cls(type=name, shape=array.shape, layout=layout, elements=elements)
 
@@ -50,7 +50,7 @@ class SerializedArray(StrictModel):
 
 
 class SerializedCall(StrictModel):
-    """A call and its expected outputs; None where it has to be rejected."""
+    """A call and its expected outputs, which are None if it must be rejected."""
 
     inputs: Mapping[str, SerializedArray]
     attributes: Mapping[str, JsonValue]
@@ -58,7 +58,7 @@ class SerializedCall(StrictModel):
 
     @classmethod
     def from_step(cls, step: SessionStep) -> Self:
-        """Return the call of a step as text."""
+        """Return the call of a step in serialized form."""
         outputs = step.golden
         return cls(
             inputs={
@@ -75,10 +75,10 @@ class SerializedCall(StrictModel):
 class Reproduction(StrictModel):
     """How a failure was reproduced in fresh processes.
 
-    It was reproduced `alone`, by calls of its own case; only `after-other-calls`; or `never`.
-    `calls` are the calls that reproduce it, of which the last one fails. There are none where it
-    takes memory that was written to before, or where it was never reproduced. `kind` is the kind
-    that the run found. `reduced` are smaller calls that fail in the same way.
+    It was reproduced `alone`, by the calls of its own case; only `after-other-calls`; or `never`.
+    `calls` reproduce it; the last one fails. They are empty if the failure was never reproduced, or
+    depends on dirtied memory. `kind` is the kind of the failure in the run. `reduced` are smaller
+    calls that fail in the same way.
     """
 
     reproduced: Literal["alone", "after-other-calls", "never"]
@@ -88,7 +88,7 @@ class Reproduction(StrictModel):
 
 
 def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:
-    """Return the calls that a case makes: a valid one with inverted data in between."""
+    """Return the calls of a case: two alike, if valid with one of inverted data in between."""
     call = ReproducedCall(case=case.id)
     if case.expects == "outputs" and case.data_inputs:
         return [call, ReproducedCall(case=case.id, inverted_data=True), call]
@@ -96,7 +96,7 @@ def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:
 
 
 def step_of_call(operator: OperatorSuite, call: ReproducedCall) -> SessionStep:
-    """Return a call with its arrays and its expected outputs."""
+    """Return a call with its arrays and expected outputs."""
     case = operator.cases[call.case]
     inverted = call.inverted_data
     outputs = operator.inverted_data_outputs if inverted else operator.outputs
@@ -114,7 +114,7 @@ def step_of_call(operator: OperatorSuite, call: ReproducedCall) -> SessionStep:
 def representative_verdict(
     cause: Cause, reproductions: Mapping[str, Reproduction], cases: CasesById
 ) -> Verdict:
-    """Return the verdict to show for a cause: the smallest failure, a reproduced one if any was."""
+    """Return the smallest failure of a cause, preferably one that was reproduced alone."""
     tried = [verdict for verdict in cause.verdicts if verdict.case in reproductions]
     alone = [verdict for verdict in tried if reproductions[verdict.case].reproduced == "alone"]
     return replace(cause, verdicts=tuple(alone or tried or cause.verdicts)).smallest_failure(cases)

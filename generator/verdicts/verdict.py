@@ -1,4 +1,4 @@
-"""Vector + outcome -> verdict: the judgement of one case, and the backend contract it cites."""
+"""Vector + outcome -> verdict: judges one case by its expectation and the backend contract."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -31,11 +31,11 @@ Status = Literal[
 STATUSES: tuple[Status, ...] = get_args(Status)
 FAILURE_STATUSES = ("fail", "crash", "hang")
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
-# What a waiver can name: a crash and a hang have no kind.
+# What a waiver can name; crashes and hangs have no kind, so their statuses are added.
 WAIVABLE_KINDS = (*FAILURE_KINDS, "crash", "hang")
 
-# What opcert asks of a backend besides the operator's document, by the kind of a breach. Such a
-# failure violates opcert's contract and no rule of the document.
+# What opcert requires of a backend beyond the operator's document, by kind of failure. Such a
+# failure violates opcert's contract, not a rule of the document.
 BACKEND_CONTRACT: Mapping[FailureKind, str] = {
     "type": "A backend returns a list or tuple of NumPy arrays.",
     "mutated-input": "A backend leaves its inputs, and the memory between their elements, as they "
@@ -48,8 +48,8 @@ BACKEND_CONTRACT: Mapping[FailureKind, str] = {
     "data type of an operator.",
     "protocol": "A worker or driver answers each call as the protocol says.",
 }
-# Failures in an ambiguous case too: no reading of a document asks for these breaches. The outputs
-# of an ambiguous call, and whether they are the same each time, are not judged.
+# These breaches fail an ambiguous case too, since no reading of a document requires them. The
+# values of an ambiguous call's outputs are not judged, nor whether they are stable.
 DECISIVE_BREACHES: frozenset[FailureKind] = frozenset(
     {"type", "mutated-input", "aliased-output", "protocol"}
 )
@@ -57,7 +57,7 @@ DECISIVE_BREACHES: frozenset[FailureKind] = frozenset(
 
 @dataclass(frozen=True)
 class BeforeWaiver:
-    """Status, kind and detail of a failure before it was waived."""
+    """The status, kind and detail of a failure before it was waived."""
 
     status: Status
     kind: FailureKind | None
@@ -68,12 +68,12 @@ class BeforeWaiver:
 class Verdict:
     """The judgement of one case.
 
-    `observed` is what the backend did, whatever the status. `rejected_by` says who rejected a call
-    that was rejected. `attributed_to` is the baseline whose failure keeps a rejection from being
-    credited. `before_waiver` is the failure that was waived.
+    `observed` is what the backend did. `rejected_by` is who rejected the call, if it was rejected.
+    `attributed_to` is the baseline whose failure keeps a rejection from being credited.
+    `before_waiver` is the failure that was waived.
     """
 
-    # How pydantic reads a verdict from a certificate.
+    # Read by pydantic when it parses a certificate.
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
 
     case: str
@@ -99,7 +99,7 @@ class Verdict:
 
     @property
     def counts_for_rules(self) -> bool:
-        """Whether the verdict is evidence for or against the rules that its case exercises."""
+        """Whether the verdict is evidence about the rules that its case exercises."""
         failed = self.status in FAILURE_STATUSES or self.status == "waived"
         return not failed or (self.kind not in BACKEND_CONTRACT and self.kind != "uncredited")
 
@@ -129,14 +129,14 @@ class Verdict:
 def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict | None) -> Verdict:
     """Judge the outcome of a case.
 
-    `baseline` is the verdict of the valid call that a negative case differs from. Without one, a
-    rejection is credited by itself.
+    `baseline` is the verdict of a negative case's baseline. Without it, every rejection is
+    credited.
     """
     status: Status
     kind: FailureKind | None
     attributed_to = None
     if outcome.observed in FATAL_OUTCOMES:
-        # No reading of a document asks for a crash, so an ambiguity does not excuse one.
+        # No reading of a document requires a crash, so an ambiguity does not excuse one.
         status, kind, detail = outcome.observed, None, outcome.reason
     elif case.ambiguity is not None and (breach := _decisive_breach(outcome)) is not None:
         status, kind, detail = "fail", breach.kind, breach.text
@@ -166,10 +166,10 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
 
 
 def _decisive_breach(outcome: Outcome) -> Difference | None:
-    """Return the breach of the contract that fails an ambiguous case too, if there is one."""
+    """Return the breach of the contract that fails even an ambiguous case, if any."""
     fault = outcome.fault
     if fault is None and outcome.observed == "outputs":
-        # Nothing is known of the outputs of an ambiguous call but that they are arrays.
+        # The only requirement on the outputs of an ambiguous call is that they are arrays.
         fault = compare_outputs((), outcome.outputs)
     return fault if fault is not None and fault.kind in DECISIVE_BREACHES else None
 
@@ -197,7 +197,7 @@ def _judge_rejection(
         return "fail", "accepted", f"accepted a call that violates {case.violated_rule}"
     if outcome.fault is not None:
         return "fail", outcome.fault.kind, outcome.fault.text
-    # A backend that rejects the valid call as well may not check the rule.
+    # A backend that also rejects the valid baseline may not check the rule at all.
     if baseline is None or baseline.status == "pass" or baseline.kind == "bits":
         return "pass", None, f"rejected: {outcome.reason}"
     if baseline.status == "unsupported" or baseline.kind == "undeclared":
@@ -209,7 +209,7 @@ def _judge_rejection(
 
 
 def cite_contract(kind: FailureKind | None, detail: str) -> str:
-    """Return the detail of a failure with the sentence of the contract that it violates, if any."""
+    """Return the detail of a failure, with the sentence of the contract that it violates."""
     if kind is None or kind not in BACKEND_CONTRACT:
         return detail
     first_line, newline, rest = detail.partition("\n")
@@ -217,7 +217,7 @@ def cite_contract(kind: FailureKind | None, detail: str) -> str:
 
 
 def unverified_reasons(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:
-    """Return a message for each operator that ran, or is `claimed`, and has no passes."""
+    """Return a message for each operator that ran or is `claimed`, but has no pass."""
     verified = {
         verdict.operator
         for verdict in verdicts

@@ -1,4 +1,4 @@
-"""Certificate x suite -> findings: all that a third party can check, and a sample run again."""
+"""Certificate x suite -> findings: the checks of a third party, and the rerun of a sample."""
 
 from opcert.verification.folder_checks import (
     file_name_findings,

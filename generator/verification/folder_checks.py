@@ -1,6 +1,6 @@
-"""Checks of the files next to a certificate: form, digests, signature, claim, waivers and report.
+"""Checks the files next to a certificate: form, digests, signature, claim, waivers and report.
 
-The folder may come from a stranger, so no link is followed and no name leads out of it.
+The folder is untrusted: links are not followed, and names that lead out of it are refused.
 """
 
 import hashlib
@@ -39,15 +39,15 @@ from opcert.untrusted_files import open_untrusted
 from opcert.verification.verdict_checks import Finding
 from opcert.yaml_files import YamlSource, validated_content
 
-# At most so many bytes of a signature are read.
+# The maximum number of bytes that are read of a signature.
 MAX_SIGNATURE_BYTES = 1 << 10
 
 
 def find_certificate(path: Path) -> Path:
-    """Return the file of a certificate: `path`, or the one in the folder `path`.
+    """Return the file of a certificate: `path`, or the certificate in the folder `path`.
 
     Raises:
-        OpcertError: the folder has none.
+        OpcertError: the folder has no certificate.
     """
     if not path.is_dir():
         return path
@@ -76,17 +76,17 @@ def read_signature(certificate: Path) -> bytes | None:
 
 
 def form_findings(name: str, content: bytes, certificate: Certificate) -> Iterator[Finding]:
-    """Yield where the content of a certificate's file is not formatted as opcert formats it."""
+    """Yield the first line of a certificate's file that opcert would format differently."""
     expected = certificate.to_json().encode()
     if content != expected:
         lines = zip_longest(content.splitlines(True), expected.splitlines(True))
-        number = next(i for i, (found, wanted) in enumerate(lines, 1) if found != wanted)
-        text = f"line {number} is not formatted as opcert writes it; expected the same content"
-        yield Finding(name, f"{text} in its one form")
+        number = next(i for i, (actual, own) in enumerate(lines, 1) if actual != own)
+        text = f"line {number} is not formatted as opcert writes it"
+        yield Finding(name, f"{text}; expected the original file")
 
 
 def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
-    """Yield how the files in `folder` differ from those that a certificate names."""
+    """Yield the differences between the files in `folder` and those that a certificate names."""
     names = list(files_below(folder))
     if len(names) == MAX_FILES:
         text = f"found {MAX_FILES} files or more; only the first ones were checked"
@@ -108,7 +108,7 @@ def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]
 
 
 def _scope_file_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
-    """Yield how claim and waivers differ from the files next to the certificate."""
+    """Yield the differences between claim, waivers and their files next to the certificate."""
     entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, Any, type[BaseModel]]] = {
         CLAIM_FILE: ("claim", certificate.claim, ClaimContent, ClaimContent),
         WAIVERS_FILE: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),
@@ -117,7 +117,7 @@ def _scope_file_findings(folder: Path, certificate: Certificate) -> Iterator[Fin
         named = certificate.files.get(name)
         if entry is None:
             if named is not None:
-                yield Finding(f"files.{name}", f"found one, but the certificate has no {part}")
+                yield Finding(f"files.{name}", f"found a file, but the certificate has no {part}")
         elif named != entry.sha256:
             text = f"found {named or 'none'}; expected {entry.sha256}, the digest in {part}.sha256"
             yield Finding(f"files.{name}", text)
@@ -145,14 +145,14 @@ def _yaml_content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) ->
 
 
 def has_this_version(certificate: Certificate) -> bool:
-    """Whether this version of opcert wrote a certificate; another may write other reports."""
+    """Whether this version of opcert wrote a certificate; other versions write other reports."""
     return certificate.platform.opcert == version("opcert")
 
 
 def file_name_findings(certificate: Certificate) -> Iterator[Finding]:
-    """Yield which files a certificate names that opcert does not write, or should name.
+    """Yield the names that a certificate must not have, and the names that it lacks.
 
-    An unfinished run has no report. An operator has a page only if its spec was at hand.
+    An unfinished run has no report. The page of an operator is optional: it needs the spec.
     """
     finished = not certificate.counts["not-run"]
     reports = {REPORT_FILE, JUNIT_FILE} if finished else set()
@@ -161,16 +161,16 @@ def file_name_findings(certificate: Certificate) -> Iterator[Finding]:
         run = "such a run" if finished else "an unfinished run"
         yield Finding(f"files.{name}", f"opcert writes no such file for {run}")
     for name in sorted(reports - certificate.files.keys()):
-        yield Finding(f"files.{name}", "found none; expected one for a finished run")
+        yield Finding(f"files.{name}", "missing file; expected one for a finished run")
 
 
 def report_findings(
     certificate: Certificate, suite: Suite, specs: Path | None = None
 ) -> tuple[list[Finding], list[str]]:
-    """Return how the report differs from the one of this certificate, and pages not compared.
+    """Return the differences between the report and a newly rendered one, and the skipped pages.
 
-    The certificate has no findings of its own, and `suite` is its suite. The page of an operator
-    cannot be compared without its spec.
+    The certificate must have no findings, and `suite` must be its suite. A page is skipped if the
+    spec of its operator is missing.
     """
     if certificate.counts["not-run"]:
         return [], []

@@ -1,4 +1,4 @@
-"""A sample of a certificate's cases, run again on the backend."""
+"""Runs a sample of a certificate's cases again on the backend."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,12 +13,12 @@ from opcert.suite import Suite
 from opcert.verdicts import Certification, Verdict
 from opcert.verification.verdict_checks import CaseVerdict, Finding, judgement_text
 
-# Failures of these kinds depend on cases that ran before or later, which a sample leaves out.
+# Failures of these kinds depend on earlier or later cases, which a sample may lack.
 _KINDS_OF_SEVERAL_CASES = ("state", "aliased-output", "mutated-input")
 
 
 def sample_verdicts(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:
-    """Return up to `count` verdicts of cases that ran, in the order of the suite."""
+    """Return a random sample of up to `count` verdicts of cases that ran, in suite order."""
     ran = [
         verdict
         for verdict in certificate.verdicts
@@ -38,13 +38,13 @@ def rerun_findings(
     options: Mapping[str, Any],
     specs: Path | None = None,
 ) -> Iterator[Finding]:
-    """Run the cases of `sample` again, and yield where backend or verdict differ.
+    """Run the cases of `sample` again, and yield differences in backend and verdicts.
 
     Raises:
-        BackendError: the backend cannot be found or made.
+        BackendError: the backend cannot be found or started.
     """
     run = certificate.run
-    made = start_backend(
+    started = start_backend(
         backend,
         with_reference_specs(backend, options, specs),
         run.isolated,
@@ -52,20 +52,20 @@ def rerun_findings(
         memory=run.memory or 0,
     )
     try:
-        entry = backend_entry(made, backend, options, checked_support(made, suite))
+        entry = backend_entry(started, backend, options, checked_support(started, suite))
         certified = certificate.to_dict()["backend"]
-        # The name that a backend is looked up by may differ between machines.
+        # The source may differ between machines.
         certified, current = (
             {name: part for name, part in parts.items() if name != "source"}
             for parts in (certified, entry.model_dump(mode="json", exclude_unset=True))
         )
         for place, found, now in json_differences(certified, current):
-            text = f"found {found}; the backend that runs now has {now}"
+            text = f"found {found}; the current backend has {now}"
             yield Finding(".".join(("backend", *place)), text)
-        # Without the cases that the run repeated very often, which take long.
+        # Only a case that the run repeated is repeated again, since repetition takes long.
         in_sample = {verdict.case for verdict in sample}
         repeated = [case for case in run.repeated if case not in in_sample]
-        certification = Certification(made, suite, repeated=repeated)
+        certification = Certification(started, suite, repeated=repeated)
         for verdict in sample:
             again = certification.verdict(verdict.case)
             case = suite.cases[verdict.case]
@@ -74,12 +74,12 @@ def rerun_findings(
                 text = f"found {_description(before)}; run again: {_description(after)}"
                 yield Finding(f"verdicts, {verdict.case}", f"{text}: {again.detail}")
     finally:
-        close_backend(made)
+        close_backend(started)
 
 
 def _agree(before: CaseVerdict, after: CaseVerdict) -> bool:
     """Whether two verdicts of a case agree."""
-    # Whether declining counts as a failure depends on cases that a sample leaves out.
+    # Whether a declined call is a failure depends on cases that a sample may lack.
     if before.declined or after.declined:
         return before.declined and after.declined
     same_outcome = before.verdict.observed == after.verdict.observed

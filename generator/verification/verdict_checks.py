@@ -1,4 +1,4 @@
-"""Checks of verdicts: could judging the cases of the suite have given those of a certificate?"""
+"""Checks whether the verdicts of a certificate are possible for the cases of its suite."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ Judgement = tuple[str, str | None]
 
 _PASS: Judgement = ("pass", None)
 _DECLINED: tuple[Judgement, ...] = (("unsupported", None), ("fail", "undeclared"))
-# Failures that are found when inputs and outputs are checked again after later cases.
+# Failures found when inputs and outputs are checked again after later cases.
 _FOUND_LATER: tuple[Judgement, ...] = (("fail", "aliased-output"), ("fail", "mutated-input"))
-# What confirmation makes of a failure that needs an earlier call.
+# The judgement that confirmation gives a failure that needs an earlier call.
 _STATE: Judgement = ("fail", "state")
 
 
@@ -28,8 +28,8 @@ def _failures(*kinds: str) -> tuple[Judgement, ...]:
     return tuple(("fail", kind) for kind in kinds)
 
 
-# The judgements of a case in scope, by what it expects and what was observed. They are written out
-# rather than derived from `judge`, which they check.
+# The possible judgements of a case in scope, by expectation and observed outcome. They are not
+# derived from `judge`, since they check it.
 _POSSIBLE: Mapping[tuple[str, Observed], tuple[Judgement, ...]] = {
     ("outputs", "outputs"): (
         _PASS,
@@ -49,14 +49,14 @@ _POSSIBLE: Mapping[tuple[str, Observed], tuple[Judgement, ...]] = {
     ),
     ("rejection", "unsupported"): (*_DECLINED, *_FOUND_LATER),
 }
-# Kinds of a failed baseline with which a rejection may be credited: they are found after it was
-# judged, or never keep it from being credited.
+# Kinds of a failed baseline that do not exclude crediting a rejection: they are found after the
+# rejection was judged, or are never an obstacle.
 _CREDITING_KINDS = ("bits", "aliased-output", "mutated-input", "state")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong with a certificate or its folder, with its place."""
+    """A mistake in a certificate or its folder, and its place."""
 
     place: str
     text: str
@@ -67,7 +67,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CaseVerdict:
-    """A verdict of the certificate with its case in the suite."""
+    """A verdict of the certificate and its case in the suite."""
 
     operator: OperatorSuite
     case: IndexedCase
@@ -80,7 +80,7 @@ class CaseVerdict:
 
     @property
     def judgement(self) -> Judgement:
-        """Status and kind before a waiver."""
+        """The status and kind before a waiver."""
         return self.original.status, self.original.kind
 
     @property
@@ -104,7 +104,7 @@ class VerdictChecks:
     """Checks the verdicts of a certificate against their cases and against each other."""
 
     def __init__(self, certificate: Certificate, verdicts: Sequence[CaseVerdict]) -> None:
-        """Prepare to check `verdicts`, those of the certificate's cases that the suite has."""
+        """Prepare to check `verdicts`, the verdicts of the cases that the suite has."""
         self._verdicts = {entry.case.id: entry for entry in verdicts}
         claim, selection = certificate.claim, certificate.selection
         self._scope = Scope(
@@ -113,8 +113,8 @@ class VerdictChecks:
             Support(certificate.backend.support),
         )
         self._isolated = certificate.run.isolated
-        # Whether a whole data type was declined also depends on baselines that were not selected,
-        # and on the calls of an interrupted run. A certificate does not show either.
+        # Whether a whole data type was declined also depends on baselines that were not selected
+        # and on calls before an interruption, which the certificate may lack.
         self._shows_all_calls = selection.case == "*" and not certificate.run.resumed
         calls = [
             (entry.verdict.operator, entry.case.type, entry.declined)
@@ -125,7 +125,7 @@ class VerdictChecks:
         self._called = {(operator, element_type) for operator, element_type, _ in calls}
 
     def findings(self) -> Iterator[Finding]:
-        """Yield the contradictions of each verdict."""
+        """Yield the contradictions in each verdict."""
         for case, entry in self._verdicts.items():
             for text in self._contradictions(entry):
                 yield Finding(f"verdicts, {case}", text)
@@ -153,7 +153,7 @@ class VerdictChecks:
             expects = "is ambiguous" if case.ambiguity else f"expects {case.expects}"
             names = ", ".join(dict.fromkeys(map(judgement_text, expected)))
             yield (
-                f"found {judgement}, but '{verdict.observed}' was observed of a case that "
+                f"found {judgement}, but '{verdict.observed}' was observed for a case that "
                 f"{expects}; expected {names}"
             )
         else:
@@ -162,12 +162,12 @@ class VerdictChecks:
         yield from _field_contradictions(entry)
 
     def _scope_contradiction(self, entry: CaseVerdict) -> str | None:
-        """Return why the outcome cannot have been observed, or None if it can."""
+        """Return the reason why the observed outcome is impossible, or None if it is possible."""
         observed = entry.verdict.observed
         exclusion = self._scope.exclusion(entry.operator, entry.case)
         if exclusion is not None and entry.ran:
             status, reason = exclusion
-            return f"'{observed}' was observed of a case that is {status}: {reason}"
+            return f"'{observed}' was observed for a case that is {status}: {reason}"
         if exclusion is None and not entry.ran:
             return "the case is in scope and was not run; expected not-run or an outcome"
         if observed in FATAL_OUTCOMES and not self._isolated:
@@ -175,7 +175,7 @@ class VerdictChecks:
         return None
 
     def _possible_judgements(self, entry: CaseVerdict) -> tuple[Judgement, ...]:
-        """Return the judgements of a case that are possible with what was observed."""
+        """Return the judgements of a case that are possible for its observed outcome."""
         case, verdict = entry.case, entry.verdict
         exclusion = self._scope.exclusion(entry.operator, case)
         if exclusion is not None:
@@ -190,7 +190,7 @@ class VerdictChecks:
         return _POSSIBLE[case.expects, verdict.observed]
 
     def _baseline_contradictions(self, entry: CaseVerdict) -> Iterator[str]:
-        """Yield how a rejection contradicts the verdict of its baseline."""
+        """Yield contradictions between a rejection and the verdict of its baseline."""
         baseline = None if entry.case.baseline is None else self._verdicts.get(entry.case.baseline)
         if baseline is None or entry.verdict.observed != "rejected":
             return
@@ -204,11 +204,11 @@ class VerdictChecks:
             of_baseline = judgement_text(baseline.judgement)
             yield (
                 f"found {judgement_text(entry.judgement)}, but the baseline {baseline.case.id} "
-                f"has {of_baseline}; expected what follows from that"
+                f"has {of_baseline}; expected a consistent judgement"
             )
 
     def _declining_contradictions(self, entry: CaseVerdict) -> Iterator[str]:
-        """Yield where a declined call should count as a failure, or should not."""
+        """Yield a declined call that should be a failure and is not, or the reverse."""
         if not entry.declined:
             return
         verdict, case = entry.verdict, entry.case
@@ -228,7 +228,7 @@ class VerdictChecks:
 
 
 def _field_contradictions(entry: CaseVerdict) -> Iterator[str]:
-    """Yield where the other fields of a verdict contradict its status and kind."""
+    """Yield contradictions between status and kind and the other fields of a verdict."""
     verdict, case = entry.verdict, entry.case
     judgement = judgement_text(entry.judgement)
     rejected = verdict.observed == "rejected" and entry.original.kind != "protocol"
@@ -238,12 +238,12 @@ def _field_contradictions(entry: CaseVerdict) -> Iterator[str]:
     baseline = case.baseline if entry.original.kind == "uncredited" else None
     if verdict.attributed_to != baseline:
         yield f"attributed_to: found {verdict.attributed_to}; expected {baseline}"
-    # What a detail says is not checked, only whether there has to be one.
+    # Only the presence of a detail is checked, not its text.
     if entry.judgement[0] == "fail" and not verdict.detail:
         yield f"found {judgement} without a detail; expected the reason"
     if entry.judgement == _PASS and verdict.observed == "outputs" and verdict.detail:
         yield f"found pass with the detail '{verdict.detail[:60]}'; expected none"
-    # A failure of kind bits does not block, so any other failure could be disguised as one.
+    # Failures of kind `bits` do not block conformance, so others could be disguised as them.
     called = entry.operator.cases[case.baseline] if not case.outputs and case.baseline else case
     floats = any(output.type in FLOATS for output in called.outputs)
     if entry.judgement == ("fail", "bits") and not floats:
@@ -253,7 +253,7 @@ def _field_contradictions(entry: CaseVerdict) -> Iterator[str]:
 def waiver_findings(
     certificate: Certificate, suite: Suite, verdicts: Sequence[CaseVerdict], today: date
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the waivers, and with the verdicts that they waive or do not."""
+    """Yield mistakes in the waivers, and in the verdicts to which they apply or do not apply."""
     waivers = () if certificate.waivers is None else certificate.waivers.content
     applicable = dict(waivers_on(waivers, certificate.backend.options.get("device")))
     originals = [entry.original for entry in verdicts]
@@ -278,7 +278,7 @@ def _waiver_contradictions(
     if waiver.expires < last_run:
         yield f"expires: found {waiver.expires}; expected the day of the run, {last_run}, or later"
     elif waiver.expires < today.isoformat():
-        yield f"expires: it expired on {waiver.expires}, after the run; its failures count again"
+        yield f"expires: expired on {waiver.expires}, after the run; its failures count again"
     if waiver.kind is not None and waiver.kind not in WAIVABLE_KINDS:
         yield f"kind: unknown kind '{waiver.kind}'"
     if not any(waiver.matches(case.id, case.rules) for _, case in suite):
@@ -286,14 +286,14 @@ def _waiver_contradictions(
 
 
 def _misapplied_waiver(verdict: Verdict, waived_by: int | None) -> str | None:
-    """Return how a verdict contradicts the waiver of this number, or that no waiver applies."""
+    """Return the contradiction between a verdict and the waiver that applies to it, if any."""
     before = verdict.before_waiver
     if verdict.status != "waived":
         if waived_by is not None:
             return f"found {verdict.status}; expected waived, by waivers.content.{waived_by}"
-        return None if before is None else f"before_waiver: found one of a {verdict.status}"
+        return None if before is None else f"before_waiver: found one for status {verdict.status}"
     if before is None:
-        return "before_waiver: found none of a waived failure"
+        return "before_waiver: found none for a waived failure"
     if waived_by is None:
         return "found waived, but no waiver of the certificate applies to it"
     if verdict.kind != before.kind or not verdict.detail.endswith(before.detail):

@@ -1,4 +1,4 @@
-"""Verification: everything in a certificate that contradicts its suite, or itself."""
+"""Finds contradictions between a certificate and its suite, and within the certificate."""
 
 import os
 import tempfile
@@ -20,17 +20,17 @@ from opcert.verification.verdict_checks import (
     waiver_findings,
 )
 
-# The clock of another machine may be ahead by so much.
+# How far the clock of another machine may be ahead.
 _CLOCK_TOLERANCE = timedelta(days=1)
 
 
 def verify_certificate(
     certificate: Certificate, suite: Suite, now: datetime | None = None
 ) -> list[Finding]:
-    """Return everything that is wrong with a certificate that was read.
+    """Return all findings about a certificate.
 
-    Reading has already recomputed its counts and its conclusion. If the certificate is of another
-    suite, its verdicts are not checked. `now` is the current time unless given.
+    `read_certificate` has already checked its counts and its conclusion. If the certificate is of
+    another suite, its verdicts are not checked. `now` is the current time by default.
     """
     now = datetime.now(UTC) if now is None else now
     findings = list(_date_findings(certificate, now))
@@ -60,26 +60,26 @@ def _date_findings(certificate: Certificate, now: datetime) -> Iterator[Finding]
     """Yield dates that do not exist or are in the future."""
     dates = {
         "platform.date": certificate.platform.date,
-        **{f"run.resumed.{i}": each for i, each in enumerate(certificate.run.resumed)},
+        **{f"run.resumed.{i}": date for i, date in enumerate(certificate.run.resumed)},
     }
     for place, text in dates.items():
         try:
             in_future = datetime.fromisoformat(text) - now > _CLOCK_TOLERANCE
         except ValueError:
-            yield Finding(place, f"invalid date {text}; expected one of the calendar")
+            yield Finding(place, f"invalid date {text}; expected a date of the calendar")
             continue
         if in_future:
             yield Finding(place, f"found {text}, which is in the future")
 
 
 def _run_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
-    """Yield how the calls cannot have been made."""
+    """Yield impossible conditions of the run."""
     if certificate.backend.delivery == "packed" and not certificate.run.isolated:
         text = "found packed, but the run was not isolated; expected strided"
         yield Finding("backend.delivery", text)
     for case in certificate.run.repeated:
         if case not in suite.cases or not is_repeatable(suite.cases[case][1]):
-            text = f"found {case}; expected a valid call of the suite with few output elements"
+            text = f"found {case}; expected a valid case of the suite with few output elements"
             yield Finding("run.repeated", text)
 
 
@@ -104,7 +104,7 @@ def _scope_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
 
 
 def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
-    """Yield how the cases of the verdicts differ from the selected cases of the suite."""
+    """Yield the differences between the cases with verdicts and the selected cases."""
     selected = suite.select(certificate.selection.operator, certificate.selection.case)
     cases = [verdict.case for verdict in certificate.verdicts]
     unexpected, missing = set(cases).difference(selected), set(selected).difference(cases)
@@ -120,12 +120,12 @@ def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Find
 def _evidence_findings(
     certificate: Certificate, suite: Suite, verdicts: Sequence[CaseVerdict]
 ) -> Iterator[Finding]:
-    """Yield excerpts and reproductions of what did not fail, or with calls that do not exist."""
-    failed = {each.case.id for each in verdicts if each.original.status in FAILURE_STATUSES}
+    """Yield excerpts and reproductions of cases that did not fail, and unknown calls in them."""
+    failed = {entry.case.id for entry in verdicts if entry.original.status in FAILURE_STATUSES}
     evidence = {"excerpts": certificate.excerpts, "reproductions": certificate.reproductions}
     for part, cases in evidence.items():
         for case in cases.keys() - failed:
-            yield Finding(f"{part}, {case}", "found one of a case that did not fail")
+            yield Finding(f"{part}, {case}", "found one for a case that did not fail")
     for case, reproduction in certificate.reproductions.items():
         if case not in failed:
             continue
@@ -136,12 +136,12 @@ def _evidence_findings(
 
 
 def regenerate_suite(suite: SuiteEntry, specs: Path) -> Suite:
-    """Return the suite of a certificate, with its operators, profile and seed, made from `specs`.
+    """Generate the suite of a certificate from `specs`: same operators, profile and seed.
 
     Raises:
         OpcertError: a spec is at fault, or the profile is unknown.
     """
-    spec_files = [each for each in read_specs_in(specs, "*") if each.spec.operator in suite.specs]
+    spec_files = [file for file in read_specs_in(specs, "*") if file.spec.operator in suite.specs]
     jobs = min(len(spec_files), os.cpu_count() or 1)
     files = generate_suite_files(spec_files, suite.profile, suite.seed, jobs)
     with tempfile.TemporaryDirectory() as folder:

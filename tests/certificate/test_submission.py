@@ -132,7 +132,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no waivers": (
         lambda folder: write_changed(folder, lambda data: data.update(waivers=None)),
-        r"files\.waivers\.yaml: found one, but the certificate has no waivers",
+        r"files\.waivers\.yaml: found a file, but the certificate has no waivers",
     ),
     "another format": (reformat, r"certificate\.json: line 2 is not formatted as opcert"),
     "an additional line": (

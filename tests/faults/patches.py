@@ -243,9 +243,9 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
 
     def patched(patch: MonkeyPatch) -> None:
         patch.setattr(OperatorSuite, "inputs", inputs)
-        patch.setattr(OperatorSuite, "other_inputs", inverted_data_inputs)
+        patch.setattr(OperatorSuite, "inverted_data_inputs", inverted_data_inputs)
         patch.setattr(OperatorSuite, "outputs", outputs)
-        patch.setattr(OperatorSuite, "other_outputs", inverted_data_outputs)
+        patch.setattr(OperatorSuite, "inverted_data_outputs", inverted_data_outputs)
 
     return patched
 

@@ -159,7 +159,7 @@ def test_a_baseline_that_goes_wrong_after_a_rejection_is_of_the_kind_state(
     outcome = run_vector(backend, operator, negative, operator.cases[negative.baseline])
     assert kind(outcome) == "state"
     assert outcome.fault is not None
-    assert f"after the rejection, the valid {negative.baseline} went wrong" in outcome.fault.text
+    assert f"after the rejection, the valid {negative.baseline} failed" in outcome.fault.text
 
 
 class SpoiledByRejections(Right):
@@ -307,7 +307,7 @@ def test_a_late_write_to_the_inputs_is_found_by_repeating_the_case(operator: Ope
     outcome = run_repeatedly(WritesLate(), operator, case)
     assert outcome.fault is not None
     assert outcome.fault.kind == "mutated-input"
-    assert outcome.fault.text.startswith(f"call 149 of {case.id} went wrong: ")
+    assert outcome.fault.text.startswith(f"call 149 of {case.id} failed: ")
 
 
 def test_repeating_a_right_backend_finds_nothing(operator: OperatorSuite) -> None:

@@ -60,8 +60,8 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
         r"files\.operators/openvino-Slice-8\.html: opcert writes no such file for such a run",
     ),
     "a file that is named": (forge("notes.txt"), r"files\.notes\.txt: opcert writes no such file"),
-    "no report": (omit("report.html"), r"files\.report\.html: found none; expected one for"),
-    "no results": (omit("junit.xml"), r"files\.junit\.xml: found none; expected one for"),
+    "no report": (omit("report.html"), r"files\.report\.html: missing file; expected one for"),
+    "no results": (omit("junit.xml"), r"files\.junit\.xml: missing file; expected one for"),
     "another backend than the report's": (
         lambda folder: write_changed(folder, lambda data: data["backend"].update(name="fine")),
         r"files\.report\.html: found .*; opcert renders this certificate",

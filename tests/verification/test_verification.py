@@ -154,7 +154,7 @@ def test_a_waiver_that_has_expired_since_is_reported() -> None:
     texts = [
         str(each) for each in verify_certificate(changed(certificate, change), core_suite(), later)
     ]
-    assert any("it expired on 2500-12-31" in each for each in texts)
+    assert any("expires: expired on 2500-12-31" in each for each in texts)
 
 
 def test_a_finding_is_one_line_without_control_characters() -> None:
@@ -191,7 +191,7 @@ def test_a_run_that_confirms_its_failures_is_sound() -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (add_evidence_of_a_pass("reproductions"), "of a case that did not fail"),
+        (add_evidence_of_a_pass("reproductions"), "for a case that did not fail"),
         (call_another_operator, "expected calls of cases of directml/DML_OPERATOR_SPLIT"),
     ],
 )
