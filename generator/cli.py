@@ -21,6 +21,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Certify implementations of tensor operators against written specifications.",
+    epilog="Exit codes of every command: 3 the output could not be printed; 70 an error in opcert; "
+    "130 interrupted. The help of a command names the others.",
 )
 # In the order of the help: a backend, its certificate, a driver, then specs and suites.
 for command in (

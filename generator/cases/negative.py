@@ -154,6 +154,7 @@ class NegativeCases:
                     continue
                 remaining.sort(key=novelty, reverse=True)
                 best = self._most_revealing(remaining) if is_decisive else remaining[0]
+                # Another check rejects this call as well; a second such case reveals nothing.
                 if turn and best.unchecked_result == UncheckedResult.REJECTED:
                     continue
                 remaining.remove(best)
