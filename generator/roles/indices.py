@@ -47,7 +47,6 @@ from opcert.roles.list_role import LIST_LAYOUTS
 from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 
-# Outputs have at most so many dimensions.
 _MAX_OUTPUT_RANK = 8
 # Kinds of extents that may leave fewer than two indices.
 _PERHAPS_SINGLE = ("ones", "zero", "alike")
