@@ -182,9 +182,9 @@ class Certificate(StrictModel):
             text += f", {len(self.verdicts):,} of {self.suite.cases:,} cases selected"
         # A narrow declaration leaves few cases, and a reader has to see it.
         if unsupported := self.counts["unsupported"]:
-            text += f", {unsupported:,} cases unsupported"
+            text += f", {unsupported:,} case{'s' * (unsupported > 1)} unsupported"
         if out_of_claim := self.counts["out-of-claim"]:
-            text += f", {out_of_claim:,} cases outside the claim"
+            text += f", {out_of_claim:,} case{'s' * (out_of_claim > 1)} outside the claim"
         return f"{text}, {self.grade}{waived}"
 
     @computed_field  # type: ignore[prop-decorator]

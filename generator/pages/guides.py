@@ -17,7 +17,7 @@ GUIDES = {
     "index": "README.md",
     "backends": "generator/backends/README.md",
     "examples": "generator/backends/examples/README.md",
-    "certificates": "generator/certificate/README.md",
+    "certificates": "generator/backends/certificates/README.md",
     "golden-data": "generated/README.md",
     "specs": "specs/README.md",
     "architecture": "generator/README.md",

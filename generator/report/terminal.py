@@ -136,10 +136,9 @@ def conclusion_line(certificate: Certificate) -> str:
     if certificate.conformant:
         return line
     uncredited = sum(verdict.attributed_to is not None for verdict in certificate.verdicts)
-    reasons = [
-        *certificate.reasons,
-        *([f"{uncredited} rejections not credited"] if uncredited else []),
-    ]
+    reasons = [*certificate.reasons]
+    if uncredited:
+        reasons.append(f"{uncredited} rejection{'s' * (uncredited > 1)} not credited")
     return f"{line}: {'; '.join(reasons)}"
 
 

@@ -1,7 +1,6 @@
 """The site of `opcert docs` in a real browser, opened from disk: search, links, an audit."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from opcert.pages import render_site, write_site
 from opcert.pages.guides import GUIDES
 from opcert.suite import Suite
-from tests.browser.chromium import launched
+from tests.browser.chromium import launched, opened
 from tests.shipped import SPECS, spec
 
 SPLIT = "openvino-VariadicSplit-1"
@@ -32,22 +31,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@contextmanager
-def visited(browser: Any, path: Path, fragment: str = "", **options: Any) -> Iterator[Any]:
-    """Open a page of the site; errors on its console, and requests beyond the site, are errors."""
-    page = browser.new_page(**options)
-    messages: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: messages.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: messages.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(path.as_uri() + fragment)
-    yield page
-    page.close()
-    assert not messages
-    assert all(url.startswith(path.parent.as_uri()) for url in requests)
-
-
 def search(page: Any, query: str) -> Any:
     """Type a query, and return the links of the results."""
     page.keyboard.press("/")
@@ -57,7 +40,7 @@ def search(page: Any, query: str) -> Any:
 
 
 def test_search_finds_a_rule_and_a_link_leads_on_to_a_case(browser: Any, site: Path) -> None:
-    with visited(browser, site / "index.html") as page:
+    with opened(browser, site / "index.html", site=site) as page:
         first = search(page, "variadic-split-1/axis-range").first
         assert first.locator(".name").inner_text() == "variadic-split-1/axis-range"
         assert first.locator(".kind").inner_text() == "rule"
@@ -78,7 +61,7 @@ def test_search_finds_a_rule_and_a_link_leads_on_to_a_case(browser: Any, site: P
 
 
 def test_search_finds_sections_of_guides_and_cases(browser: Any, site: Path) -> None:
-    with visited(browser, site / f"{SPLIT}.html") as page:
+    with opened(browser, site / f"{SPLIT}.html", site=site) as page:
         results = search(page, "measure strength")
         assert results.first.get_attribute("href") == "specs.html#6-measure-the-strength"
         page.keyboard.press("Control+a")
@@ -88,7 +71,7 @@ def test_search_finds_sections_of_guides_and_cases(browser: Any, site: Path) -> 
 
 
 def test_results_are_reached_and_left_by_keyboard(browser: Any, site: Path) -> None:
-    with visited(browser, site / "specs.html") as page:
+    with opened(browser, site / "specs.html", site=site) as page:
         results = search(page, "axis")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
@@ -100,13 +83,13 @@ def test_results_are_reached_and_left_by_keyboard(browser: Any, site: Path) -> N
 
 @pytest.mark.parametrize("query", ["<script>alert(1)</script>", "qqq zzz", "a" * 500])
 def test_a_query_without_results_says_so(query: str, browser: Any, site: Path) -> None:
-    with visited(browser, site / "operators.html") as page:
+    with opened(browser, site / "operators.html", site=site) as page:
         assert search(page, query).count() == 0
         assert page.locator(".results [role=status]").inner_text() == "0 results"
 
 
 def test_without_scripts_all_but_the_search_is_there(browser: Any, site: Path) -> None:
-    with visited(browser, site / "index.html", java_script_enabled=False) as page:
+    with opened(browser, site / "index.html", site=site, java_script_enabled=False) as page:
         assert not page.locator("form.search").is_visible()
         page.get_by_role("navigation", name="Pages").get_by_text("openvino/Gather-8").click()
         assert page.locator("h1").inner_text() == "openvino/Gather-8"
@@ -119,7 +102,7 @@ def test_axe_finds_nothing(name: str, scheme: str, browser: Any, site: Path) -> 
         "axe_playwright_python.sync_playwright", reason="axe: opcert[browser]"
     )
     # Within a context whose policy lets axe in; the page's own lets nothing in.
-    with visited(browser, site / name, bypass_csp=True, color_scheme=scheme) as page:
+    with opened(browser, site / name, site=site, bypass_csp=True, color_scheme=scheme) as page:
         search(page, "axis range")
         results = axe.Axe().run(page)
         assert results.violations_count == 0, results.generate_report()
@@ -130,5 +113,5 @@ def test_axe_finds_nothing(name: str, scheme: str, browser: Any, site: Path) -> 
 def test_nothing_is_beyond_the_side_of_the_window(
     name: str, width: int, browser: Any, site: Path
 ) -> None:
-    with visited(browser, site / name, viewport={"width": width, "height": 800}) as page:
+    with opened(browser, site / name, site=site, viewport={"width": width, "height": 800}) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -65,4 +65,4 @@ def test_the_same_run_gives_the_same_certificate_but_for_the_date() -> None:
 def test_the_conclusion_states_how_many_cases_are_unsupported() -> None:
     made = certificate(("pass", None), ("unsupported", None), ("out-of-claim", None))
     assert made.conformant
-    assert ", 1 cases unsupported, 1 cases outside the claim, bit-exact" in made.conclusion
+    assert ", 1 case unsupported, 1 case outside the claim, bit-exact" in made.conclusion

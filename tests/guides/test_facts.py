@@ -101,7 +101,7 @@ def first_cells(guide: str, heading: str) -> list[str]:
 
 
 def test_the_statuses_and_kinds_are_all_listed() -> None:
-    listed = first_cells("generator/certificate/README.md", "How a case is judged")
+    listed = first_cells("generator/backends/certificates/README.md", "How a case is judged")
     assert sorted(listed) == sorted([*STATUSES, *FAILURE_KINDS])
 
 
