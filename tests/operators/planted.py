@@ -1,0 +1,72 @@
+"""Planted faults of operators whose core suites are generated where they are needed.
+
+A fault is a function from the inputs and attributes of a call to outputs. It may use `right`, the
+outputs of the reference, and it may raise an exception to reject a call.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcert.arrays import Array
+from opcert.backends.reference import Reference
+from opcert.suite import Suite, generate
+from opcert.verdicts import Verdict, certification
+from tests import made_certificate
+
+Inputs: TypeAlias = Mapping[str, Any]
+Attributes: TypeAlias = Mapping[str, Any]
+Compute: TypeAlias = Callable[[Inputs, Attributes], Sequence[Array]]
+
+_REFERENCE = Reference()
+
+
+class WrongBackend:
+    """A backend that computes one operator by `compute`."""
+
+    name = "wrong"
+    version = "1"
+
+    def __init__(self, compute: Compute) -> None:
+        self.compute = compute
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        del operator
+        with np.errstate(all="ignore"):
+            return self.compute(inputs, attributes)
+
+
+def right(operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
+    """Return the outputs of the reference.
+
+    Raises:
+        RuleBroken: the call breaks a rule.
+    """
+    return _REFERENCE.run(operator, inputs, attributes)
+
+
+@cache
+def core_suite(operator: str) -> Suite:
+    """Return the core suite of one operator, generated once in each process."""
+    folder = Path(mkdtemp(prefix="opcert-suite-"))
+    generate(folder / "suite", operator=operator)
+    return Suite(folder / "suite")
+
+
+def first_failure(operator: str, compute: Compute) -> Verdict | None:
+    """Return the first verdict that keeps a backend from being conformant and bit-exact."""
+    suite = core_suite(operator)
+    run = certification.Certification(WrongBackend(compute), suite)
+    for case in suite.operators[operator].index.cases:
+        verdict = run.verdict(case.id)
+        if verdict.status == "fail":
+            return verdict
+    verdicts = run.finish()
+    certificate = made_certificate.certificate(verdicts, [operator], len(verdicts))
+    if certificate.conformant and certificate.grade == "bit-exact":
+        return None
+    return next(verdict for verdict in verdicts if verdict.status != "pass")
