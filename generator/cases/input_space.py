@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from opcert.arrays import TENSOR_BUILDERS, Call, Tensor
+from opcert.arrays import TENSOR_BUILDERS, Call, Tensor, flatten_variadic
 from opcert.cases.factors import FactorLevels, RowChoice
 from opcert.cases.level_constraints import (
     constraint_from_expression,
@@ -118,10 +118,12 @@ class InputSpace:
             sampler.reseed(f"{seed}|{name}")
             scope[name] = evaluate_in(scope, parse_expression(text))
         scope = evaluation_scope(scope, TENSOR_BUILDERS)
+        variadic = {item.name for item in spec.inputs if item.variadic is not None}
         for name, text in {**section.inputs, **section.attributes}.items():
             arguments[name] = evaluate_in(scope, parse_expression(text))
             value = arguments[name]
-            if name in section.inputs and not isinstance(value, Tensor | None):
+            parts = value if name in variadic and isinstance(value, tuple) else (value,)
+            if name in section.inputs and not all(isinstance(p, Tensor | None) for p in parts):
                 problem = f"{abbreviate(value)}; expected a tensor: filled(), tensor(), vector() or"
                 raise ExpressionError(f"{problem} scalar()", ("cases", "inputs", name))
         present = {name: value for name, value in arguments.items() if value is not None}
@@ -129,4 +131,4 @@ class InputSpace:
             {item.name: present[item.name] for item in declared if item.name in present}
             for declared in (spec.inputs, spec.attributes)
         )
-        return Call(inputs, attributes)
+        return Call(flatten_variadic(inputs), attributes)

@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, INTEGERS, LAYOUTS, MAX_STORED_BYTES, Call, Tensor, fits
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    LAYOUTS,
+    MAX_STORED_BYTES,
+    Call,
+    Tensor,
+    argument_of,
+    fits,
+    flatten_variadic,
+    tensors_in,
+)
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
@@ -28,6 +39,8 @@ _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
 _MAX_BASELINES = 200
 # How many neighbours of a baseline are compared; successive baselines select different ones.
 _VARIANTS = 4
+# Neighbours of a call with more tensors of one variadic input would take much space.
+_MAX_TENSORS = 32
 # Data of fewer bytes is likely to be compared whole by a runtime that recognises it.
 _COMPARED_BYTES = 256
 
@@ -76,16 +89,21 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
     by_name: dict[str, Variation] = {
         "other-data": lambda call, _: with_other_data(call, outputs(call))
     }
-    for name, symbol in ((argument.name, argument.type) for argument in spec.inputs):
-        if _is_integer(spec, symbol):
+    for declared in spec.inputs:
+        name, symbol = declared.name, declared.type
+        if declared.variadic is not None:
+            for key, change in _TENSOR_LISTS.items():
+                by_name[f"{key}-of-{name}"] = partial(_other_tensors, name, change)
+        elif _is_integer(spec, symbol):
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
             by_name[f"other-shape-of-{name}"] = partial(_other_shape, name)
             by_name[f"other-layout-of-{name}"] = partial(_other_layout, name)
             by_name[f"other-type-of-{name}"] = partial(_other_data_type, name)
     for symbol, types in spec.type_sets.items():
-        if _is_integer(spec, symbol):
-            names = [argument.name for argument in spec.inputs if argument.type == symbol]
+        inputs = [argument for argument in spec.inputs if argument.type == symbol]
+        names = [argument.name for argument in inputs if argument.variadic is None]
+        if _is_integer(spec, symbol) and names:
             by_name[f"other-type-of-{symbol}"] = partial(_other_index_type, names, types)
     for attribute in spec.attributes:
         by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
@@ -210,11 +228,47 @@ def _other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[
 
 def _omitted(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield the call without an optional argument."""
-    if name in call.inputs or name in call.attributes:
+    if name in call.arguments:
         yield Call(
-            {key: tensor for key, tensor in call.inputs.items() if key != name},
+            {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name},
             {key: value for key, value in call.attributes.items() if key != name},
         )
+
+
+def _other_tensors(
+    name: str,
+    change: Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]],
+    call: Call,
+    _: Sequence[Call],
+) -> Iterator[Call]:
+    """Yield calls with the tensors of a variadic input in another number, order or form."""
+    tensors = tensors_in(call.arguments.get(name))
+    if not 0 < len(tensors) <= _MAX_TENSORS or any(t.nbytes > MAX_STORED_BYTES for t in tensors):
+        return
+    others = {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name}
+    for changed in change(tensors):
+        if tuple(changed) != tensors:
+            yield Call({**flatten_variadic({name: changed}), **others}, call.attributes)
+
+
+def _relaid(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
+    return [
+        [*tensors[:-1], replace(tensors[-1], requested_layout=layout)]
+        for layout in LAYOUTS
+        if replace(tensors[-1], requested_layout=layout).layout != tensors[-1].layout
+    ]
+
+
+# The lists of tensors that a list is changed to, by how they differ.
+_TENSOR_LISTS: dict[str, Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]]] = {
+    "one-more": lambda tensors: [(*tensors, tensors[0])],
+    "one-fewer": lambda tensors: [tensors[:-1]],
+    "other-order": lambda tensors: [tensors[::-1], (*tensors[1:], tensors[0])],
+    "other-layout": _relaid,
+    "other-type": lambda tensors: [
+        [replace(tensor, type=name) for tensor in tensors] for name in ELEMENT_TYPES
+    ],
+}
 
 
 def _with_input(call: Call, name: str, tensor: Tensor) -> Call:

@@ -9,7 +9,7 @@ import numpy as np
 
 from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
 from opcert.scope import Support
-from opcert.specification import load_references
+from opcert.specification import call_reference, load_references
 from opcert.suite import IndexedCase, OperatorSuite, Suite
 
 # The minimum size of a large array in bytes, and the number of calls tried for large outputs.
@@ -130,7 +130,7 @@ class _SupportedCases:
                 continue
             for inputs in _enlarged_inputs(operator.inputs(case)):
                 try:
-                    outputs = reference(**inputs, **case.attributes)
+                    outputs = call_reference(reference, inputs, case.attributes)
                 except Exception:  # noqa: S112 -- enlarged along this axis, the call is invalid
                     continue
                 if sum(output.nbytes for output in outputs) >= _LARGE_BYTES:

@@ -47,6 +47,7 @@ from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.tensors import TensorsRole
 
 __all__ = [
     "DRAW_FUNCTIONS",
@@ -91,6 +92,7 @@ __all__ = [
     "Signature",
     "SpansRole",
     "SpecModel",
+    "TensorsRole",
     "bound_draw_functions",
     "forbid",
     "levels_where",
@@ -99,6 +101,7 @@ __all__ = [
 
 ROLES: dict[str, type[Role]] = {
     "data": DataRole,
+    "tensors": TensorsRole,
     "axis": AxisRole,
     "indices": IndicesRole,
     "leading_dims": LeadingDimsRole,

@@ -29,7 +29,7 @@ class AxisRole(Role):
     tensor: `scalar` (rank 0) and `one_element` (shape [1]).
     """
 
-    relations: ClassVar = {"of": ("data",)}
+    relations: ClassVar = {"of": ("data", "tensors")}
 
     role: Literal["axis"]
     of: str
@@ -43,7 +43,8 @@ class AxisRole(Role):
 
     def bounds(self) -> BoundExpressions:
         """Return the first and the last axis of data."""
-        return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
+        tensor = self.data.tensor_expr
+        return (f"-{tensor}.rank" if self.negative else "0", f"{tensor}.rank - 1")
 
     @property
     def data(self) -> DataRole:
@@ -58,7 +59,8 @@ class AxisRole(Role):
     @property
     def wrapped_expr(self) -> str:
         """The expression of the axis counted from the front."""
-        return f"wrap({self.value_expr}, {self.of}.rank)" if self.negative else self.value_expr
+        rank = f"{self.data.tensor_expr}.rank"
+        return f"wrap({self.value_expr}, {rank})" if self.negative else self.value_expr
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield the sign and the form, if there is more than one of each."""
@@ -96,7 +98,7 @@ class AxisRole(Role):
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return the axis that a call names."""
-        return [{"axis": wrap(self.value_in(call), call.inputs[self.of].rank)}]
+        return [{"axis": wrap(self.value_in(call), self.data.tensor_of(call).rank)}]
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Observe the sign and the form."""
@@ -114,7 +116,7 @@ class AxisRole(Role):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""
         yield from super().requirements()
-        name, rank = self.name, f"{self.of}.rank"
+        name, rank = self.name, f"{self.data.tensor_expr}.rank"
         if not self.is_attribute:
             least_rank, most_rank = self.rank
             relation = "<=" if least_rank == "0" else "=="
