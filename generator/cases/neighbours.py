@@ -87,8 +87,25 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
     `outputs` returns the declared outputs of a call.
     """
     by_name: dict[str, Variation] = {
-        "other-data": lambda call, _: with_other_data(call, outputs(call))
+        "other-data": lambda call, _: with_other_data(call, outputs(call)),
+        **_input_variations(spec),
     }
+    if any(declared.variadic is not None for declared in spec.inputs):
+        # Many tensors admit few other values; those that change nothing should not take their turn.
+        for attribute in spec.attributes:
+            by_name[f"effective-{attribute.name}"] = partial(
+                _effective_attribute, attribute.name, outputs
+            )
+    for attribute in spec.attributes:
+        by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
+    for argument in spec.arguments:
+        if not argument.required:
+            by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
+    return by_name
+
+
+def _input_variations(spec: Spec) -> dict[str, Variation]:
+    by_name: dict[str, Variation] = {}
     for declared in spec.inputs:
         name, symbol = declared.name, declared.type
         if declared.variadic is not None:
@@ -105,11 +122,6 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
         names = [argument.name for argument in inputs if argument.variadic is None]
         if _is_integer(spec, symbol) and names:
             by_name[f"other-type-of-{symbol}"] = partial(_other_index_type, names, types)
-    for attribute in spec.attributes:
-        by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
-    for argument in spec.arguments:
-        if not argument.required:
-            by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
     return by_name
 
 
@@ -226,6 +238,20 @@ def _other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[
             yield Call(call.inputs, {**call.attributes, name: value})
 
 
+def _effective_attribute(
+    name: str,
+    outputs: Callable[[Call], Sequence[Tensor]],
+    call: Call,
+    others: Sequence[Call],
+) -> Iterator[Call]:
+    """Yield calls with the attribute of another call, if the outputs have other shapes then."""
+    shapes = [output.shape for output in outputs(call)]
+    for changed in _other_attribute(name, call, others):
+        with suppress(ExpressionError, Inapplicable):
+            if [output.shape for output in outputs(changed)] != shapes:
+                yield changed
+
+
 def _omitted(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield the call without an optional argument."""
     if name in call.arguments:
@@ -259,12 +285,27 @@ def _relaid(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
     ]
 
 
+def _resized(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
+    """Return lists whose second tensor, or the only one, is longer by one along some axis."""
+    number = min(1, len(tensors) - 1)
+    changed = tensors[number]
+    shapes = (
+        (*changed.shape[:axis], changed.shape[axis] + 1, *changed.shape[axis + 1 :])
+        for axis in range(changed.rank)
+    )
+    return [
+        [*tensors[:number], replace(changed, shape=shape), *tensors[number + 1 :]]
+        for shape in shapes
+    ]
+
+
 # The lists of tensors that a list is changed to, by how they differ.
 _TENSOR_LISTS: dict[str, Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]]] = {
     "one-more": lambda tensors: [(*tensors, tensors[0])],
     "one-fewer": lambda tensors: [tensors[:-1]],
     "other-order": lambda tensors: [tensors[::-1], (*tensors[1:], tensors[0])],
     "other-layout": _relaid,
+    "other-length": _resized,
     "other-type": lambda tensors: [
         [replace(tensor, type=name) for tensor in tensors] for name in ELEMENT_TYPES
     ],

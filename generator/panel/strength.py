@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, Call, Tensor, argument_of, tensor_key, type_name
+from opcert.arrays import (
+    Array,
+    Call,
+    Tensor,
+    argument_of,
+    flatten_variadic,
+    tensor_key,
+    type_name,
+)
 from opcert.cases import Conditions, declared_bounds
 from opcert.errors import describe_error
 from opcert.panel.argument_faults import argument_faults, requirement_faults
@@ -285,10 +293,10 @@ class _FaultyBackend:
         self._run_reference = partial(run_reference, reference)
 
     def run(
-        self, _: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        self, _: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> Sequence[Array]:
         """Return the result of the fault, or the outputs of the reference if it has none."""
-        call = ArrayCall(inputs, attributes)
+        call = ArrayCall(flatten_variadic(inputs), attributes)
         outputs: Sequence[Array] | None = self._run(call, self._run_reference)
         return self._run_reference(call) if outputs is None else outputs
 
