@@ -1,15 +1,16 @@
 """Attributes that are true or false, fractions, and lists of them: calls, mutations, faults."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from opcert.arrays import Call
+from opcert.arrays import Array
 from opcert.cases.attribute_mutations import attribute_mutations
 from opcert.cases.list_mutations import MutationContext
 from opcert.panel.argument_faults import argument_faults
 from opcert.panel.fault import ArrayCall, OperatorSignature
-from opcert.roles import Attribute
+from opcert.roles import Attribute, Role
 from opcert.specification import Spec
 from opcert.suite import Suite
 from tests.roles.made_up import (
@@ -78,7 +79,7 @@ def test_a_suite_keeps_the_types(suite: Path) -> None:
     assert violated == {"up-1/length", "up-1/part-range"}
 
 
-def mutated(spec: Spec, attribute: Attribute, value: object) -> dict[str, object]:
+def mutated(spec: Spec, attribute: Attribute | Role, value: Any) -> dict[str, Any]:
     """Return the mutations of a value by position and name."""
     context = MutationContext()
     values = {
@@ -137,9 +138,9 @@ def test_the_panel_reads_one_value_for_the_other(tmp_path: Path) -> None:
     signature = OperatorSignature(read(tmp_path, SPEC), ("data",), {}, {})
     faults = {fault.name: fault for fault in argument_faults(signature)}
     assert "rows-default-True" in faults
-    seen: list[Call] = []
+    seen: list[ArrayCall] = []
 
-    def read_call(call: ArrayCall) -> list[None]:
+    def read_call(call: ArrayCall) -> list[Array]:
         seen.append(call)
         return []
 
