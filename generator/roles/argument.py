@@ -1,6 +1,7 @@
 """The declaration of an input or an attribute in a spec, with or without a role."""
 
-from typing import Annotated, Any, Literal
+from math import isfinite
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
@@ -16,6 +17,10 @@ ExpressionText = Annotated[
 ]
 # Expressions of a least and a greatest value.
 BoundExpressions = tuple[ExpressionText, ExpressionText]
+# The types of plain values; the first four are also those of the elements of a list.
+ElementKind = Literal["int", "float", "boolean", "string"]
+AttributeType = Literal["int", "float", "boolean", "string", "list"]
+ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
@@ -34,10 +39,21 @@ class Argument(SpecModel):
     text: str
     range: BoundExpressions | None = None
     variadic: tuple[int, int] | None = Field(
-        None,
+        default=None,
         description="Of an input that is a list of tensors: the least and the greatest number of "
         "them. Cases use both ends.",
     )
+
+
+_PLAIN_TYPES: dict[str, type] = {
+    **{"int": int, "float": float, "boolean": bool, "string": str, "list": list}
+}
+
+
+def is_plain_value(value: Any, kind: str) -> bool:
+    """Whether a value has the type `kind` of attributes; JSON has no infinity and no NaN."""
+    plain = list(value) if isinstance(value, tuple) else value
+    return type(plain) is _PLAIN_TYPES[kind] and (kind != "float" or isfinite(value))
 
 
 class Input(Argument):
@@ -49,6 +65,9 @@ class Input(Argument):
 class Attribute(Argument):
     """A plain value that is no tensor."""
 
-    type: Literal["int", "string", "list"]
+    type: AttributeType
+    elements: ElementKind | None = Field(
+        None, description="Of a list: what its elements are; by default records, or integers."
+    )
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None

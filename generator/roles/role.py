@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import JsonValue, PrivateAttr
 
 from opcert.arrays import INTEGERS, Call
-from opcert.roles.argument import Argument, BoundExpressions
+from opcert.roles.argument import ATTRIBUTE_TYPES, Argument, BoundExpressions, ElementKind
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -23,7 +23,6 @@ from opcert.roles.factors import (
 )
 
 RelatedRole = TypeVar("RelatedRole", bound="Role")
-ATTRIBUTE_TYPES = ("int", "string", "list")
 OMITTED = "omitted"
 
 
@@ -57,6 +56,8 @@ class Role(Argument):
     relations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     # Whether the role describes a list of tensors.
     can_be_variadic: ClassVar[bool] = False
+    # What the elements of a list attribute are.
+    elements: ClassVar[ElementKind | None] = None
 
     role: str
     required: bool = True

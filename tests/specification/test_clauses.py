@@ -106,6 +106,26 @@ OUTLINES: dict[str, dict[str, dict[str, int]]] = {
         "タイプ (Types), T_AXIS": {"sentence": 1},
         "例 (Examples)": {"layer": 1},
     },
+    "Concat-1": {
+        "Short description": {"sentence": 1},
+        "Attributes, axis": {"line": 4},
+        "Attributes, axis, line 2": {"sentence": 3},
+        "Inputs, 1..N": {"sentence": 6},
+        "Outputs, 1": {"sentence": 1},
+        "Types, T": {"sentence": 1},
+        "Examples": {"layer": 2},
+    },
+    "Transpose-1": {
+        "Short description": {"sentence": 1},
+        "Detailed description": {"sentence": 2},
+        "Attributes": {"sentence": 1},
+        "Inputs, 1: arg": {"sentence": 3},
+        "Inputs, 2: input_order": {"sentence": 4},
+        "Outputs, 1": {"sentence": 1},
+        "Types, T": {"sentence": 1},
+        "Types, T_AXIS": {"sentence": 1},
+        "Examples": {"example": 2},
+    },
 }
 
 
