@@ -37,7 +37,7 @@ from opcert.cases.list_mutations import (
     order_mutations,
     pair_mutations,
 )
-from opcert.cases.record_mutations import record_mutations
+from opcert.cases.record_mutations import field_mutations, record_mutations
 from opcert.errors import Inapplicable
 from opcert.roles import Attribute, Input, Role
 from opcert.specification import Spec
@@ -186,13 +186,19 @@ def _attribute_mutations(spec: Spec, attribute: Attribute | Role) -> Iterator[_P
             yield "", f"set-to-{word}", partial(_constant, word)
         for name, spelling in _SPELLINGS.items():
             yield "", name, partial(_spelt, spelling)
+    elif attribute.type == "record":
+        yield from field_mutations(_words(spec))
     else:
         for name, list_mutation in LENGTHS.items():
             yield "", name, partial(_list_attribute, list_mutation)
         for position, name, list_mutation in _element_order_and_pair_mutations():
             yield position, name, partial(_list_attribute, list_mutation)
-        words = {*chain(*(table.values() for table in spec.constants.values()))}
-        yield from record_mutations(sorted(words))
+        yield from record_mutations(_words(spec))
+
+
+def _words(spec: Spec) -> list[str]:
+    """Return the words of all tables of constants."""
+    return sorted({*chain(*(table.values() for table in spec.constants.values()))})
 
 
 def _element_order_and_pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:

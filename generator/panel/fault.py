@@ -89,7 +89,8 @@ class OperatorSignature:
     @property
     def integers(self) -> tuple[str, ...]:
         """The arguments that hold integers: inputs of numbers, and attributes."""
-        attributes = [item.name for item in self.spec.attributes if item.type in ("int", "list")]
+        types = ("int", "list", "record")
+        attributes = [item.name for item in self.spec.attributes if item.type in types]
         return (*self.numbers, *attributes)
 
 

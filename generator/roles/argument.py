@@ -44,6 +44,6 @@ class Input(Argument):
 class Attribute(Argument):
     """A plain value that is no tensor."""
 
-    type: Literal["int", "string", "list"]
+    type: Literal["int", "string", "list", "record"]
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None

@@ -23,7 +23,7 @@ from opcert.roles.factors import (
 )
 
 RelatedRole = TypeVar("RelatedRole", bound="Role")
-ATTRIBUTE_TYPES = ("int", "string", "list")
+ATTRIBUTE_TYPES = ("int", "string", "list", "record")
 OMITTED = "omitted"
 
 
