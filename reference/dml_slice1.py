@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from opcert.reference.dml_split import DATA_TYPES, MAX_UINT
 from opcert.reference.rules import Array, require
 
@@ -53,9 +51,9 @@ def dml_slice1(
     most = [1 + (size - 1) // abs(stride or 1) for _, size, stride in windows]
     few = all(1 <= k <= reached for k, reached in zip(sizes, most, strict=False))
     require(few, "dml-slice1/output-sizes", f"Sizes {sizes}, of {most} in the window")
-    region = tuple(
-        range(first, first + k * stride, stride)
-        for k, (at, size, stride) in zip(sizes, windows, strict=False)
-        for first in [at if stride > 0 else at + size - 1]
-    )
-    return [InputTensor[np.ix_(*region)]]
+    region = []
+    for k, (at, size, stride) in zip(sizes, windows, strict=False):
+        first = at if stride > 0 else at + size - 1
+        stop = first + k * stride
+        region.append(slice(first, stop if stop >= 0 else None, stride))
+    return [InputTensor[tuple(region)].copy()]
