@@ -14,6 +14,7 @@ from opcert.cases.list_mutations import (
     MutationContext,
     element_mutations,
     indices_at,
+    integer_list_mutations,
     order_mutations,
     pair_mutations,
 )
@@ -56,9 +57,7 @@ def record_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMut
 
 def field_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMutation]]:
     """Yield the position and the name of each mutation of the fields of one record."""
-    for name, mutation in LENGTHS.items():
-        yield "", f"field-{name}", partial(_of_record, partial(_of_lists, "", mutation))
-    for position, name, mutation in (*element_mutations(), *order_mutations(), *pair_mutations()):
+    for position, name, mutation in integer_list_mutations():
         yield position, f"field-{name}", partial(_of_record, partial(_of_lists, "", mutation))
     for name, spelling in _spellings(words).items():
         yield "", f"field-{name}", partial(_of_record, partial(_of_words, "", spelling))

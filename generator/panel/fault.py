@@ -89,8 +89,12 @@ class OperatorSignature:
     @property
     def integers(self) -> tuple[str, ...]:
         """The arguments that hold integers: inputs of numbers, and attributes."""
-        types = ("int", "list", "record")
-        attributes = [item.name for item in self.spec.attributes if item.type in types]
+        attributes = [
+            item.name
+            for item in self.spec.attributes
+            if item.type in ("int", "record")
+            or (item.type == "list" and item.elements in (None, "int"))
+        ]
         return (*self.numbers, *attributes)
 
 
