@@ -20,6 +20,7 @@ from opcert.roles.axis import AxisRole
 from opcert.roles.count import CountRole
 from opcert.roles.counts import CountsRole
 from opcert.roles.data import DataRole
+from opcert.roles.descriptor import DescriptorRole
 from opcert.roles.descriptors import DescriptorsRole
 from opcert.roles.factors import (
     BuildContext,
@@ -49,6 +50,7 @@ from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.windows import WindowsRole
 
 __all__ = [
     "DRAW_FUNCTIONS",
@@ -68,6 +70,7 @@ __all__ = [
     "DataRole",
     "DerivedAmbiguity",
     "DerivedFactor",
+    "DescriptorRole",
     "DescriptorsRole",
     "ExpressionText",
     "Factor",
@@ -94,6 +97,7 @@ __all__ = [
     "Signature",
     "SpansRole",
     "SpecModel",
+    "WindowsRole",
     "bound_draw_functions",
     "forbid",
     "is_plain_value",
@@ -114,6 +118,8 @@ ROLES: dict[str, type[Role]] = {
     "mode": ModeRole,
     "flag": FlagRole,
     "descriptors": DescriptorsRole,
+    "descriptor": DescriptorRole,
+    "windows": WindowsRole,
     "count": CountRole,
     "parts": PartsRole,
     "permutation": PermutationRole,
