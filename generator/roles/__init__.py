@@ -20,6 +20,7 @@ from opcert.roles.axis import AxisRole
 from opcert.roles.count import CountRole
 from opcert.roles.counts import CountsRole
 from opcert.roles.data import DataRole
+from opcert.roles.descriptor import DescriptorRole
 from opcert.roles.descriptors import DescriptorsRole
 from opcert.roles.factors import (
     BuildContext,
@@ -50,6 +51,7 @@ from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_d
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
 from opcert.roles.tensors import TensorsRole
+from opcert.roles.windows import WindowsRole
 
 __all__ = [
     "DRAW_FUNCTIONS",
@@ -69,6 +71,7 @@ __all__ = [
     "DataRole",
     "DerivedAmbiguity",
     "DerivedFactor",
+    "DescriptorRole",
     "DescriptorsRole",
     "ExpressionText",
     "Factor",
@@ -96,6 +99,7 @@ __all__ = [
     "SpansRole",
     "SpecModel",
     "TensorsRole",
+    "WindowsRole",
     "bound_draw_functions",
     "forbid",
     "is_plain_value",
@@ -117,6 +121,8 @@ ROLES: dict[str, type[Role]] = {
     "mode": ModeRole,
     "flag": FlagRole,
     "descriptors": DescriptorsRole,
+    "descriptor": DescriptorRole,
+    "windows": WindowsRole,
     "count": CountRole,
     "parts": PartsRole,
     "permutation": PermutationRole,
