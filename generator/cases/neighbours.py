@@ -273,7 +273,7 @@ def _other_tensors(
         return
     others = {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name}
     for changed in change(tensors):
-        if tuple(changed) != tensors:
+        if changed and tuple(changed) != tensors:
             yield Call({**flatten_variadic({name: changed}), **others}, call.attributes)
 
 

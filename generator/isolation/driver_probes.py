@@ -47,6 +47,7 @@ def probes(suite: Suite, support: Support) -> Iterator[Probe]:
         ("an unknown operator", {"data": data}, {}),
         ("odd attributes", {"data": data}, _TRICKY_ATTRIBUTES),
         ("no inputs", {}, {}),
+        ("a variadic input", {f"inputs[{k}]": data for k in range(12)}, {"axis": -1}),
         ("16 MB, unknown", {"data": large}, {}),
     ):
         yield Probe(description, _UNKNOWN_OPERATOR, inputs, attributes, ("unsupported",))

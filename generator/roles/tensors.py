@@ -55,7 +55,7 @@ _LEAST_COUNTS = {"equal": 1, "all_empty": 1, "middle_empty": 3}
 _OTHERS = ("varied", "equal", "ones", "long", "wide", "tall", "zero")
 _CROWDED = ("long", "wide", "tall", "zero")
 # Of which tensors the memory layout differs from C order.
-_WHICH = {"every": "", "first": "the first alone", "last": "the last alone"}
+_WHICH = {"every": "", "first": "the first alone", "later": "all but the first"}
 
 
 class TensorsRole(DataRole):
@@ -159,7 +159,8 @@ class TensorsRole(DataRole):
             ),
             *(count, length, others),
         )
-        yield forbid(lambda count, rank: count > _FEW and rank > 3, count, rank)
+        least = max(int(self.rank[0]), 1)
+        yield forbid(lambda count, rank: count > _FEW and rank > max(3, least), count, rank)
         yield forbid(lambda count, layout: count > _FEW and layout != "c", count, layout)
         yield forbid(lambda count, elements: count > _FEW and elements != "no", count, elements)
         yield forbid(
@@ -172,10 +173,13 @@ class TensorsRole(DataRole):
             lambda count, type_name: count > _FEW and type_name not in plain[:2],
             *(count, LevelName(self.type_factor)),
         )
-        least = int(self.rank[0])
         yield forbid(
-            lambda count, rank, n: count > _CROWD and (rank != max(least, 1) or n != 1),
+            lambda count, rank, n: count > _CROWD and (rank != least or n != 1),
             *(count, rank, length),
+        )
+        yield forbid(
+            lambda count, rank, others: count > _CROWD and rank > 1 and others != "ones",
+            *(count, rank, others),
         )
         yield forbid(
             lambda count, lengths, type_name: (
@@ -187,16 +191,19 @@ class TensorsRole(DataRole):
     def masking(self) -> Iterator[Constraint]:
         """Mask tensors that are empty, or whose elements are equal."""
         others, lengths = self.factor("others"), self.factor("lengths")
-        rank, length, count = self.factor("rank"), self.factor("length"), self.factor("count")
+        rank, length = self.factor("rank"), self.factor("length")
         yield forbid(lambda elements: elements != "no", self.factor("elements"))
         yield forbid(lambda lengths: lengths == "all_empty", lengths)
         yield forbid(lambda others: others == "zero", others)
+        # Each tensor has one element.
+        unequal = ("varied", "first_longest", "last_longest")
         yield forbid(
-            lambda n, rank, others: n == 1 and (rank < 2 or others == "ones"), length, rank, others
+            lambda n, rank, lengths: n == 1 and rank < 2 and lengths not in unequal,
+            *(length, rank, lengths),
         )
         yield forbid(
-            lambda count, n, others: count == 1 and n == 1 and others == "ones",
-            *(count, length, others),
+            lambda n, others, lengths: n == 1 and others == "ones" and lengths not in unequal,
+            *(length, others, lengths),
         )
 
     def lengths(self, context: BuildContext) -> list[int]:
@@ -233,7 +240,7 @@ class TensorsRole(DataRole):
         relaid: dict[str, range] = {
             "every": range(len(tensors)),
             "first": range(1),
-            "last": range(len(tensors) - 1, len(tensors)),
+            "later": range(1, len(tensors)),
         }
         return tuple(
             replace(tensor, requested_layout=layout if k in relaid[which] else "c")
@@ -270,7 +277,7 @@ class TensorsRole(DataRole):
         which = {
             "every": all(is_shared),
             "first": is_shared[0] and not any(is_shared[1:]),
-            "last": is_shared[-1] and not any(is_shared[:-1]),
+            "later": not is_shared[0] and all(is_shared[1:]),
         }
         levels = {
             self.factor("lengths"): levels_where(
