@@ -106,6 +106,21 @@ OUTLINES: dict[str, dict[str, dict[str, int]]] = {
         "タイプ (Types), T_AXIS": {"sentence": 1},
         "例 (Examples)": {"layer": 1},
     },
+    "ReverseSequence-1": {
+        "Detailed description": {"sentence": 2},
+        "Attributes, batch_axis, Description": {"sentence": 1},
+        "Attributes, batch_axis, Range of values": {"sentence": 1},
+        "Attributes, batch_axis, Default value": {"sentence": 1},
+        "Attributes, seq_axis, Description": {"sentence": 1},
+        "Attributes, seq_axis, Range of values": {"sentence": 1},
+        "Attributes, seq_axis, Default value": {"sentence": 1},
+        "Inputs, 1: data": {"sentence": 3},
+        "Inputs, 2: seq_lengths": {"sentence": 5},
+        "Outputs, 1": {"sentence": 2},
+        "Types, T1": {"sentence": 1},
+        "Types, T2": {"sentence": 1},
+        "Example": {"layer": 1},
+    },
 }
 
 
