@@ -121,6 +121,17 @@ OUTLINES: dict[str, dict[str, dict[str, int]]] = {
         "Types, T2": {"sentence": 1},
         "Example": {"layer": 1},
     },
+    "Transpose-1": {
+        "Short description": {"sentence": 1},
+        "Detailed description": {"sentence": 2},
+        "Attributes": {"sentence": 1},
+        "Inputs, 1: arg": {"sentence": 3},
+        "Inputs, 2: input_order": {"sentence": 4},
+        "Outputs, 1": {"sentence": 1},
+        "Types, T": {"sentence": 1},
+        "Types, T_AXIS": {"sentence": 1},
+        "Examples": {"example": 2},
+    },
 }
 
 
