@@ -107,27 +107,21 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
 def _input_variations(spec: Spec) -> dict[str, Variation]:
     by_name: dict[str, Variation] = {}
     for declared in spec.inputs:
-        name, symbol = declared.name, declared.type
+        name = declared.name
         if declared.variadic is not None:
             for key, change in _TENSOR_LISTS.items():
                 by_name[f"{key}-of-{name}"] = partial(_other_tensors, name, change)
-        elif _is_integer(spec, symbol):
+        elif name in spec.number_inputs:
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
             by_name[f"other-shape-of-{name}"] = partial(_other_shape, name)
             by_name[f"other-layout-of-{name}"] = partial(_other_layout, name)
             by_name[f"other-type-of-{name}"] = partial(_other_data_type, name)
     for symbol, types in spec.type_sets.items():
-        inputs = [argument for argument in spec.inputs if argument.type == symbol]
-        names = [argument.name for argument in inputs if argument.variadic is None]
-        if _is_integer(spec, symbol) and names:
+        names = [argument.name for argument in spec.inputs if argument.type == symbol]
+        if set(names) <= set(spec.number_inputs):
             by_name[f"other-type-of-{symbol}"] = partial(_other_index_type, names, types)
     return by_name
-
-
-def _is_integer(spec: Spec, symbol: str) -> bool:
-    """Whether a type symbol allows integers only, as for axes, indices or lengths."""
-    return set(spec.type_sets[symbol]) <= set(INTEGERS)
 
 
 def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:
@@ -164,7 +158,7 @@ def _other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Cal
 
 
 def _fit(element_type: str, values: Sequence[float]) -> bool:
-    return all(fits(element_type, int(value)) for value in values)
+    return all(fits(element_type, value) for value in values)
 
 
 def _other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:

@@ -40,6 +40,7 @@ from opcert.roles.fill import FillRole
 from opcert.roles.flag import FlagRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.leading_dims import LeadingDimsRole
+from opcert.roles.lengths import LengthsRole
 from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import MappingRole
 from opcert.roles.mode import ModeRole
@@ -81,6 +82,7 @@ __all__ = [
     "Input",
     "KebabCaseId",
     "LeadingDimsRole",
+    "LengthsRole",
     "LevelName",
     "ListRole",
     "MappingRole",
@@ -128,6 +130,7 @@ ROLES: dict[str, type[Role]] = {
     "permutation": PermutationRole,
     "counts": CountsRole,
     "fill": FillRole,
+    "lengths": LengthsRole,
 }
 ENTRY_POINT_GROUP = "opcert.roles"
 

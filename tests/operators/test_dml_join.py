@@ -28,11 +28,10 @@ def _repaired(**changes: Callable[[Inputs, Attributes], Any]) -> Compute:
     """Return a backend that computes other inputs or attributes than those it gets."""
 
     def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        tensors = changes.get("InputTensors", lambda inputs, _: inputs["InputTensors"])
+        change = changes.get("InputTensors")
+        tensors = inputs["InputTensors"] if change is None else change(inputs, attributes)
         others = {key: changes[key](inputs, attributes) for key in changes.keys() & attributes}
-        return right(
-            OPERATOR, {"InputTensors": tensors(inputs, attributes)}, {**attributes, **others}
-        )
+        return right(OPERATOR, {"InputTensors": tensors}, {**attributes, **others})
 
     return compute
 

@@ -16,7 +16,8 @@ inputs:
 attributes:
   - {name: axis, role: axis, of: xs, type: int, text: A.}
 outputs:
-  - {name: y, type: T, shape: "replace(xs[0].shape, axis, sum(x.shape[axis] for x in xs))", text: Y.}
+  - {name: y, type: T, shape: "replace(xs[0].shape, axis, sum(x.shape[axis] for x in xs))",
+     text: Y.}
 rules:
   - {id: in-range, from: axis.range, clause: A}
   - {id: kind, from: xs.same-type, clause: X}
@@ -79,6 +80,6 @@ def test_only_tensors_can_be_variadic(tmp_path: Path) -> None:
 
 def test_the_least_number_comes_first(tmp_path: Path) -> None:
     assert mistakes(tmp_path, SPEC, "[1, 40]", "[4, 1]") == [
-        "[4, 1], along: axis, type: T, rank: [1, 4], text: X.}: from 4 to 1 tensors; expected the "
-        "least number, then the greatest"
+        "variadic: [4, 1], along: axis, type: T, rank: [1, 4], text: X.}: from 4 to 1 tensors; "
+        "expected the least number, then the greatest"
     ]
