@@ -57,7 +57,7 @@ class PlainCall:
     """A valid call, whose data inputs have `shape` and the probed type.
 
     A name in `data` that ends in `*` is a variadic input, which gets one array. A fill is a scalar
-    of the same type.
+    of the same type. `index_types` are the types that the document allows for indices.
     """
 
     indices: Mapping[str, list[int] | int]
@@ -65,6 +65,7 @@ class PlainCall:
     data: tuple[str, ...] = ("data",)
     fills: tuple[str, ...] = ()
     shape: tuple[int, ...] = (2,)
+    index_types: tuple[str, ...] = INTEGERS
 
     @property
     def has_more_data(self) -> bool:
@@ -93,7 +94,10 @@ PLAIN_CALLS: Mapping[str, PlainCall] = {
         {"begin": [0], "end": [2], "stride": [1]}, {"begin_mask": [0], "end_mask": [0]}
     ),
     "openvino/ReverseSequence-1": PlainCall(
-        {"seq_lengths": [1]}, {"batch_axis": 0, "seq_axis": 1}, shape=(1, 2)
+        {"seq_lengths": [1]},
+        {"batch_axis": 0, "seq_axis": 1},
+        shape=(1, 2),
+        index_types=tuple(name for name in ELEMENT_TYPES if name != "boolean"),
     ),
 }
 
@@ -124,13 +128,15 @@ def probe_types(
     groups = [*same_types, *([name] for name in plain.indices if name not in grouped)]
     types_by_input: dict[str, list[str]] = {}
     for group in groups:
-        types = [name for name in INTEGERS if accepted("f32", dict.fromkeys(group, name))]
+        types = [name for name in plain.index_types if accepted("f32", dict.fromkeys(group, name))]
         types_by_input |= dict.fromkeys(group, types)
     distinct = {tuple(types) for types in types_by_input.values()}
     if len(distinct) == 1 and not plain.has_more_data:
         support["index_types"] = list(*distinct)
     else:
-        narrower = {n: types for n, types in types_by_input.items() if types != list(INTEGERS)}
+        narrower = {
+            n: types for n, types in types_by_input.items() if types != [*plain.index_types]
+        }
         support |= {"input_types": narrower} if narrower else {}
     if same_types:
         support["same_types"] = [list(group) for group in same_types]
