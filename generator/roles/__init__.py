@@ -47,6 +47,7 @@ from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
 from opcert.roles.permutation import PermutationRole
+from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
@@ -94,6 +95,7 @@ __all__ = [
     "PermutationRole",
     "RandomSource",
     "Requirement",
+    "ReshapeRole",
     "Role",
     "Sampler",
     "ShapeRole",
@@ -119,6 +121,7 @@ ROLES: dict[str, type[Role]] = {
     "spans": SpansRole,
     "partition": PartitionRole,
     "shape": ShapeRole,
+    "reshape": ReshapeRole,
     "mapping": MappingRole,
     "mode": ModeRole,
     "flag": FlagRole,
