@@ -1,6 +1,6 @@
 """Element types, memory layouts, data patterns, calls, and packs of arrays."""
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, plain_copy
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
@@ -107,6 +107,7 @@ __all__ = [
     "lowest",
     "materialize",
     "materialize_numbered",
+    "plain_copy",
     "python_slice",
     "read_elements",
     "recipe_seed",

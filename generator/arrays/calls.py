@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import prod
 from typing import Any, Literal
 
@@ -11,6 +10,8 @@ from opcert.arrays.layouts import LONG_AXES_NEEDED, Layout
 
 # How many values a message lists.
 _MAX_LISTED_VALUES = 16
+# A union of types would be built again for each value.
+_SEQUENCES = (list, tuple)
 
 
 @dataclass(frozen=True)
@@ -37,22 +38,22 @@ class Tensor:
         )
         return f"{self.type}{list(self.shape)}{values}"
 
-    @cached_property
+    @property
     def rank(self) -> int:
         """The number of dimensions."""
         return len(self.shape)
 
-    @cached_property
+    @property
     def size(self) -> int:
         """The number of elements."""
         return prod(self.shape)
 
-    @cached_property
+    @property
     def nbytes(self) -> int:
         """The number of bytes of its elements."""
         return self.size * ELEMENT_TYPES[self.type].itemsize
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
         """The memory layout; `c` also where the requested one has the same strides."""
         long_axes = sum(extent > 1 for extent in self.shape) if self.size else 0
@@ -68,7 +69,7 @@ class Call:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        plain = {name: _plain(value) for name, value in self.attributes.items()}
+        plain = {name: plain_copy(value) for name, value in self.attributes.items()}
         object.__setattr__(self, "attributes", plain)
 
     def __str__(self) -> str:
@@ -94,7 +95,7 @@ class Call:
 
         A tensor becomes an input and anything else an attribute; None omits the argument.
         """
-        arguments = {**self.inputs, **self.attributes, name: _plain(value)}
+        arguments = {**self.inputs, **self.attributes, name: plain_copy(value)}
         present = {key: arguments[key] for key in order if arguments.get(key) is not None}
         inputs = {key: tensor for key, tensor in present.items() if isinstance(tensor, Tensor)}
         attributes = {key: plain for key, plain in present.items() if key not in inputs}
@@ -106,8 +107,11 @@ class Call:
         return changed
 
 
-def _plain(value: Any) -> Any:
-    """Return an attribute as backends get it: lists for all sequences."""
+def plain_copy(value: Any) -> Any:
+    """Return a deep copy of an attribute as backends get it, with lists for all sequences."""
+    if isinstance(value, _SEQUENCES):
+        # Most attributes are lists of integers, which need no call for each element.
+        return [item if type(item) is int else plain_copy(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: plain_copy(item) for key, item in value.items()}
+    return value

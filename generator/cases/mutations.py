@@ -7,7 +7,7 @@ represents a class of mistakes, here in the checks of an implementation.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, cycle, islice
 from math import prod
 from typing import Any
@@ -123,7 +123,7 @@ class Mutation:
     function: ArgumentMutation
     adds: bool = False
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The words that name it in the id of a case."""
         return "-".join(part for part in (self.argument, self.position, self.kind) if part)

@@ -7,11 +7,10 @@ for another reason anyway does not reveal that the check is missing.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from copy import deepcopy
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, materialize
+from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, materialize, plain_copy
 from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
@@ -190,7 +189,7 @@ class NegativeCases:
         inputs = {name: _plain_array(tensor) for name, tensor in call.inputs.items()}
         try:
             with np.errstate(all="ignore"), unchecked(self._spec.full_id(rule)):
-                self._reference(**inputs, **deepcopy(dict(call.attributes)))
+                self._reference(**inputs, **plain_copy(dict(call.attributes)))
         except RuleBroken:
             return UncheckedResult.REJECTED
         except Exception:  # without its check, a reference may fail in any way
