@@ -1,6 +1,6 @@
 """A call of an operator, before it has arrays: a description of each input, and the attributes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, Literal
@@ -90,15 +90,22 @@ class Call:
         }
         return Call(inputs, self.attributes)
 
-    def changed(self, name: str, value: Any, order: Sequence[str]) -> "Call":
+    def changed(self, name: str, value: Any, order: Iterable[str]) -> "Call":
         """Return the call with one argument replaced, added at its place in `order`, or omitted.
 
         A tensor becomes an input and anything else an attribute; None omits the argument.
         """
-        arguments = {**self.inputs, **self.attributes, name: plain_copy(value)}
-        present = {key: arguments[key] for key in order if arguments.get(key) is not None}
-        inputs = {key: tensor for key, tensor in present.items() if isinstance(tensor, Tensor)}
-        attributes = {key: plain for key, plain in present.items() if key not in inputs}
+        inputs, attributes = self.inputs, self.attributes
+        # A value that replaces another of its kind keeps its place.
+        if name in inputs and isinstance(value, Tensor):
+            inputs = {**inputs, name: value}
+        elif name in attributes and value is not None and not isinstance(value, Tensor):
+            attributes = {**attributes, name: plain_copy(value)}
+        else:
+            arguments = {**inputs, **attributes, name: plain_copy(value)}
+            present = {key: arguments[key] for key in order if arguments.get(key) is not None}
+            inputs = {key: each for key, each in present.items() if isinstance(each, Tensor)}
+            attributes = {key: each for key, each in present.items() if key not in inputs}
         # Skips __post_init__, since all attributes are plain already: thousands of calls are
         # mutated.
         changed = object.__new__(Call)

@@ -157,7 +157,7 @@ class Conditions:
         affected_rules, affected_ambiguities = self._affected[argument]
         scope = evaluation_scope(self.names(call))
         violated = self._check(scope, affected_rules).violated
-        return violated, self._ambiguity(scope, affected_ambiguities, affected_rules)
+        return violated, self._ambiguity(scope, affected_ambiguities, affected_rules, violated)
 
     def named_arguments(self, owner: str) -> frozenset[str]:
         """Return the names in the conditions of a requirement or an ambiguity."""
@@ -198,8 +198,19 @@ class Conditions:
         return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())
 
     def _ambiguity(
-        self, scope: EvaluationScope, ambiguities: Iterable[Ambiguity], rules: Iterable[Rule]
+        self,
+        scope: EvaluationScope,
+        ambiguities: Sequence[Ambiguity],
+        rules: Iterable[Rule],
+        violated: Sequence[str] | None = None,
     ) -> str | None:
+        """Return the ambiguity that decides a call; `violated` are those of `rules`, if known."""
+        # Most invalid calls are invalid in every reading, whichever ambiguities they touch.
+        if any(
+            all(rule not in ambiguity.breaks for ambiguity in ambiguities)
+            for rule in violated or ()
+        ):
+            return None
         absent = {name for name in self._required if scope[name] is None}
         touched = []
         for ambiguity in ambiguities:
@@ -209,10 +220,12 @@ class Conditions:
         if not touched:
             return None
         breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
-        if not breaks.issuperset(self._check(scope, rules, breaks).violated):
+        if violated is None:
+            violated = self._check(scope, rules).violated
+        # A violated requirement that is presumed to hold may conceal others.
+        if violated and not breaks.issuperset(self._check(scope, rules, breaks).violated):
             return None
-        violated = {*self._check(scope, rules).violated}
-        return next((a.id for a in touched if violated <= {*a.breaks}), touched[0].id)
+        return next((a.id for a in touched if {*violated} <= {*a.breaks}), touched[0].id)
 
     def output_counts(self, call: Call) -> list[int]:
         """Return the number of outputs of a valid `call` for each output of the spec.

@@ -135,20 +135,21 @@ class Mutation:
 
     def apply(self, spec: Spec, call: Call, context: MutationContext) -> Call | None:
         """Return the mutated call; None where the mutation does not apply, or changes nothing."""
-        order = tuple(spec.defaults)
-        arguments = {**call.inputs, **call.attributes}
-        is_given = self.argument in arguments
-        if self.kind == OMITTED:
-            return call.changed(self.argument, None, order) if is_given else None
-        if self.adds:
-            value = None if is_given else call.inputs[spec.leading.name]
-        else:
-            # An omitted argument has its default.
-            value = arguments.get(self.argument, spec.defaults[self.argument])
+        argument = self.argument
+        value = call.inputs.get(argument)
         if value is None:
+            value = call.attributes.get(argument)
+        if self.kind == OMITTED:
+            return None if value is None else call.changed(argument, None, spec.defaults)
+        if self.adds:
+            value = call.inputs[spec.leading.name] if value is None else None
+        elif value is None:
+            # An omitted argument has its default.
+            value = spec.defaults[argument]
+        mutated = None if value is None else self.function(value, context)
+        if mutated is None or mutated == value:
             return None
-        mutated = self.function(value, context)
-        return None if mutated in (None, value) else call.changed(self.argument, mutated, order)
+        return call.changed(argument, mutated, spec.defaults)
 
 
 def mutations_of(spec: Spec) -> list[Mutation]:
