@@ -58,8 +58,8 @@ _OBJECTS_BEFORE_COLLECTION = 50_000
 
 def main() -> None:
     """Run the command line; an internal error gives a traceback and exit code 70."""
-    # Commands keep thousands of calls and cases until they end, and make hardly any cycles: to look
-    # for some after every few objects took a tenth of their time.
+    # Commands keep thousands of calls and cases until they end, and make hardly any cycles. To look
+    # for cycles after every few objects would cost several percent of their time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     with tolerant_output():
         try:
