@@ -38,6 +38,7 @@ INTEGERS = (*SIGNED_INTEGERS, *UNSIGNED_INTEGERS)
 FLOATS = ("bf16", "f16", "f32", "f64", "f8e4m3", "f8e5m2")
 TYPE_SETS: dict[str, tuple[str, ...]] = {
     "any": tuple(name for name in ELEMENT_TYPES if name not in FOUR_BIT_TYPES),
+    "numeric": tuple(name for name in ELEMENT_TYPES if name not in ("boolean", *FOUR_BIT_TYPES)),
     "integer": INTEGERS,
 }
 
@@ -99,6 +100,13 @@ def highest(name: str) -> int:
     return int(np.iinfo(ELEMENT_TYPES[name]).max)
 
 
-def fits(name: str, value: int) -> bool:
-    """Whether integer type `name` can hold `value`."""
-    return lowest(name) <= value <= highest(name)
+@cache
+def fits(name: str, value: float) -> bool:
+    """Whether type `name` can hold the number `value` exactly."""
+    if name in INTEGERS:
+        return value % 1 == 0 and lowest(name) <= value <= highest(name)
+    try:
+        with np.errstate(over="ignore"):
+            return float(np.array(value, ELEMENT_TYPES[name])) == value
+    except OverflowError:
+        return False

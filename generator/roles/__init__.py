@@ -13,12 +13,14 @@ from opcert.roles.argument import (
     Input,
     KebabCaseId,
     SpecModel,
+    is_plain_value,
 )
 from opcert.roles.axes import AxesRole
 from opcert.roles.axis import AxisRole
 from opcert.roles.count import CountRole
 from opcert.roles.counts import CountsRole
 from opcert.roles.data import DataRole
+from opcert.roles.descriptor import DescriptorRole
 from opcert.roles.descriptors import DescriptorsRole
 from opcert.roles.factors import (
     BuildContext,
@@ -35,8 +37,10 @@ from opcert.roles.factors import (
     levels_where,
 )
 from opcert.roles.fill import FillRole
+from opcert.roles.flag import FlagRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.leading_dims import LeadingDimsRole
+from opcert.roles.lengths import LengthsRole
 from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import MappingRole
 from opcert.roles.mode import ModeRole
@@ -47,6 +51,7 @@ from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.windows import WindowsRole
 
 __all__ = [
     "DRAW_FUNCTIONS",
@@ -66,14 +71,17 @@ __all__ = [
     "DataRole",
     "DerivedAmbiguity",
     "DerivedFactor",
+    "DescriptorRole",
     "DescriptorsRole",
     "ExpressionText",
     "Factor",
     "FillRole",
+    "FlagRole",
     "IndicesRole",
     "Input",
     "KebabCaseId",
     "LeadingDimsRole",
+    "LengthsRole",
     "LevelName",
     "ListRole",
     "MappingRole",
@@ -91,8 +99,10 @@ __all__ = [
     "Signature",
     "SpansRole",
     "SpecModel",
+    "WindowsRole",
     "bound_draw_functions",
     "forbid",
+    "is_plain_value",
     "levels_where",
     "role_classes",
 ]
@@ -108,12 +118,16 @@ ROLES: dict[str, type[Role]] = {
     "shape": ShapeRole,
     "mapping": MappingRole,
     "mode": ModeRole,
+    "flag": FlagRole,
     "descriptors": DescriptorsRole,
+    "descriptor": DescriptorRole,
+    "windows": WindowsRole,
     "count": CountRole,
     "parts": PartsRole,
     "permutation": PermutationRole,
     "counts": CountsRole,
     "fill": FillRole,
+    "lengths": LengthsRole,
 }
 ENTRY_POINT_GROUP = "opcert.roles"
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from opcert.arrays import TYPE_SETS
+from opcert.arrays import INTEGERS, TYPE_SETS
 from opcert.roles import (
     ROLES,
     Argument,
@@ -16,6 +16,7 @@ from opcert.roles import (
     ExpressionText,
     Input,
     KebabCaseId,
+    ListRole,
     Role,
     SpecModel,
     role_classes,
@@ -76,6 +77,9 @@ class Document(SpecModel):
     language: str = "en"
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="The SHA-256 of the text that the spec was written from."
+    )
+    source: str | None = Field(
+        None, description="Where the text can be found, such as owner/repository@commit:path."
     )
 
 
@@ -279,7 +283,7 @@ class Spec(SpecModel):
         pattern=r"^[\w./-]+:\w+$",
         description="module:function, or file.py:function next to the spec.",
     )
-    types: dict[str, Literal["any", "integer"] | tuple[str, ...]]
+    types: dict[str, Literal["any", "numeric", "integer"] | tuple[str, ...]]
     roles: dict[str, str] = Field(
         default_factory=dict,
         description="Custom roles by name: module:Class, or file.py:Class next to the spec.",
@@ -323,6 +327,15 @@ class Spec(SpecModel):
     def bound_roles(self) -> tuple[Role, ...]:
         """The arguments that have a role."""
         return tuple(argument for argument in self.arguments if isinstance(argument, Role))
+
+    @cached_property
+    def number_inputs(self) -> tuple[str, ...]:
+        """The inputs whose elements are numbers that a call fixes, such as axes or lengths."""
+        return tuple(
+            argument.name
+            for argument in self.inputs
+            if isinstance(argument, ListRole) or set(self.type_sets[argument.type]) <= set(INTEGERS)
+        )
 
     @cached_property
     def leading(self) -> Input | Role:
