@@ -65,6 +65,7 @@ class Conditions:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._fixed_names = {**spec.fixed_names, **spec.defaults}
+        self._fixed_scope = evaluation_scope(self._fixed_names)
         self._required = {argument.name for argument in spec.arguments if argument.required}
         # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
@@ -90,6 +91,14 @@ class Conditions:
         omitted = tuple(name for name in self.spec.defaults if name not in arguments)
         return {**self._fixed_names, **arguments, "omitted": omitted}
 
+    def _scope(self, call: Call) -> EvaluationScope:
+        """Return the scope of conditions on `call`: functions, and what `names` returns."""
+        inputs, attributes = call.inputs, call.attributes
+        omitted = tuple(
+            name for name in self.spec.defaults if name not in inputs and name not in attributes
+        )
+        return {**self._fixed_scope, **inputs, **attributes, "omitted": omitted}
+
     def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Check every requirement on `call`.
 
@@ -99,7 +108,7 @@ class Conditions:
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         return self._check(scope, self.spec.requirements.values(), presumed)
 
     def _check(
@@ -155,7 +164,7 @@ class Conditions:
             ]
             self._affected[argument] = [*rules.values()], ambiguities
         affected_rules, affected_ambiguities = self._affected[argument]
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         violated = self._check(scope, affected_rules).violated
         return violated, self._ambiguity(scope, affected_ambiguities, affected_rules, violated)
 
@@ -174,7 +183,7 @@ class Conditions:
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         exhibited = []
         for name in self.spec.behaviours:
             try:
@@ -194,7 +203,7 @@ class Conditions:
         presumed to hold, since others may depend on them. Of several ambiguities, the first that
         explains all violations is returned, or else the first of all.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())
 
     def _ambiguity(
@@ -233,7 +242,7 @@ class Conditions:
         Raises:
             ExpressionError: a count cannot be evaluated, or is no number of outputs.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         return [_count(output.count, scope, k) for k, output in enumerate(self.spec.outputs)]
 
     def outputs(self, call: Call) -> list[Tensor]:
@@ -242,7 +251,7 @@ class Conditions:
         Raises:
             ExpressionError: a count or a shape cannot be evaluated, or has the wrong type.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         # The first input of each type symbol gives its type.
         types = {
             declared.type: scope[declared.name].type

@@ -241,14 +241,14 @@ def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContex
 
 def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:
     """Mutate the values of a tensor that has some, within the limits of its type."""
-    if value.values is None or value.size > _MAX_VALUES:
+    if value.values is None or len(value.values) > _MAX_VALUES:
         return None
     values = mutation(value.values, context)  # type: ignore[arg-type]
     if values is None:
         return None
     if not all(fits(value.type, number) for number in values):
         return None
-    shape = value.shape if len(values) == value.size else (len(values),)
+    shape = value.shape if len(values) == len(value.values) else (len(values),)
     return replace(value, shape=shape, values=tuple(values))
 
 

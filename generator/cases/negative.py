@@ -136,10 +136,11 @@ class NegativeCases:
         def novelty(candidate: Candidate) -> tuple[int, int, int, int]:
             # First, positions and types that are rare in the stratum, then rare for the argument;
             # next, small arrays, since each is stored; last, new levels of baselines.
-            stratum, argument = candidate.stratum, candidate.stratum[0]
+            stratum, position, name = candidate.stratum, candidate.position, candidate.type
+            argument = stratum[0]
             return (
-                -used[stratum, candidate.position] - used[stratum, candidate.type],
-                -used[argument, candidate.position] - used[argument, candidate.type],
+                -used[stratum, position] - used[stratum, name],
+                -used[argument, position] - used[argument, name],
                 -candidate.stored_bytes // _SIZE_STEP,
                 len(candidate.baseline.levels.items() - levels),
             )
