@@ -123,9 +123,9 @@ class Conditions:
         unmet: set[str] = set()
         for rule in rules:
             when, holds = self._rules[rule.id]
-            if not unmet.isdisjoint(rule.prerequisites):
+            if unmet and not unmet.isdisjoint(rule.prerequisites):
                 unmet.add(rule.id)
-            elif absent.isdisjoint(when.required | holds.required):
+            elif not absent or absent.isdisjoint(when.required | holds.required):
                 try:
                     if not when.holds(scope):
                         continue
