@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import LONG_AXES_NEEDED, Layout
+from opcert.arrays.variadic import argument_of, flatten_variadic, group_variadic
 
 # How many values a message lists.
 _MAX_LISTED_VALUES = 16
@@ -63,7 +64,10 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Call:
-    """The inputs and attributes of one call, in the order of the spec; an omitted one is absent."""
+    """The inputs and attributes of one call, in the order of the spec; an omitted one is absent.
+
+    The tensors of a variadic input `x` are the inputs `x[0]`, `x[1]`, and so on.
+    """
 
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -75,6 +79,15 @@ class Call:
     def __str__(self) -> str:
         arguments = {**self.inputs, **self.attributes}
         return ", ".join(f"{name}={value}" for name, value in arguments.items())
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by name; a variadic input is a tuple of tensors."""
+        if not any("[" in key for key in self.inputs):
+            return {**self.inputs, **self.attributes}
+        grouped = group_variadic(self.inputs).items()
+        inputs = {name: tuple(item) if isinstance(item, list) else item for name, item in grouped}
+        return {**inputs, **self.attributes}
 
     @property
     def signature(self) -> tuple[object, ...]:
@@ -93,25 +106,51 @@ class Call:
     def changed(self, name: str, value: Any, order: Iterable[str]) -> "Call":
         """Return the call with one argument replaced, added at its place in `order`, or omitted.
 
-        A tensor becomes an input and anything else an attribute; None omits the argument.
+        A tensor becomes an input, several a variadic one, and anything else an attribute. None
+        omits the argument, and no tensors a variadic one. The key of a tensor of a variadic input
+        as `name` replaces or removes that tensor.
         """
         inputs, attributes = self.inputs, self.attributes
-        # A value that replaces another of its kind keeps its place.
+        # Most changes replace a value by one of its kind, which keeps its place.
         if name in inputs and isinstance(value, Tensor):
-            inputs = {**inputs, name: value}
-        elif name in attributes and value is not None and not isinstance(value, Tensor):
-            attributes = {**attributes, name: plain_copy(value)}
-        else:
-            arguments = {**inputs, **attributes, name: plain_copy(value)}
-            present = {key: arguments[key] for key in order if arguments.get(key) is not None}
-            inputs = {key: each for key, each in present.items() if isinstance(each, Tensor)}
-            attributes = {key: each for key, each in present.items() if key not in inputs}
+            return self._with({**inputs, name: value}, attributes)
+        if name in attributes and value is not None and not isinstance(value, Tensor):
+            return self._with(inputs, {**attributes, name: plain_copy(value)})
+        arguments = self.arguments
+        argument = argument_of(name)
+        if argument != name:
+            tensors = [*arguments[argument]]
+            number = int(name[len(argument) + 1 : -1])
+            tensors[number : number + 1] = [] if value is None else [value]
+            value = tuple(tensors)
+        # Attributes have lists, so that only the tensors of variadic inputs are in tuples.
+        is_variadic = isinstance(arguments.get(argument), tuple) or (
+            isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value)
+        )
+        arguments[argument] = (tuple(value or ()) or None) if is_variadic else plain_copy(value)
+        present = {key: arguments[key] for key in order if arguments.get(key) is not None}
+        tensors_by_name = {
+            key: item for key, item in present.items() if isinstance(item, Tensor | tuple)
+        }
+        attributes = {key: plain for key, plain in present.items() if key not in tensors_by_name}
+        return self._with(flatten_variadic(tensors_by_name), attributes)
+
+    @staticmethod
+    def _with(inputs: Mapping[str, Tensor], attributes: Mapping[str, Any]) -> "Call":
+        """Return the call with these arguments, of which the attributes are plain."""
         # Skips __post_init__, since all attributes are plain already: thousands of calls are
         # mutated.
         changed = object.__new__(Call)
         object.__setattr__(changed, "inputs", inputs)
         object.__setattr__(changed, "attributes", attributes)
         return changed
+
+
+def tensors_in(value: Any) -> tuple[Tensor, ...]:
+    """Return the tensors of an input as expressions see it; none if it is omitted."""
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
 
 
 def plain_copy(value: Any) -> Any:

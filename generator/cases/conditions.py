@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opcert.arrays import Call, Tensor
+from opcert.arrays import Call, Tensor, tensors_in
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification import (
     Ambiguity,
@@ -87,17 +87,15 @@ class Conditions:
 
         An omitted argument has its default, or is None; `omitted` lists them.
         """
-        arguments = {**call.inputs, **call.attributes}
+        arguments = call.arguments
         omitted = tuple(name for name in self.spec.defaults if name not in arguments)
         return {**self._fixed_names, **arguments, "omitted": omitted}
 
     def _scope(self, call: Call) -> EvaluationScope:
         """Return the scope of conditions on `call`: functions, and what `names` returns."""
-        inputs, attributes = call.inputs, call.attributes
-        omitted = tuple(
-            name for name in self.spec.defaults if name not in inputs and name not in attributes
-        )
-        return {**self._fixed_scope, **inputs, **attributes, "omitted": omitted}
+        arguments = call.arguments
+        omitted = tuple(name for name in self.spec.defaults if name not in arguments)
+        return {**self._fixed_scope, **arguments, "omitted": omitted}
 
     def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Check every requirement on `call`.
@@ -254,7 +252,7 @@ class Conditions:
         scope = self._scope(call)
         # The first input of each type symbol gives its type.
         types = {
-            declared.type: scope[declared.name].type
+            declared.type: tensors_in(scope[declared.name])[0].type
             for declared in reversed(self.spec.inputs)
             if declared.required
         }
