@@ -52,6 +52,7 @@ from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.tensors import TensorsRole
 from opcert.roles.windows import WindowsRole
 
 __all__ = [
@@ -101,6 +102,7 @@ __all__ = [
     "Signature",
     "SpansRole",
     "SpecModel",
+    "TensorsRole",
     "WindowsRole",
     "bound_draw_functions",
     "forbid",
@@ -111,6 +113,7 @@ __all__ = [
 
 ROLES: dict[str, type[Role]] = {
     "data": DataRole,
+    "tensors": TensorsRole,
     "axis": AxisRole,
     "indices": IndicesRole,
     "leading_dims": LeadingDimsRole,
