@@ -40,16 +40,19 @@ from opcert.roles.fill import FillRole
 from opcert.roles.flag import FlagRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.leading_dims import LeadingDimsRole
+from opcert.roles.lengths import LengthsRole
 from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import MappingRole
 from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
 from opcert.roles.permutation import PermutationRole
+from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.tensors import TensorsRole
 from opcert.roles.windows import WindowsRole
 
 __all__ = [
@@ -80,6 +83,7 @@ __all__ = [
     "Input",
     "KebabCaseId",
     "LeadingDimsRole",
+    "LengthsRole",
     "LevelName",
     "ListRole",
     "MappingRole",
@@ -91,12 +95,14 @@ __all__ = [
     "PermutationRole",
     "RandomSource",
     "Requirement",
+    "ReshapeRole",
     "Role",
     "Sampler",
     "ShapeRole",
     "Signature",
     "SpansRole",
     "SpecModel",
+    "TensorsRole",
     "WindowsRole",
     "bound_draw_functions",
     "forbid",
@@ -107,6 +113,7 @@ __all__ = [
 
 ROLES: dict[str, type[Role]] = {
     "data": DataRole,
+    "tensors": TensorsRole,
     "axis": AxisRole,
     "indices": IndicesRole,
     "leading_dims": LeadingDimsRole,
@@ -114,6 +121,7 @@ ROLES: dict[str, type[Role]] = {
     "spans": SpansRole,
     "partition": PartitionRole,
     "shape": ShapeRole,
+    "reshape": ReshapeRole,
     "mapping": MappingRole,
     "mode": ModeRole,
     "flag": FlagRole,
@@ -125,6 +133,7 @@ ROLES: dict[str, type[Role]] = {
     "permutation": PermutationRole,
     "counts": CountsRole,
     "fill": FillRole,
+    "lengths": LengthsRole,
 }
 ENTRY_POINT_GROUP = "opcert.roles"
 

@@ -38,7 +38,7 @@ _LARGE_LENGTHS = {"past_u16": 65537, "past_16_mb": 4194319, "past_u8": 257, "six
 _OTHERS = ("varied", "long", "equal", "same", "ones", "wide", "tall", "zero")
 # Kinds of extents so large that a tensor has only one of them.
 PAST_A_TILE = ("wide", "tall", "huge")
-_AXES: dict[str, Any] = {
+AXIS_POSITIONS: dict[str, Any] = {
     "first": 0,
     "last": lambda rank: rank - 1,
     "second": 1,
@@ -61,6 +61,15 @@ LAYOUT_WORDS = {
 # With all extents equal to the length of the axis, data has at most so many elements.
 _MAX_SAME_ELEMENTS = 700
 _MILLION = 1_000_000
+
+
+def axis_position_constraints(axis: str, rank: str) -> Iterator[Constraint]:
+    """Forbid positions beyond the rank, and second names: an axis has the first that applies."""
+    for least, level in enumerate([*AXIS_POSITIONS][1:], 2):
+        yield forbid(
+            lambda rank, axis, least=least, level=level: axis == level and rank < least,
+            *(rank, LevelName(axis)),
+        )
 
 
 class DataRole(Role):
@@ -92,7 +101,7 @@ class DataRole(Role):
         lengths = {level: n for level, n in lengths.items() if n or self.empty}
         words = {level: f"an axis of {n}" if n else "an empty axis" for level, n in lengths.items()}
         yield Factor(self.factor("length"), lengths, words=words)
-        yield Factor(self.factor("axis"), _AXES, (self.factor("rank"),), "the {} axis")
+        yield Factor(self.factor("axis"), AXIS_POSITIONS, (self.factor("rank"),), "the {} axis")
         others = ("varied", "ones", "huge") if is_stress else _OTHERS
         allowed = [kind for kind in others if kind != "zero" or self.empty]
         yield Factor.of_names(self.factor("others"), allowed, "{} extents next to it")
@@ -104,19 +113,9 @@ class DataRole(Role):
 
     def constraints(self) -> Iterator[Constraint]:
         """Forbid axes beyond the rank, and extents and layouts that exclude each other."""
-        rank, length, others = map(self.factor, ("rank", "length", "others"))
-        layout, elements, axis = map(self.factor, ("layout", "elements", "axis"))
-        # Each axis of each rank has one name: the first that applies.
-        for least, level in enumerate([*_AXES][1:], 2):
-            yield forbid(
-                lambda rank, axis, least=least, level=level: axis == level and rank < least,
-                *(rank, LevelName(axis)),
-            )
-        if int(self.rank[0]) == 0:
-            yield forbid(
-                lambda rank, n, axis: rank == 0 and (n != 1 or axis != "first"),
-                *(rank, length, LevelName(axis)),
-            )
+        length, others = map(self.factor, ("length", "others"))
+        layout, elements = map(self.factor, ("layout", "elements"))
+        yield from self.axis_constraints()
         crowded = (*PAST_A_TILE, "zero")
         yield forbid(
             lambda elements, n, others: elements != "no" and (n < 2 or others in crowded),
@@ -129,6 +128,16 @@ class DataRole(Role):
         yield forbid(lambda others, n: others == "huge" and n > 10, others, length)
         if self.has_own_shape:
             yield from self._extent_constraints()
+
+    def axis_constraints(self) -> Iterator[Constraint]:
+        """Forbid axes beyond the rank."""
+        rank, length, axis = map(self.factor, ("rank", "length", "axis"))
+        yield from axis_position_constraints(axis, rank)
+        if int(self.rank[0]) == 0:
+            yield forbid(
+                lambda rank, n, axis: rank == 0 and (n != 1 or axis != "first"),
+                *(rank, length, LevelName(axis)),
+            )
 
     def _extent_constraints(self) -> Iterator[Constraint]:
         """Forbid levels that contradict the extents which this role draws."""
@@ -167,6 +176,15 @@ class DataRole(Role):
         )
 
     @property
+    def tensor_expr(self) -> str:
+        """The expression of the tensor whose rank and extents other arguments refer to."""
+        return self.name
+
+    def tensor_of(self, call: Call) -> Tensor:
+        """Return the tensor whose rank and extents other arguments refer to."""
+        return call.inputs[self.name]
+
+    @property
     def has_own_shape(self) -> bool:
         """Whether no other role determines its shape."""
         return not any(self.name in role.shapes for role in self._signature.roles)
@@ -196,7 +214,7 @@ class DataRole(Role):
 
     def axis_points(self, call: Call) -> list[ObservationPoint]:
         """Return each of its axes as an observation point; a scalar is one point."""
-        return [{"axis": axis} for axis in range(call.inputs[self.name].rank)] or [{}]
+        return [{"axis": axis} for axis in range(self.tensor_of(call).rank)] or [{}]
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the axis of `point` as the tested axis."""

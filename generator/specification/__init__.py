@@ -7,6 +7,7 @@ from opcert.specification.elementwise import (
     ZERO_SOURCE,
     ElementwiseValues,
     IndexedInput,
+    IndexedInputs,
     parse_elementwise,
     source_positions,
 )
@@ -40,9 +41,11 @@ from opcert.specification.model import (
 from opcert.specification.references import (
     Reference,
     RejectedError,
+    call_reference,
     find_spec_files,
     golden_outputs,
     load_references,
+    shipped_operators,
 )
 
 __all__ = [
@@ -58,6 +61,7 @@ __all__ = [
     "Example",
     "Expression",
     "IndexedInput",
+    "IndexedInputs",
     "Law",
     "LawCall",
     "Levels",
@@ -68,6 +72,7 @@ __all__ = [
     "Spec",
     "SpecFile",
     "abbreviate",
+    "call_reference",
     "evaluate",
     "evaluate_condition",
     "evaluate_condition_in",
@@ -83,6 +88,7 @@ __all__ = [
     "read_spec",
     "read_specs",
     "read_specs_in",
+    "shipped_operators",
     "source_positions",
     "subexpression",
 ]

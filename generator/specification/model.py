@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from opcert.arrays import TYPE_SETS
+from opcert.arrays import INTEGERS, TYPE_SETS, tensor_key
 from opcert.roles import (
     ROLES,
     Argument,
@@ -16,11 +16,12 @@ from opcert.roles import (
     ExpressionText,
     Input,
     KebabCaseId,
+    ListRole,
     Role,
     SpecModel,
     role_classes,
 )
-from opcert.specification.documented import WrittenTensor
+from opcert.specification.documented import WrittenInput, WrittenTensor
 from opcert.specification.expressions import EXPRESSION_CONSTANTS
 from opcert.yaml_files import VERBATIM
 
@@ -180,7 +181,7 @@ class Example(SpecModel):
     id: KebabCaseId
     clause: str
     text: str
-    inputs: dict[str, WrittenTensor]
+    inputs: dict[str, WrittenInput]
     attributes: dict[str, JsonValue] = Field(default_factory=dict)
     outputs: tuple[WrittenTensor, ...]
 
@@ -328,9 +329,24 @@ class Spec(SpecModel):
         return tuple(argument for argument in self.arguments if isinstance(argument, Role))
 
     @cached_property
+    def number_inputs(self) -> tuple[str, ...]:
+        """The inputs whose elements are numbers that a call fixes, such as axes or lengths."""
+        return tuple(
+            argument.name
+            for argument in self.inputs
+            if isinstance(argument, ListRole) or set(self.type_sets[argument.type]) <= set(INTEGERS)
+        )
+
+    @cached_property
     def leading(self) -> Input | Role:
         """The first required input; its type and rank are those of a case."""
         return next(argument for argument in self.inputs if argument.required)
+
+    @cached_property
+    def leading_key(self) -> str:
+        """The key of the first required input in a call, or of its first tensor."""
+        name = self.leading.name
+        return name if self.leading.variadic is None else tensor_key(name, 0)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
