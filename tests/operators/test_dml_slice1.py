@@ -274,8 +274,8 @@ FAULTS: dict[str, Compute] = {
     "an output of more dimensions": accepting(
         "output-rank", lambda i, a: len(a["OutputTensor"]["Sizes"]) > i["InputTensor"].ndim
     ),
-    "nine dimensions": accepting("dimension-count-range", lambda i, a: a["DimensionCount"] == 9),
-    "no dimensions": accepting("dimension-count-range", lambda i, a: a["DimensionCount"] == 0),
+    "nine dimensions": accepting("dimension-count-range", lambda _, a: a["DimensionCount"] == 9),
+    "no dimensions": accepting("dimension-count-range", lambda _, a: a["DimensionCount"] == 0),
     "a DimensionCount below the rank": accepting(
         "dimension-count-matches", lambda i, a: a["DimensionCount"] < i["InputTensor"].ndim
     ),
