@@ -63,7 +63,8 @@ def copied(read: Indices, inputs: Inputs, attributes: Attributes) -> list[Array]
     """Return the elements at the indices that `read` returns, around the ends where outside."""
     tensor = inputs["InputTensor"]
     for window in windows(inputs, attributes):
-        tensor = np.take(tensor, read(window), window.axis, mode="wrap")
+        wrapped_indices = [index % max(window.extent, 1) for index in read(window)]
+        tensor = np.take(tensor, wrapped_indices, window.axis)
     return [tensor.copy()]
 
 
