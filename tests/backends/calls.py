@@ -88,9 +88,9 @@ def calls_of_every_operator(name: str, operators: Collection[str] | None = None)
             {"batch_axis": 0, "seq_axis": 1},
         ),
     ]
-    selected = {*shipped_operators()}.intersection(
-        shipped_operators() if operators is None else operators
-    )
+    selected = {*shipped_operators()}
+    if operators is not None:
+        selected &= {*operators}
     return [call for call in calls if call[0] in selected]
 
 
