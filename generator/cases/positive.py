@@ -1,10 +1,11 @@
 """Spec -> positive cases: the documented calls, and calls that cover the input space."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from opcert.arrays import Call, Tensor
+from opcert.arrays import MAX_ELEMENTS, Call, Tensor
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import can_discriminate
@@ -89,6 +90,7 @@ class PositiveCases:
             unobserved = self._observer.unobserved(call, levels)
             if unobserved:
                 continue
+            self._limit_outputs(call)
             if can_discriminate(self._reference, call):
                 return call, True
             first = first or call
@@ -100,6 +102,20 @@ class PositiveCases:
         missing = ", ".join(f"{factor}={levels[factor]}" for factor in unobserved)
         place = ("cases", "observe", unobserved[0])
         raise ExpressionError(f"{call} does not exhibit {missing}", place)
+
+    def _limit_outputs(self, call: Call) -> None:
+        """Refuse a call whose declared outputs would fill the memory.
+
+        Raises:
+            ExpressionError: they have too many elements.
+        """
+        is_small = True
+        # A shape that cannot be computed is reported where the outputs are compared with it.
+        with suppress(ExpressionError, Inapplicable):
+            is_small = self._conditions.has_small_outputs(call, MAX_ELEMENTS)
+        if not is_small:
+            text = f"the outputs of {call} have too many elements; expected at most"
+            raise ExpressionError(f"{text} {MAX_ELEMENTS:,}", ("cases", "draw"))
 
     def _case(self, name: str, call: Call, place: YamlPath, **fields: Any) -> Case:
         """Return the case of a valid call, with data patterns of its own."""

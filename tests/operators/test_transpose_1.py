@@ -93,7 +93,7 @@ WRONG: dict[str, Fault] = {
         else arg,
         order or None,
     ),
-    "long-axis-last": lambda arg, _, right: (
+    "long-axis-last": lambda _, __, right: (
         np.roll(right, 1, -1) if right.ndim and right.shape[-1] > 256 else right
     ),
 }

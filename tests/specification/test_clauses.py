@@ -106,6 +106,16 @@ OUTLINES: dict[str, dict[str, dict[str, int]]] = {
         "タイプ (Types), T_AXIS": {"sentence": 1},
         "例 (Examples)": {"layer": 1},
     },
+    "Tile-1": {
+        "Short description": {"sentence": 3},
+        "Inputs, 1: data": {"sentence": 3},
+        "Inputs, 2: repeats": {"sentence": 4},
+        "Outputs, 1": {"sentence": 2},
+        "Types, T1": {"sentence": 1},
+        "Types, T2": {"sentence": 1},
+        "Detailed description": {"sentence": 1},
+        "Examples": {"example": 3},
+    },
     "Transpose-1": {
         "Short description": {"sentence": 1},
         "Detailed description": {"sentence": 2},
