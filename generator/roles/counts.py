@@ -21,7 +21,6 @@ from opcert.roles.factors import (
 )
 from opcert.roles.mode import ModeRole
 from opcert.roles.per_axis import PerAxis
-from opcert.roles.role import OMITTED
 from opcert.roles.samplers import Sampler
 
 # At most so many axes change in addition to the tested one: outputs stay small at every rank.
@@ -44,7 +43,7 @@ class CountsRole(PerAxis):
     repeated zero times), or is `invalid`. `negative` is the meaning of a negative count: it `crops`
     the axis by so much, or is `invalid`. With `aligned`, there may be fewer or more counts than
     axes; both are aligned at the end, and the shorter is extended by counts that change nothing, or
-    by axes of 1 element. `at_most` gives the greatest count in some words of `mode`, as an offset
+    by axes of 1 element. `limits` gives the greatest count in some words of `mode`, as an offset
     to the size of the axis.
     """
 
@@ -55,18 +54,18 @@ class CountsRole(PerAxis):
     negative: Literal["crops", "invalid"] = "invalid"
     aligned: bool = False
     mode: str | None = None
-    at_most: Mapping[str, int] = {}
+    limits: Mapping[str, int] = {}
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report unknown words of the mode, and limits without a mode."""
         yield from super().mistakes()
-        if self.at_most and self.mode is None:
-            yield "at_most", "missing key 'mode'; expected it together with 'at_most'"
+        if self.limits and self.mode is None:
+            yield "limits", "missing key 'mode'; expected it together with 'limits'"
         elif self.mode is not None:
             words = self.related(self.mode, ModeRole).one_of
-            for word in self.at_most.keys() - {*words}:
+            for word in self.limits.keys() - {*words}:
                 near = did_you_mean(word, [*words])
-                yield "at_most", f"unknown word '{word}' of '{self.mode}'{near}"
+                yield "limits", f"unknown word '{word}' of '{self.mode}'{near}"
 
     @property
     def neutral(self) -> int:
@@ -90,8 +89,7 @@ class CountsRole(PerAxis):
         """Return the greatest count of an axis in a word of the mode, None if there is none."""
         if self.mode is None:
             return None
-        default = self.related(self.mode, ModeRole).default
-        offset = self.at_most.get(str(default if word == OMITTED else word))
+        offset = self.limits.get(str(self.related(self.mode, ModeRole).meant(word)))
         return None if offset is None else extent + offset
 
     @property
@@ -123,7 +121,7 @@ class CountsRole(PerAxis):
             counts = {level: counts[level] for level in ("two", "none")}
         words = {level: f"{count} of {self.name}" for level, count in counts.items()}
         depends_on: tuple[str, ...] = ()
-        if self.mode is not None and self.at_most:
+        if self.mode is not None and self.limits:
             depends_on = self.data.factor("length"), self._word_factor
             counts[_LIMIT] = lambda n, word: self._limit(n, word) or 0
             words[_LIMIT] = f"the greatest {self.name}"
@@ -150,7 +148,7 @@ class CountsRole(PerAxis):
         else:
             yield from super().constraints()
             yield forbid(lambda others, rank: others == "varied" and rank < 2, others, rank)
-        if self.mode is not None and self.at_most:
+        if self.mode is not None and self.limits:
             yield from self._limit_constraints()
         yield forbid(lambda count, rank: rank < 1 and count != self.neutral, count, rank)
         yield forbid(lambda count, n: count < 0 and n < _MIN_CROPPED_LENGTH, count, length)
@@ -238,7 +236,7 @@ class CountsRole(PerAxis):
         numbers = [self.neutral] * (rank + surplus)
         if choice[self.factor("others")] == "varied":
             extents = (1,) * surplus + self.data.shape(context)[max(0, -surplus) :]
-            word = choice[self._word_factor] if self.at_most else None
+            word = choice[self._word_factor] if self.limits else None
             greatest = {
                 k: self.neutral + 2 if (limit := self._limit(extent, word)) is None else limit
                 for k, extent in enumerate(extents)
@@ -289,14 +287,14 @@ class CountsRole(PerAxis):
         if self.mode is None:
             return
         mode = self.related(self.mode, ModeRole)
-        for word, offset in self.at_most.items():
+        for word, offset in self.limits.items():
             limit = f"n + {offset}" if offset > 0 else f"n - {-offset}" if offset else "n"
             of = "from their ends, " if self.aligned else ""
             counts, extents = self.values_expr, f"{self.of}.shape"
             if self.aligned:
                 counts, extents = f"reversed({counts})", f"reversed({extents})"
             yield Requirement(
-                f"{name}.at-most-{word}",
+                f"{name}.limit-{word}",
                 f"In mode {word}, {of}none of {name} is above {limit} for an axis of n elements.",
                 f"all(count <= {limit} for count, n in zip({counts}, {extents}))",
                 f"{mode.is_one_of([word])} and {self.given_expr}",
