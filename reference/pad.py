@@ -22,21 +22,22 @@ def pad_1(
     modes = ("constant", "edge", "reflect", "symmetric")
     require(pad_mode in modes, "pad-1/mode-known", f"mode {pad_mode!r}")
     for name, pads in (("begin", pads_begin), ("end", pads_end)):
-        require(is_integer(pads), f"pad-1/{name}-type", f"{pads.dtype}")
-        require(pads.ndim == 1, f"pad-1/{name}-rank", f"rank {pads.ndim}")
-        require(pads.size == data.ndim, f"pad-1/{name}-length", f"{pads}")
-        counts: list[int] = pads.tolist()
-        require(min(counts, default=0) >= 0, f"pad-1/{name}-not-negative", f"{pads}")
-        ahead = [n - count for count, n in zip(counts, data.shape, strict=False)]
-        is_inner = pad_mode != "reflect" or min(ahead, default=1) >= 1
-        require(is_inner, f"pad-1/{name}-reflect", f"{pads} for {data.shape}")
-        is_within = pad_mode != "symmetric" or min(ahead, default=0) >= 0
-        require(is_within, f"pad-1/{name}-symmetric", f"{pads} for {data.shape}")
+        counts = pads.tolist()
+        text = f"pads_{name} {counts} for data of shape {data.shape}"
+        require(is_integer(pads), f"pad-1/{name}-type", text)
+        require(pads.ndim == 1, f"pad-1/{name}-rank", text)
+        require(len(counts) == data.ndim, f"pad-1/{name}-length", text)
+        require(all(count >= 0 for count in counts), f"pad-1/{name}-not-negative", text)
+        left = [n - count for count, n in zip(counts, data.shape, strict=False)]
+        is_inner = pad_mode != "reflect" or all(n >= 1 for n in left)
+        require(is_inner, f"pad-1/{name}-reflect", text)
+        is_within = pad_mode != "symmetric" or all(n >= 0 for n in left)
+        require(is_within, f"pad-1/{name}-symmetric", text)
     extents = [*zip(pads_begin.tolist(), data.shape, pads_end.tolist(), strict=True)]
     output = np.zeros([sum(extent) for extent in extents], data.dtype)
     if pad_mode == "constant":
         if pad_value is not None:
-            require(pad_value.dtype == data.dtype, "pad-1/value-type", f"{pad_value.dtype}")
+            require(pad_value.dtype == data.dtype, "pad-1/value-type", pad_value.dtype.name)
             require(pad_value.ndim == 0, "pad-1/value-shape", f"{pad_value.shape}")
             output[...] = pad_value
         output[tuple(slice(begin, begin + n) for begin, n, _ in extents)] = data

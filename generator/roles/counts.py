@@ -27,7 +27,7 @@ from opcert.roles.samplers import Sampler
 _MAX_OTHERS = 2
 # Two lists of counts can both crop an axis of this length by one element.
 _MIN_CROPPED_LENGTH = 3
-# A count of more than 8 bits, which is for axes up to this length: outputs stay small.
+# A count of more than 8 bits, and the greatest length of its axis: outputs stay small.
 _LARGE = 257
 _MAX_LENGTH_OF_LARGE_COUNT = 19
 # How many more counts than axes there are, by level; a list may also be empty.
@@ -153,14 +153,15 @@ class CountsRole(PerAxis):
         yield forbid(lambda count, rank: rank < 1 and count != self.neutral, count, rank)
         yield forbid(lambda count, n: count < 0 and n < _MIN_CROPPED_LENGTH, count, length)
         yield forbid(
-            lambda count, n, others: (
-                count == _LARGE and (n > _MAX_LENGTH_OF_LARGE_COUNT or others in PAST_A_TILE)
+            lambda level, count, n, others: (
+                count > _MAX_LENGTH_OF_LARGE_COUNT
+                and (others in PAST_A_TILE or (level != _LIMIT and n > _MAX_LENGTH_OF_LARGE_COUNT))
             ),
-            *(count, length, self.data.factor("others")),
+            *(LevelName(count), count, length, self.data.factor("others")),
         )
         if self.zero != "keeps":
             # Repetitions of several axes multiply.
-            yield forbid(lambda others, n: others == "varied" and n == _LARGE, others, count)
+            yield forbid(lambda others, n: others == "varied" and n >= _LARGE, others, count)
         if not self.is_attribute:
             yield forbid(lambda count, t: not fits(t, count), count, self.type_factor)
 
