@@ -43,6 +43,7 @@ from opcert.specification.references import (
     find_spec_files,
     golden_outputs,
     load_references,
+    shipped_operators,
 )
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "read_spec",
     "read_specs",
     "read_specs_in",
+    "shipped_operators",
     "source_positions",
     "subexpression",
 ]

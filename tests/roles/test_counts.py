@@ -167,7 +167,7 @@ def test_a_mode_limits_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("{inner: -1, whole: 0}", "{iner: -1}", "unknown word 'iner' of 'how'; did you mean 'inner'?"),
+        ("{inner: -1, whole: 0}", "{iner: -1}", "unknown word 'iner' of 'how'; did you mean 'inner'?"),  # noqa: E501
         ("mode: how, ", "", "missing key 'mode'; expected it together with 'limits'"),
     ],
 )  # fmt: skip
