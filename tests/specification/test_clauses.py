@@ -159,6 +159,7 @@ OUTLINES: dict[str, dict[str, dict[str, int]]] = {
         "Types, T2": {"sentence": 1},
         "Detailed description": {"sentence": 1},
         "Examples": {"example": 3},
+    },
     "ReverseSequence-1": {
         "Detailed description": {"sentence": 2},
         "Attributes, batch_axis, Description": {"sentence": 1},
