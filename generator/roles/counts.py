@@ -86,7 +86,7 @@ class CountsRole(PerAxis):
     # Factors
 
     def _limit(self, extent: int, word: object) -> int | None:
-        """Return the greatest count of an axis in a word of the mode, None if there is none."""
+        """Return the greatest count of an axis in a word of the mode, None if it has no limit."""
         if self.mode is None:
             return None
         offset = self.limits.get(str(self.related(self.mode, ModeRole).meant(word)))

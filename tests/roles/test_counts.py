@@ -185,7 +185,7 @@ ambiguities:
     from: repeats.least
     clause: R
     text: What a negative number of repetitions means.
-    readings: {valid: None., invalid: It is none.}
+    readings: {valid: As often as 0., invalid: It cannot be.}
 """
 )
 
