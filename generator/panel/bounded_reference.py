@@ -1,15 +1,13 @@
 """The reference of an operator, without the calls whose outputs would fill the memory."""
 
-from collections.abc import Mapping
 from contextlib import suppress
-from copy import deepcopy
 from math import prod
 
-from opcert.arrays import Call, Tensor, type_name
+from opcert.arrays import Call, Tensor, argument_of, type_name
 from opcert.cases import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.fault import ArrayCall, OperatorSignature, Outputs
-from opcert.specification import Reference
+from opcert.specification import Reference, call_reference
 
 # The integers of a call are harmless where their product is below: outputs are computed for others.
 _MAX_PRODUCT = 1 << 16
@@ -44,9 +42,7 @@ class BoundedReference:
             product = prod(max(1, abs(number)) for number in call.integers(name))
             if product > _MAX_PRODUCT and not self._has_small_outputs(call):
                 raise LargeOutputsError(f"outputs of more than {_MAX_OUTPUT_ELEMENTS} elements")
-        # A reference may change the attributes that it gets.
-        attributes: Mapping[str, object] = deepcopy(dict(call.attributes))
-        return self._reference(**call.inputs, **attributes)
+        return call_reference(self._reference, call.inputs, call.attributes)
 
     def declared(self, call: ArrayCall) -> Call:
         """Return a call as a spec sees it: with tensors in place of arrays."""
@@ -54,7 +50,9 @@ class BoundedReference:
             key: Tensor(
                 type_name(array.dtype),
                 array.shape,
-                None if key in self._signature.data else tuple(array.ravel().tolist()),
+                None
+                if argument_of(key) in self._signature.data_arguments
+                else tuple(array.ravel().tolist()),
             )
             for key, array in call.inputs.items()
         }

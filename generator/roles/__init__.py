@@ -47,10 +47,12 @@ from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
 from opcert.roles.permutation import PermutationRole
+from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.tensors import TensorsRole
 from opcert.roles.windows import WindowsRole
 
 __all__ = [
@@ -93,12 +95,14 @@ __all__ = [
     "PermutationRole",
     "RandomSource",
     "Requirement",
+    "ReshapeRole",
     "Role",
     "Sampler",
     "ShapeRole",
     "Signature",
     "SpansRole",
     "SpecModel",
+    "TensorsRole",
     "WindowsRole",
     "bound_draw_functions",
     "forbid",
@@ -109,6 +113,7 @@ __all__ = [
 
 ROLES: dict[str, type[Role]] = {
     "data": DataRole,
+    "tensors": TensorsRole,
     "axis": AxisRole,
     "indices": IndicesRole,
     "leading_dims": LeadingDimsRole,
@@ -116,6 +121,7 @@ ROLES: dict[str, type[Role]] = {
     "spans": SpansRole,
     "partition": PartitionRole,
     "shape": ShapeRole,
+    "reshape": ReshapeRole,
     "mapping": MappingRole,
     "mode": ModeRole,
     "flag": FlagRole,

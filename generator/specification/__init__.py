@@ -7,6 +7,7 @@ from opcert.specification.elementwise import (
     ZERO_SOURCE,
     ElementwiseValues,
     IndexedInput,
+    IndexedInputs,
     parse_elementwise,
     source_positions,
 )
@@ -40,6 +41,7 @@ from opcert.specification.model import (
 from opcert.specification.references import (
     Reference,
     RejectedError,
+    call_reference,
     find_spec_files,
     golden_outputs,
     load_references,
@@ -59,6 +61,7 @@ __all__ = [
     "Example",
     "Expression",
     "IndexedInput",
+    "IndexedInputs",
     "Law",
     "LawCall",
     "Levels",
@@ -69,6 +72,7 @@ __all__ = [
     "Spec",
     "SpecFile",
     "abbreviate",
+    "call_reference",
     "evaluate",
     "evaluate_condition",
     "evaluate_condition_in",
