@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from math import prod
 
 from opcert.arrays import TENSOR_BUILDERS, TENSOR_CHANGES, Call, recipe_seed
 from opcert.cases.case import Case, MistakeLog, short_digest
@@ -243,12 +242,9 @@ class CandidateSearch:
     def _has_small_outputs(self, call: Call) -> bool:
         """Whether the outputs of a valid call are small enough to be stored."""
         try:
-            outputs = self._conditions.outputs(call)
+            return self._conditions.has_small_outputs(call, _MAX_OUTPUT_ELEMENTS)
         except (ExpressionError, Inapplicable):
             return False
-        # An empty output must not have a billion rows either.
-        sizes = (prod(max(extent, 1) for extent in output.shape) for output in outputs)
-        return sum(sizes) <= _MAX_OUTPUT_ELEMENTS
 
     def _apply_violation(self, owner: str, place: YamlPath, violation: Violation) -> None:
         """Apply a violation of the spec to baselines, and keep the candidates of `owner`."""

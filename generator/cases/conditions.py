@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from opcert.arrays import Call, Tensor, tensors_in
@@ -247,9 +248,14 @@ class Conditions:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
 
         Raises:
-            ExpressionError: a count or a shape cannot be evaluated, or has the wrong type.
+            ExpressionError: a count or a shape cannot be evaluated, or has the wrong type; or the
+                call omits a required input.
         """
         scope = self._scope(call)
+        absent = [declared.name for declared in self.spec.inputs if declared.required]
+        absent = [name for name in absent if scope[name] is None]
+        if absent:
+            raise ExpressionError(f"the call omits {', '.join(absent)}")
         # The first input of each type symbol gives its type.
         types = {
             declared.type: tensors_in(scope[declared.name])[0].type
@@ -263,6 +269,17 @@ class Conditions:
                 outputs.append(Tensor(types[output.type], _shape(output.shape, scope, k)))
             scope.pop("i", None)
         return outputs
+
+    def has_small_outputs(self, call: Call, most: int) -> bool:
+        """Whether the declared outputs of `call` have at most `most` elements.
+
+        An empty output must not have a billion rows either: an extent of 0 counts as 1.
+
+        Raises:
+            ExpressionError: the spec does not determine the outputs of the call.
+        """
+        sizes = (prod(max(extent, 1) for extent in out.shape) for out in self.outputs(call))
+        return sum(sizes) <= most
 
     def contradicted(
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]

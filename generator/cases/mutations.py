@@ -148,7 +148,7 @@ def mutations_of(spec: Spec) -> list[Mutation]:
                 parts += [(p, "plus-half", partial(_with_fraction, p)) for p in POSITIONS]
         mutations += [Mutation(argument.name, *part) for part in parts]
         if not argument.required:
-            added = _added_lists(spec, argument)
+            added = _added_values(spec, argument)
             mutations += [Mutation(argument.name, *part, adds=True) for part in added]
     for attribute in spec.attributes:
         parts = [_OMISSION, *attribute_mutations(spec, attribute)]
@@ -321,11 +321,15 @@ def _from_the_end(
     return _with_values(at_position(position, lambda number, _: number + offset), value, context)
 
 
-def _added_lists(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
-    """Yield lists for an optional input that a call omits.
+def _added_values(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
+    """Yield values for an optional input that a call omits.
 
-    Such a list is empty, or has one integer for each dimension of the leading input.
+    It is a scalar of the type of the leading input, or a list: empty, or with one integer for each
+    dimension of the leading input.
     """
+    if argument.type == spec.leading.type:
+        yield "", "added-scalar", _scalar_alike
+        return
     for name in ("i64", "i32"):
         if name in spec.type_sets[argument.type]:
             yield "", f"added-empty-{name}", partial(_empty_list, name)
@@ -334,6 +338,10 @@ def _added_lists(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
 
 def _empty_list(element_type: str, _: Tensor, __: MutationContext) -> Tensor:
     return Tensor(element_type, (0,), ())
+
+
+def _scalar_alike(first: Tensor, _: MutationContext) -> Tensor:
+    return Tensor(first.type, ())
 
 
 def _one_for_each_dimension(element_type: str, first: Tensor, _: MutationContext) -> Tensor:

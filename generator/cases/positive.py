@@ -1,11 +1,12 @@
 """Spec -> positive cases: the documented calls, and calls that cover the input space."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from opcert.arrays import Call, Tensor, flatten_variadic
+from opcert.arrays import MAX_ELEMENTS, Call, Tensor, flatten_variadic
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import can_discriminate
@@ -93,11 +94,26 @@ class PositiveCases:
             unobserved = self._observer.unobserved(call, levels)
             if not unobserved:
                 is_exhibited = True
+                self._limit_outputs(call)
                 yield call
         if not is_exhibited:
             missing = ", ".join(f"{factor}={levels[factor]}" for factor in unobserved)
             place = ("cases", "observe", unobserved[0])
             raise ExpressionError(f"{call} does not exhibit {missing}", place)
+
+    def _limit_outputs(self, call: Call) -> None:
+        """Refuse a call whose declared outputs would fill the memory.
+
+        Raises:
+            ExpressionError: they have too many elements.
+        """
+        is_small = True
+        # A shape that cannot be computed is reported where the outputs are compared with it.
+        with suppress(ExpressionError, Inapplicable):
+            is_small = self._conditions.has_small_outputs(call, MAX_ELEMENTS)
+        if not is_small:
+            text = f"the outputs of {call} have too many elements; expected at most"
+            raise ExpressionError(f"{text} {MAX_ELEMENTS:,}", ("cases", "draw"))
 
     def _case(self, name: str, call: Call, place: YamlPath, **fields: Any) -> Case:
         """Return the case of a valid call, with data patterns of its own."""
