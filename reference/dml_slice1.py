@@ -15,9 +15,7 @@ def dml_slice1(
     InputWindowSizes: Sequence[int],
     InputWindowStrides: Sequence[int],
 ) -> list[Array]:
-    """Copy elements of the window of `InputTensor`, as many as `OutputTensor` has.
-
-    Source: DirectML DML_SLICE1_OPERATOR_DESC, the pseudocode and "Struct fields".
+    """Copy elements of the window of `InputTensor` (DML_SLICE1_OPERATOR_DESC, the pseudocode).
 
     Raises:
         RuleBroken: the call violates a rule of the document.
@@ -30,9 +28,8 @@ def dml_slice1(
     check(1 <= n <= 8, "dimension-count-range", n)
     check(n == rank, "dimension-count-matches", n)
     check(len(sizes) == rank, "output-rank", sizes)
-    check(
-        OutputTensor["DataType"] == DATA_TYPES[InputTensor.dtype.name], "output-type", OutputTensor
-    )
+    data_type = DATA_TYPES[InputTensor.dtype.name]
+    check(OutputTensor["DataType"] == data_type, "output-type", OutputTensor)
     for name, numbers in zip(("offsets", "sizes", "strides"), lists, strict=True):
         check(len(numbers) >= rank, f"{name}-length", numbers)
     windows = [*zip(*lists, InputTensor.shape, sizes, strict=False)]
@@ -41,13 +38,13 @@ def dml_slice1(
     strides = InputWindowStrides[:rank]
     check(all(-(1 << 31) <= t <= MAX_UINT for t in strides), "stride-width", strides)
     check(all(strides), "stride-nonzero", strides)
-    few = all(1 <= k <= 1 + (size - 1) // abs(t or 1) for _, size, t, _, k in windows)
-    check(few, "output-sizes", windows)
+    most = [1 + (size - 1) // abs(stride or 1) for _, size, stride, *_ in windows]
+    check(all(1 <= k <= m for k, m in zip(sizes, most, strict=False)), "output-sizes", windows)
     region = []
     for at, size, stride, _, k in windows:
         first = at if stride > 0 else at + size - 1
         stop = first + k * stride
-        region.append(slice(first, stop if stop >= 0 else None, stride or None))
+        region.append(slice(first, None if stop < 0 else stop, stride or None))
     return [InputTensor[tuple(region)].copy()]
 
 
