@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, Array
 from opcert.backends import load
 from opcert.backends.declared_support import DML_SPLIT, PLAIN_CALLS, probe_types
 from opcert.specification import read_specs_in, shipped_operators
