@@ -114,7 +114,7 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
             value = evaluate_in(scope, expression)
         except Inapplicable:
             return None
-        changed = changed.changed(target, value, tuple(defaults))
+        changed = changed.changed(target, value, defaults)
     return changed if changed != call else None
 
 
@@ -232,11 +232,12 @@ class CandidateSearch:
 
     def _context(self, mutation: Mutation, baseline: _Baseline) -> MutationContext:
         key = baseline.case.id, mutation.argument
-        if key not in self._bounds:
-            call = baseline.case.call
-            self._bounds[key] = declared_bounds(self._conditions, call, mutation.argument)
+        bounds = self._bounds.get(key)
+        if bounds is None:
+            bounds = declared_bounds(self._conditions, baseline.case.call, mutation.argument)
+            self._bounds[key] = bounds
         # Mutations of one baseline should not all draw the same element.
-        return MutationContext(*self._bounds[key], baseline.position + len(mutation.name))
+        return MutationContext(*bounds, baseline.position + len(mutation.name))
 
     def _has_small_outputs(self, call: Call) -> bool:
         """Whether the outputs of a valid call are small enough to be stored."""

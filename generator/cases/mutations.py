@@ -7,7 +7,7 @@ represents a class of mistakes, here in the checks of an implementation.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import cycle, islice
 from math import prod
 from typing import Any
@@ -109,7 +109,7 @@ class Mutation:
     function: ArgumentMutation
     adds: bool = False
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The words that name it in the id of a case."""
         return "-".join(part for part in (self.argument, self.position, self.kind) if part)
@@ -121,20 +121,18 @@ class Mutation:
 
     def apply(self, spec: Spec, call: Call, context: MutationContext) -> Call | None:
         """Return the mutated call; None where the mutation does not apply, or changes nothing."""
-        order = tuple(spec.defaults)
-        arguments = call.arguments
-        is_given = self.argument in arguments
+        value = call.arguments.get(self.argument)
         if self.kind == OMITTED:
-            return call.changed(self.argument, None, order) if is_given else None
+            return None if value is None else call.changed(self.argument, None, spec.defaults)
         if self.adds:
-            value = None if is_given else call.inputs[spec.leading_key]
-        else:
+            value = call.inputs[spec.leading_key] if value is None else None
+        elif value is None:
             # An omitted argument has its default.
-            value = arguments.get(self.argument, spec.defaults[self.argument])
-        if value is None:
+            value = spec.defaults[self.argument]
+        mutated = None if value is None else self.function(value, context)
+        if mutated is None or mutated == value:
             return None
-        mutated = self.function(value, context)
-        return None if mutated in (None, value) else call.changed(self.argument, mutated, order)
+        return call.changed(self.argument, mutated, spec.defaults)
 
 
 def mutations_of(spec: Spec) -> list[Mutation]:
@@ -277,14 +275,14 @@ def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContex
 
 def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:
     """Mutate the values of a tensor that has some, within the limits of its type."""
-    if value.values is None or value.size > _MAX_VALUES:
+    if value.values is None or len(value.values) > _MAX_VALUES:
         return None
     values = mutation(value.values, context)  # type: ignore[arg-type]
     if values is None:
         return None
     if not all(fits(value.type, number) for number in values):
         return None
-    shape = value.shape if len(values) == value.size else (len(values),)
+    shape = value.shape if len(values) == len(value.values) else (len(values),)
     return replace(value, shape=shape, values=tuple(values))
 
 

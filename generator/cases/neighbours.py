@@ -28,6 +28,7 @@ from opcert.arrays import (
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
+from opcert.roles import ReshapeRole
 from opcert.specification import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
@@ -55,10 +56,14 @@ def neighbour_cases(
     others = [case.call for case in _shuffled(f"{seed}|others", baselines)]
     for name, variation in variations(spec, conditions.outputs).items():
         count = 0
+        # If data is reshaped, one more is added whose output has as many elements as that of its
+        # baseline, in another shape: only it reveals that a runtime keeps the shape.
+        has_other_form = not any(isinstance(role, ReshapeRole) for role in spec.bound_roles)
         for baseline in _shuffled(f"{seed}|{name}", baselines)[:_MAX_BASELINES]:
-            if count == _NEIGHBOURS[profile]:
+            if count >= _NEIGHBOURS[profile] and has_other_form:
                 break
             calls: list[Call] = []
+            of_other_form: list[Call] = []
             # Expressions that fail are reported where golden outputs are checked.
             with suppress(ExpressionError, Inapplicable):
                 moved = sum(output.size for output in conditions.outputs(baseline.call))
@@ -69,8 +74,15 @@ def neighbour_cases(
                     and not conditions.ambiguity(call)
                     and conditions.has_small_outputs(call, max(_MAX_OUTPUT_ELEMENTS, 2 * moved))
                 ]
+                form = conditions.outputs(baseline.call) if calls else []
+                of_other_form = [
+                    call for call in calls if _is_other_form(form, conditions.outputs(call))
+                ]
+                if count >= _NEIGHBOURS[profile]:
+                    calls = of_other_form
             if calls:
                 call = calls[count % len(calls)]
+                has_other_form = has_other_form or call in of_other_form
                 count += 1
                 yield Case(
                     spec.full_id(f"{name}-{short_digest(baseline.id)}"),
@@ -80,6 +92,12 @@ def neighbour_cases(
                     baseline=baseline.id,
                     feature_levels=baseline.feature_levels,
                 )
+
+
+def _is_other_form(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
+    """Whether other outputs differ in shape, but not in size."""
+    sizes = [[output.size for output in tensors] for tensors in (outputs, others)]
+    return sizes[0] == sizes[1] and outputs != others
 
 
 def _shuffled(seed: str, cases: Sequence[Case]) -> list[Case]:
