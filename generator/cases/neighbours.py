@@ -17,6 +17,7 @@ from opcert.arrays import ELEMENT_TYPES, INTEGERS, LAYOUTS, MAX_STORED_BYTES, Ca
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
+from opcert.roles import AxisRole
 from opcert.specification import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
@@ -88,7 +89,9 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
             names = [argument.name for argument in spec.inputs if argument.type == symbol]
             by_name[f"other-type-of-{symbol}"] = partial(_other_index_type, names, types)
     for attribute in spec.attributes:
-        by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
+        is_signed_axis = isinstance(attribute, AxisRole) and attribute.negative
+        vary = _other_signed_axis if is_signed_axis else _other_attribute
+        by_name[f"other-{attribute.name}"] = partial(vary, attribute.name)
     for argument in spec.arguments:
         if not argument.required:
             by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
@@ -206,6 +209,16 @@ def _other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[
         if name in call.attributes and value is not None and value not in known:
             known.append(value)
             yield Call(call.inputs, {**call.attributes, name: value})
+
+
+def _other_signed_axis(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls along another axis; -1 and the last one are the same."""
+    rank = max(tensor.rank for tensor in call.inputs.values())
+    if any(tensor.size < 2 for tensor in call.inputs.values()):
+        return
+    for varied in _other_attribute(name, call, others):
+        if (varied.attributes[name] - call.attributes[name]) % rank:
+            yield varied
 
 
 def _omitted(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:

@@ -20,6 +20,7 @@ from opcert.roles.count import CountRole
 from opcert.roles.counts import CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorsRole
+from opcert.roles.element_indices import ElementIndicesRole
 from opcert.roles.factors import (
     BuildContext,
     Choice,
@@ -67,6 +68,7 @@ __all__ = [
     "DerivedAmbiguity",
     "DerivedFactor",
     "DescriptorsRole",
+    "ElementIndicesRole",
     "ExpressionText",
     "Factor",
     "FillRole",
@@ -101,6 +103,7 @@ ROLES: dict[str, type[Role]] = {
     "data": DataRole,
     "axis": AxisRole,
     "indices": IndicesRole,
+    "element_indices": ElementIndicesRole,
     "leading_dims": LeadingDimsRole,
     "axes": AxesRole,
     "spans": SpansRole,

@@ -12,6 +12,7 @@ from opcert.arrays import (
     insert,
     lowest,
     python_slice,
+    repeats,
     replace,
     within,
     wrap,
@@ -78,7 +79,7 @@ def bounded_prod(values: Iterable[int]) -> int:
 EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip)},
-    **{f.__name__: f for f in (wrap, broadcasts, python_slice, within, extent_kinds)},
+    **{f.__name__: f for f in (wrap, broadcasts, python_slice, within, repeats, extent_kinds)},
     **{f.__name__: f for f in (insert, replace, fits, lowest, highest)},
     "range": bounded_range,
     "prod": bounded_prod,
