@@ -264,6 +264,15 @@ def _violation_mistakes(spec: Spec, path: YamlPath, violations: Violations) -> M
 def _ambiguity_mistakes(spec: Spec) -> Mistakes:
     for i, ambiguity in enumerate(spec.ambiguities):
         path = ("ambiguities", i)
+        if bool(ambiguity.elements) == bool(ambiguity.readings):
+            problem = "both" if ambiguity.elements else "neither"
+            yield (*path, "id"), f"{problem} 'readings' and 'elements'; expected one of them"
+        if ambiguity.elements and (ambiguity.breaks or ambiguity.violations):
+            key = "breaks" if ambiguity.breaks else "violations"
+            yield (*path, key), f"'{key}' beside 'elements'; a call with open elements is valid"
+        if ambiguity.elements and not any(output.has_candidates for output in spec.outputs):
+            text = "'elements' without 'one_of' in the 'element' of an output"
+            yield (*path, "elements"), f"{text}; expected the candidates there"
         if ambiguity.touches:
             condition = ambiguity.touches
             yield from expression_mistakes((*path, "touches"), condition, call_names(spec))
