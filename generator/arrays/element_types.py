@@ -38,6 +38,7 @@ INTEGERS = (*SIGNED_INTEGERS, *UNSIGNED_INTEGERS)
 FLOATS = ("bf16", "f16", "f32", "f64", "f8e4m3", "f8e5m2")
 TYPE_SETS: dict[str, tuple[str, ...]] = {
     "any": tuple(name for name in ELEMENT_TYPES if name not in FOUR_BIT_TYPES),
+    "numeric": tuple(name for name in ELEMENT_TYPES if name not in ("boolean", *FOUR_BIT_TYPES)),
     "integer": INTEGERS,
 }
 

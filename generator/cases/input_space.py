@@ -19,7 +19,13 @@ from opcert.combinatorics import (
     solve_constraints,
 )
 from opcert.errors import ExpressionError
-from opcert.roles import BuildContext, RandomSource, Sampler, bound_draw_functions
+from opcert.roles import (
+    BuildContext,
+    RandomSource,
+    Sampler,
+    bound_draw_functions,
+    is_plain_value,
+)
 from opcert.specification import Spec, abbreviate, evaluate_in, evaluation_scope, parse_expression
 
 
@@ -118,12 +124,16 @@ class InputSpace:
             sampler.reseed(f"{seed}|{name}")
             scope[name] = evaluate_in(scope, parse_expression(text))
         scope = evaluation_scope(scope, TENSOR_BUILDERS)
+        types = {item.name: item.type for item in spec.attributes}
         for name, text in {**section.inputs, **section.attributes}.items():
             arguments[name] = evaluate_in(scope, parse_expression(text))
             value = arguments[name]
             if name in section.inputs and not isinstance(value, Tensor | None):
                 problem = f"{abbreviate(value)}; expected a tensor: filled(), tensor(), vector() or"
                 raise ExpressionError(f"{problem} scalar()", ("cases", "inputs", name))
+            if name in types and value is not None and not is_plain_value(value, types[name]):
+                problem = f"{abbreviate(value)}; expected a value of type {types[name]}"
+                raise ExpressionError(problem, ("cases", "attributes", name))
         present = {name: value for name, value in arguments.items() if value is not None}
         inputs, attributes = (
             {item.name: present[item.name] for item in declared if item.name in present}

@@ -8,7 +8,7 @@ represents a class of mistakes, here in the checks of an implementation.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 from math import prod
 from typing import Any
 
@@ -24,6 +24,7 @@ from opcert.arrays import (
     lowest,
     with_type,
 )
+from opcert.cases.attribute_mutations import attribute_mutations
 from opcert.cases.list_mutations import (
     AT_A_BOUND,
     ELEMENTS,
@@ -37,9 +38,8 @@ from opcert.cases.list_mutations import (
     order_mutations,
     pair_mutations,
 )
-from opcert.cases.record_mutations import record_mutations
 from opcert.errors import Inapplicable
-from opcert.roles import Attribute, Input, Role
+from opcert.roles import Input, Role
 from opcert.specification import Spec
 
 # Returns the replacement of an argument in a call; None where the mutation does not apply.
@@ -86,23 +86,6 @@ _REPETITIONS: dict[str, tuple[int, ...]] = {
     "three": (3,),
     "row-of-two": (1, 2),
     "column-of-two": (2, 1),
-}
-_INTEGER_LIMITS = {
-    "greatest-of-i32": (1 << 31) - 1,
-    "past-i32": 1 << 31,
-    "least-of-i32": -(1 << 31),
-    "greatest-of-u32": (1 << 32) - 1,
-    "past-u32": 1 << 32,
-}
-# Words that mean something in other operators, or nowhere.
-_WORDS = ("none", "unknown", "bidirectional", "pdpd")
-_SPELLINGS: dict[str, Callable[[str], str]] = {
-    "empty": lambda _: "",
-    "suffixed": lambda word: f"{word}_v2",
-    "as-adverb": lambda word: f"{word}ly",
-    "upper-case": str.upper,
-    "capitalised": str.capitalize,
-    "cut": lambda word: word[:-1],
 }
 
 # The kind of a mutation that omits an argument.
@@ -163,56 +146,12 @@ def mutations_of(spec: Spec) -> list[Mutation]:
             added = _added_lists(spec, argument)
             mutations += [Mutation(argument.name, *part, adds=True) for part in added]
     for attribute in spec.attributes:
-        parts = [_OMISSION, *_attribute_mutations(spec, attribute)]
+        parts = [_OMISSION, *attribute_mutations(spec, attribute)]
         mutations += [Mutation(attribute.name, *part) for part in parts]
     return mutations
 
 
 _OMISSION: _Parts = ("", OMITTED, lambda _, __: None)
-
-
-def _constant(value: Any, _: Any, __: MutationContext) -> Any:
-    return value
-
-
-def _attribute_mutations(spec: Spec, attribute: Attribute | Role) -> Iterator[_Parts]:
-    if attribute.type == "int":
-        for name, mutation in ELEMENTS.items():
-            yield "", name, mutation
-        for name, number in _INTEGER_LIMITS.items():
-            yield "", name, partial(_constant, number)
-    elif attribute.type == "string":
-        for word in dict.fromkeys((*(attribute.one_of or ()), *_WORDS)):
-            yield "", f"set-to-{word}", partial(_constant, word)
-        for name, spelling in _SPELLINGS.items():
-            yield "", name, partial(_spelt, spelling)
-    else:
-        for name, list_mutation in LENGTHS.items():
-            yield "", name, partial(_list_attribute, list_mutation)
-        for position, name, list_mutation in _element_order_and_pair_mutations():
-            yield position, name, partial(_list_attribute, list_mutation)
-        words = {*chain(*(table.values() for table in spec.constants.values()))}
-        yield from record_mutations(sorted(words))
-
-
-def _element_order_and_pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
-    yield from element_mutations()
-    yield from order_mutations()
-    yield from pair_mutations()
-
-
-def _spelt(spelling: Callable[[str], str], value: str, _: MutationContext) -> str:
-    return spelling(value)
-
-
-def _list_attribute(
-    mutation: ListMutation, value: Any, context: MutationContext
-) -> list[int] | None:
-    """Mutate a list of integers; lists of records have mutations of their own."""
-    if not all(isinstance(element, int) for element in value):
-        return None
-    mutated = mutation(value, context)
-    return None if mutated is None else list(mutated)
 
 
 def _tensor_mutations() -> Iterator[_Parts]:
@@ -239,7 +178,7 @@ def _value_mutations() -> Iterator[_Parts]:
         yield "", name, partial(_repeated, shape)
     for name, mutation in LENGTHS.items():
         yield "", name, partial(_with_values, mutation)
-    for position, name, mutation in _element_order_and_pair_mutations():
+    for position, name, mutation in (*element_mutations(), *order_mutations(), *pair_mutations()):
         yield position, name, partial(_with_values, mutation)
     for position in POSITIONS:
         yield position, "least", partial(_at_type_limit, position, SIGNED_INTEGERS, lowest)
@@ -340,8 +279,12 @@ def _added_lists(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
     """
     for name in ("i64", "i32"):
         if name in spec.type_sets[argument.type]:
-            yield "", f"added-empty-{name}", partial(_constant, Tensor(name, (0,), ()))
+            yield "", f"added-empty-{name}", partial(_empty_list, name)
             yield "", f"added-{name}", partial(_one_for_each_dimension, name)
+
+
+def _empty_list(element_type: str, _: Tensor, __: MutationContext) -> Tensor:
+    return Tensor(element_type, (0,), ())
 
 
 def _one_for_each_dimension(element_type: str, first: Tensor, _: MutationContext) -> Tensor:

@@ -1,6 +1,7 @@
 """Faults in the handling of arguments: unchecked requirements, ignored and confused arguments."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -77,11 +78,7 @@ def argument_faults(signature: OperatorSignature) -> Iterator[Fault]:
         if not attribute.required:
             for value in _other_defaults(attribute):
                 yield _default_fault(attribute.name, value)
-        words = attribute.one_of or ()
-        for word, other in permutations(words, 2):
-            yield _confusion_fault(attribute.name, word, other)
-        for word in words:
-            yield from _word_faults(attribute.name, word, words)
+        yield from _value_faults(attribute)
     for name in signature.numbers:
         for form, rank in (("scalar", 0), ("list", 1)):
             yield _form_fault(name, form, rank)
@@ -106,9 +103,11 @@ def _optional_faults(name: str) -> Iterator[Fault]:
 
 
 def _other_defaults(attribute: Attribute | Role) -> list[Any]:
-    if attribute.one_of:
+    if attribute.type == "boolean":
+        return [not attribute.default]
+    if attribute.type == "string" and attribute.one_of:
         return [word for word in attribute.one_of if word != attribute.default]
-    if attribute.type == "int" and isinstance(attribute.default, int):
+    if isinstance(attribute.default, int | float):
         return [attribute.default + 1, attribute.default - 1]
     return []
 
@@ -121,6 +120,74 @@ def _default_fault(name: str, value: Any) -> Fault:
 
     text = f"an omitted {name} is taken for {value!r}"
     return misreading_after_checks(f"{name}-default-{value}", text, misread)
+
+
+def _value_faults(attribute: Attribute | Role) -> Iterator[Fault]:
+    """Yield the faults of an attribute that holds other values than integers."""
+    name, words = attribute.name, attribute.one_of or ()
+    if attribute.type == "boolean":
+        yield from _boolean_faults(name)
+    elif attribute.type == "float":
+        yield from _fraction_faults(name)
+    elif attribute.type == "list" and attribute.elements not in (None, "int"):
+        yield from _list_faults(name)
+    elif attribute.type == "string":
+        for word, other in permutations(words, 2):
+            yield _confusion_fault(name, word, other)
+        for word in words:
+            yield from _word_faults(name, word, words)
+
+
+def _boolean_faults(name: str) -> Iterator[Fault]:
+    """Yield faults that read one value for both, before and after the checks, or reject it."""
+    for value in (False, True):
+        text = str(value).lower()
+
+        def misread(call: ArrayCall, value: bool = value) -> ArrayCall:
+            return call.replaced(name, value) if call.argument(name) is not value else call
+
+        def is_value(call: ArrayCall, value: bool = value) -> bool:
+            return call.argument(name) is value
+
+        yield misreading(f"{name}-{text}", f"{name} is always taken for {text}", misread)
+        checked = f"{name} is taken for {text} after it was checked"
+        yield misreading_after_checks(f"{name}-{text}-checked", checked, misread)
+        yield rejecting(f"{name}-{text}-rejected", f"{name} of {text} is rejected", is_value)
+
+
+def _fraction_faults(name: str) -> Iterator[Fault]:
+    """Yield misreadings of a number that need not be an integer."""
+    for key, text, change in (
+        ("cut", "is cut to an integer", lambda value: float(int(value))),
+        ("rounded-to-f16", "is rounded to 16 bits", lambda value: float(np.float16(value))),
+        ("rounded-to-f32", "is rounded to 32 bits", lambda value: float(np.float32(value))),
+        ("without-sign", "loses its sign", abs),
+        ("at-least-zero", "is raised to 0 where it is negative", lambda value: max(0.0, value)),
+    ):
+        misread = partial(_with_other_value, name, float, change)
+        yield misreading_after_checks(f"{name}-{key}", f"{name} {text}", misread)
+
+
+def _list_faults(name: str) -> Iterator[Fault]:
+    """Yield misreadings of a list of truth values, words or fractions."""
+    for key, text, change in (
+        ("reversed", "is read from its end", lambda values: values[::-1]),
+        ("first-for-all", "has every element replaced by the first", lambda v: v[:1] * len(v)),
+        ("last-for-all", "has every element replaced by the last", lambda v: v[-1:] * len(v)),
+        ("first-dropped", "loses its first element", lambda values: values[1:]),
+        ("last-dropped", "loses its last element", lambda values: values[:-1]),
+    ):
+        misread = partial(_with_other_value, name, list, change)
+        yield misreading_after_checks(f"{name}-{key}", f"{name} {text}", misread)
+
+
+def _with_other_value(
+    name: str, kind: type, change: Callable[[Any], Any], call: ArrayCall
+) -> ArrayCall:
+    value = call.argument(name)
+    if not isinstance(value, kind) or (changed := change(value)) == value:
+        return call
+    return call.replaced(name, changed)
 
 
 def _confusion_fault(name: str, word: str, other: str) -> Fault:

@@ -89,7 +89,11 @@ class OperatorSignature:
     @property
     def integers(self) -> tuple[str, ...]:
         """The arguments that hold integers: inputs of numbers, and attributes."""
-        attributes = [item.name for item in self.spec.attributes if item.type in ("int", "list")]
+        attributes = [
+            item.name
+            for item in self.spec.attributes
+            if item.type == "int" or (item.type == "list" and item.elements in (None, "int"))
+        ]
         return (*self.numbers, *attributes)
 
 

@@ -219,11 +219,18 @@ def _other_values(tensor: Tensor) -> Iterator[Tensor]:
 
 
 def _other_attributes(value: Any) -> Iterator[Any]:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, float):
+        yield from (-value, value + 1.0, value - 1.0, value / 2.0, 0.0)
+    elif isinstance(value, int):
         yield from (value + offset for offset in _OFFSETS)
         yield from (-value, -1, 0, -value - 1)
     elif isinstance(value, list):
         yield from (value[:-1], value[1:], value[::-1], [*value, *value[-1:]], [])
+        for i, element in enumerate(value):
+            if isinstance(element, bool):
+                yield [*value[:i], not element, *value[i + 1 :]]
         count = len(integers_in(value))
         for position in sorted({0, count // 2, count - 1}) if count else []:
             for offset in _OFFSETS:

@@ -13,6 +13,7 @@ from opcert.roles.argument import (
     Input,
     KebabCaseId,
     SpecModel,
+    is_plain_value,
 )
 from opcert.roles.axes import AxesRole
 from opcert.roles.axis import AxisRole
@@ -36,6 +37,7 @@ from opcert.roles.factors import (
     levels_where,
 )
 from opcert.roles.fill import FillRole
+from opcert.roles.flag import FlagRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.leading_dims import LeadingDimsRole
 from opcert.roles.list_role import ListRole
@@ -72,6 +74,7 @@ __all__ = [
     "ExpressionText",
     "Factor",
     "FillRole",
+    "FlagRole",
     "IndicesRole",
     "Input",
     "KebabCaseId",
@@ -95,6 +98,7 @@ __all__ = [
     "SpecModel",
     "bound_draw_functions",
     "forbid",
+    "is_plain_value",
     "levels_where",
     "role_classes",
 ]
@@ -111,6 +115,7 @@ ROLES: dict[str, type[Role]] = {
     "shape": ShapeRole,
     "mapping": MappingRole,
     "mode": ModeRole,
+    "flag": FlagRole,
     "descriptors": DescriptorsRole,
     "count": CountRole,
     "parts": PartsRole,

@@ -1,6 +1,7 @@
 """The declaration of an input or an attribute in a spec, with or without a role."""
 
-from typing import Annotated, Any, Literal
+from math import isfinite
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
@@ -16,6 +17,10 @@ ExpressionText = Annotated[
 ]
 # Expressions of a least and a greatest value.
 BoundExpressions = tuple[ExpressionText, ExpressionText]
+# The types of plain values; the first four are also those of the elements of a list.
+ElementKind = Literal["int", "float", "boolean", "string"]
+AttributeType = Literal["int", "float", "boolean", "string", "list"]
+ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
@@ -35,6 +40,17 @@ class Argument(SpecModel):
     range: BoundExpressions | None = None
 
 
+_PLAIN_TYPES: dict[str, type] = {
+    **{"int": int, "float": float, "boolean": bool, "string": str, "list": list}
+}
+
+
+def is_plain_value(value: Any, kind: str) -> bool:
+    """Whether a value has the type `kind` of attributes; JSON has no infinity and no NaN."""
+    plain = list(value) if isinstance(value, tuple) else value
+    return type(plain) is _PLAIN_TYPES[kind] and (kind != "float" or isfinite(value))
+
+
 class Input(Argument):
     """A tensor, whose type is a symbol among `types`; `rank` is [least, greatest]."""
 
@@ -44,6 +60,9 @@ class Input(Argument):
 class Attribute(Argument):
     """A plain value that is no tensor."""
 
-    type: Literal["int", "string", "list"]
+    type: AttributeType
+    elements: ElementKind | None = Field(
+        None, description="Of a list: what its elements are; by default records, or integers."
+    )
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None

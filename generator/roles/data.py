@@ -99,7 +99,7 @@ class DataRole(Role):
         types = [*self._signature.types[self.type]]
         if is_stress:
             types = [name for name in ("f32", "u8", "f16", "i64", "boolean") if name in types]
-        elif profile == "full" and set(types) == set(TYPE_SETS["any"]):
+        elif profile == "full" and set(types) in map(set, (TYPE_SETS["any"], TYPE_SETS["numeric"])):
             types += ["i4", "u4"]
         if self.shape_of is not None:
             yield from self._fill_factors(profile)

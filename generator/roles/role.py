@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import JsonValue, PrivateAttr
 
 from opcert.arrays import INTEGERS, Call
-from opcert.roles.argument import Argument, BoundExpressions
+from opcert.roles.argument import ATTRIBUTE_TYPES, Argument, BoundExpressions, ElementKind
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -23,7 +23,6 @@ from opcert.roles.factors import (
 )
 
 RelatedRole = TypeVar("RelatedRole", bound="Role")
-ATTRIBUTE_TYPES = ("int", "string", "list")
 OMITTED = "omitted"
 
 
@@ -55,6 +54,8 @@ class Role(Argument):
 
     # The keys that name other arguments, and the roles that these arguments may have.
     relations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    # What the elements of a list attribute are.
+    elements: ClassVar[ElementKind | None] = None
 
     role: str
     required: bool = True

@@ -77,6 +77,9 @@ class Document(SpecModel):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="The SHA-256 of the text that the spec was written from."
     )
+    source: str | None = Field(
+        None, description="Where the text can be found, such as owner/repository@commit:path."
+    )
 
 
 class Output(SpecModel):
@@ -289,7 +292,7 @@ class Spec(SpecModel):
         pattern=r"^[\w./-]+:\w+$",
         description="module:function, or file.py:function next to the spec.",
     )
-    types: dict[str, Literal["any", "integer"] | tuple[str, ...]]
+    types: dict[str, Literal["any", "numeric", "integer"] | tuple[str, ...]]
     roles: dict[str, str] = Field(
         default_factory=dict,
         description="Custom roles by name: module:Class, or file.py:Class next to the spec.",

@@ -16,7 +16,7 @@ from opcert.arrays import (
     fits,
 )
 from opcert.errors import ExpressionError, did_you_mean
-from opcert.roles.argument import Attribute
+from opcert.roles.argument import Attribute, is_plain_value
 from opcert.roles.role import Role
 from opcert.specification.documented import DocumentedTensor
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
@@ -44,7 +44,6 @@ KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
 # Some arguments only change together: a count and the counted list, or parallel lists.
 _MAX_CHANGED_ARGUMENTS = 4
 _MAX_EXAMPLE_ELEMENTS = 10**6
-_ATTRIBUTE_TYPES = {"int": int, "string": str, "list": list}
 
 
 def static_mistakes(spec: Spec) -> Mistakes:
@@ -158,6 +157,9 @@ def _argument_mistakes(spec: Spec) -> Mistakes:
         if attribute.range is not None and attribute.type != "int":
             text = f"'range' of an attribute of type {attribute.type}; only integers have a range"
             yield ("attributes", i, "range", KEY_STEP), text
+        if attribute.elements is not None and attribute.type != "list":
+            text = f"'elements' of an attribute of type {attribute.type}; only lists have elements"
+            yield ("attributes", i, "elements", KEY_STEP), text
         if attribute.default is not None:
             path = ("attributes", i, "default")
             yield from _value_mistakes(path, attribute, attribute.default)
@@ -165,11 +167,20 @@ def _argument_mistakes(spec: Spec) -> Mistakes:
 
 def _value_mistakes(path: YamlPath, attribute: Attribute | Role, value: JsonValue) -> Mistakes:
     """Yield a mistake if an attribute cannot have `value`."""
-    expected = _ATTRIBUTE_TYPES[attribute.type]
-    if not isinstance(value, expected) or isinstance(value, bool):
+    if not is_plain_value(value, attribute.type):
         yield path, f"found {abbreviate(value)}; expected a value of type {attribute.type}"
-    elif attribute.one_of is not None:
-        yield from unknown_name(path, "value", str(value), map(str, attribute.one_of))
+        return
+    values = [(path, value)]
+    if isinstance(value, list) and attribute.elements is not None:
+        values = [((*path, i), element) for i, element in enumerate(value)]
+        for here, element in values:
+            if not is_plain_value(element, attribute.elements):
+                text = f"found {abbreviate(element)}; expected an element of type"
+                yield here, f"{text} {attribute.elements}"
+                return
+    if attribute.one_of is not None:
+        for here, element in values:
+            yield from unknown_name(here, "value", str(element), map(str, attribute.one_of))
 
 
 def _output_mistakes(spec: Spec) -> Mistakes:

@@ -1,0 +1,158 @@
+"""Attributes that are true or false, fractions, and lists of them: calls, mutations, faults."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcert.arrays import Array
+from opcert.cases.attribute_mutations import attribute_mutations
+from opcert.cases.list_mutations import MutationContext
+from opcert.panel.argument_faults import argument_faults
+from opcert.panel.fault import ArrayCall, OperatorSignature
+from opcert.roles import Attribute, Role
+from opcert.specification import Spec
+from opcert.suite import Suite
+from tests.roles.made_up import (
+    assert_certified,
+    assert_fails,
+    assert_observed,
+    mistakes,
+    read,
+)
+
+# Takes the first part of the rows, and turns them and the columns around.
+SPEC = """\
+types: {T: numeric}
+inputs:
+  - {name: data, role: data, type: T, rank: [2, 2], text: Data.}
+attributes:
+  - {name: rows, role: flag, required: false, default: false, text: Whether rows turn around.}
+  - {name: turned, type: list, elements: boolean, required: true, text: Whether axes turn around.}
+  - {name: part, type: float, required: true, text: How much of the rows.}
+outputs:
+  - {name: output, type: T, shape: "[int(data.shape[0] * part), data.shape[1]]", text: Rows.}
+rules:
+  - {id: length, kind: requirement, clause: M, text: One for each axis., holds: len(turned) == 2}
+  - {id: part-range, kind: requirement, clause: P, text: 0 to 1., holds: 0 <= part <= 1}
+  - {id: moved, clause: R, text: Rows are taken., holds: len(outputs) == 1}
+cases:
+  factors: {first: {yes: "True", no: "False"}, second: {yes: "True", no: "False"},
+            much: {half: "0.5", all: "1.0", little: "0.3"}}
+  attributes: {turned: "[first, second]", part: much}
+  observe: {first: "turned[0]", second: "turned[1]", much: part}
+"""
+REFERENCE = """\
+from opcert.reference import require
+
+
+def up(data, turned, part, rows=False):
+    require(len(turned) == 2, "up-1/length", f"{turned}")
+    require(0 <= part <= 1, "up-1/part-range", f"{part}")
+    taken = data[: int(data.shape[0] * part)]
+    taken = taken[::-1] if rows != turned[0] else taken
+    return [(taken[:, ::-1] if turned[1] else taken).copy()]
+"""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The suite of the spec, which certifies the reference."""
+    return assert_certified(tmp_path_factory.mktemp("suite"), SPEC, REFERENCE)
+
+
+def test_calls_have_plain_values_of_the_declared_types(tmp_path: Path) -> None:
+    calls = assert_observed(read(tmp_path, SPEC))
+    flags = {call.attributes.get("rows") for call in calls}
+    assert flags == {True, False, None}
+    for call in calls:
+        assert type(call.attributes["part"]) is float
+        assert [type(element) for element in call.attributes["turned"]] == [bool, bool]
+        assert call.inputs["data"].type != "boolean"
+
+
+def test_a_suite_keeps_the_types(suite: Path) -> None:
+    cases = Suite(suite).operators["made/Up-1"].index.cases
+    assert {type(case.attributes["part"]) for case in cases} == {float}
+    assert {type(case.attributes.get("rows")) for case in cases} == {bool, type(None)}
+    violated = {case.violated_rule for case in cases} - {None}
+    assert violated == {"up-1/length", "up-1/part-range"}
+
+
+def mutated(spec: Spec, attribute: Attribute | Role, value: Any) -> dict[str, Any]:
+    """Return the mutations of a value by position and name."""
+    context = MutationContext()
+    values = {
+        f"{position} {name}".strip(): mutation(value, context)
+        for position, name, mutation in attribute_mutations(spec, attribute)
+    }
+    return {name: other for name, other in values.items() if other not in (None, value)}
+
+
+def test_a_mutation_keeps_the_type(tmp_path: Path) -> None:
+    spec = read(tmp_path, SPEC)
+    rows, turned, part = spec.attributes
+    assert mutated(spec, rows, True) == {"inverted": False}
+    lists = mutated(spec, turned, [True, False])
+    assert lists["first inverted"] == [False, False]
+    assert lists["without-last"] == [True]
+    assert lists["with-first-again"] == [True, False, True]
+    assert all(type(element) is bool for value in lists.values() for element in value)
+    numbers = mutated(spec, part, 0.5)
+    assert numbers["negated"] == -0.5
+    assert numbers["past-f32"] == 1e39
+    assert all(type(value) is float for value in numbers.values())
+
+
+def test_a_mutation_of_a_list_of_words_changes_one_word(tmp_path: Path) -> None:
+    words = Attribute(
+        name="sides",
+        type="list",
+        elements="string",
+        one_of=("left", "right"),
+        required=True,
+        text="",
+    )
+    lists = mutated(read(tmp_path, SPEC), words, ["left", "left"])
+    assert lists["last set-to-right"] == ["left", "right"]
+    assert lists["all upper-case"] == ["LEFT", "LEFT"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("rows=False", "rows=True"),
+        ("if rows != turned[0]", "if turned[0]"),
+        ("rows != turned[0]", "rows or turned[0]"),
+        ("if turned[1]", "if turned[0]"),
+        ("data.shape[0] * part", "data.shape[0] * round(part)"),
+        ('require(0 <= part <= 1, "up-1/part-range", f"{part}")', "part = max(0, part)"),
+        ('require(len(turned) == 2, "up-1/length", f"{turned}")', "turned = [*turned, False]"),
+    ],
+)
+def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
+    assert_fails(suite, REFERENCE, old, new)
+
+
+def test_the_panel_reads_one_value_for_the_other(tmp_path: Path) -> None:
+    signature = OperatorSignature(read(tmp_path, SPEC), ("data",), {}, {})
+    faults = {fault.name: fault for fault in argument_faults(signature)}
+    assert "rows-default-True" in faults
+    seen: list[ArrayCall] = []
+
+    def read_call(call: ArrayCall) -> list[Array]:
+        seen.append(call)
+        return []
+
+    call = ArrayCall({}, {"rows": True, "turned": [True, False], "part": 0.5})
+    for name in ("rows-false", "turned-reversed", "part-cut"):
+        faults[name].start()(call, read_call)
+    assert seen[0].attributes["rows"] is False
+    assert [call.attributes["turned"] for call in seen].count([False, True]) == 1
+    assert seen[-1].attributes["part"] == 0.0
+    assert faults["rows-true"].start()(call, read_call) is None
+
+
+def test_an_optional_flag_needs_a_default(tmp_path: Path) -> None:
+    (mistake,) = mistakes(tmp_path, SPEC, "required: false, default: false,", "required: false,")
+    assert mistake.endswith("missing default of a flag that may be omitted; expected true or false")
