@@ -205,8 +205,7 @@ class DataRole(Role):
     def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape for a choice."""
         if self.shape_of is not None:
-            shape: tuple[int, ...] = self.related(self.shape_of, ShapedRole).shape(context)
-            return shape
+            return self.related(self.shape_of, Role).shape(context)
         for role in self._signature.roles:
             if self.name in role.shapes:
                 return role.shape_for(self, context)

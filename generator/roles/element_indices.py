@@ -34,6 +34,7 @@ from opcert.roles.factors import (
 from opcert.roles.index_levels import ORDERS, PLACES, consecutive, index_values, places_of
 from opcert.roles.indexing import IndexingRole
 from opcert.roles.list_role import LIST_LAYOUTS
+from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 
 # More than 8 bits can count.
@@ -105,7 +106,9 @@ class ElementIndicesRole(IndexingRole):
         """Forbid counts, indices and layouts that exclude each other."""
         data, types, value = self.data, self.type_factor, self.factor("value")
         n, around, rank = data.factor("length"), data.factor("others"), data.factor("rank")
-        count, place, layout = map(self.factor, ("count", "place", "layout"))
+        count, place = self.factor("count"), self.factor("place")
+        # Tensors of the same shape.
+        alike: list[Role] = [self, *self.referrers("shape_of")]
         if self.along is None:
             yield forbid(lambda axis: axis != "first", LevelName(data.factor("axis")))
         yield forbid(lambda t, index: not fits(t, index), types, value)
@@ -150,28 +153,41 @@ class ElementIndicesRole(IndexingRole):
                 ),
                 *(self.factor("others"), rank, around),
             )
-            yield forbid(
-                lambda layout, others: layout != "c" and others == "smaller",
-                *(layout, self.factor("others")),
-            )
+            for role in alike:
+                yield forbid(
+                    lambda layout, others: layout != "c" and others == "smaller",
+                    *(role.factor("layout"), self.factor("others")),
+                )
         if self._is_distinct:
             yield forbid(
                 lambda count, n, t: count == "equal" and not fits(t, n - 1), count, n, types
             )
         yield from self._order_constraints()
-        yield forbid(
-            lambda layout, count, around: (
-                layout != "c" and (count in ("one", "zero") or around == "zero")
-            ),
-            *(layout, count, around),
-        )
-        yield forbid(
-            lambda layout, around, rank: (
-                (LONG_AXES_NEEDED[layout] > 1 and (rank < 2 or around == "ones"))
-                or (LONG_AXES_NEEDED[layout] > 2 and (rank < 3 or around not in ("equal", "same")))
-            ),
-            *(layout, around, rank),
-        )
+        for role in alike:
+            layout = role.factor("layout")
+            yield forbid(
+                lambda layout, count, around: (
+                    layout != "c" and (count in ("one", "zero") or around == "zero")
+                ),
+                *(layout, count, around),
+            )
+            yield forbid(
+                lambda layout, around, rank: (
+                    (LONG_AXES_NEEDED[layout] > 1 and (rank < 2 or around == "ones"))
+                    or (
+                        LONG_AXES_NEEDED[layout] > 2
+                        and (rank < 3 or around not in ("equal", "same"))
+                    )
+                ),
+                *(layout, around, rank),
+            )
+            if role is not self:
+                yield forbid(
+                    lambda elements, count, around: (
+                        elements != "no" and (count in ("one", "zero") or around == "zero")
+                    ),
+                    *(role.factor("elements"), count, around),
+                )
 
     def _order_constraints(self) -> Iterator[Constraint]:
         n, types, around = self.data.factor("length"), self.type_factor, self.data.factor("others")
