@@ -35,9 +35,9 @@ def scatter_elements_update_3(
     require(-rank <= number < rank, f"{_SLUG}/axis-range", f"axis {number}, {shapes}")
     extent = data.shape[number]
     is_inside = not indices.size or (indices.min() >= 0 and indices.max() < extent)
-    require(bool(is_inside), f"{_SLUG}/indices-range", f"indices {indices}, extent {extent}")
+    require(bool(is_inside), f"{_SLUG}/indices-range", f"an index outside of {extent}")
     output = data.copy()
-    places = list(np.indices(indices.shape))
+    places: list[Array] = list(np.indices(indices.shape))
     places[number] = indices.astype(np.intp)
     output[tuple(places)] = updates
     return [output]

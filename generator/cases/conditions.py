@@ -220,6 +220,8 @@ class Conditions:
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
+        if self.spec.call_ambiguities == self.spec.ambiguities:
+            return None
         scope = evaluation_scope(self.names(call))
         return next(
             (

@@ -5,7 +5,7 @@ evaluated on indices alone, by code that shares nothing with the reference: a mi
 be made twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from random import Random
@@ -28,6 +28,7 @@ from opcert.specification import (
     Output,
     SpecFile,
     abbreviate,
+    candidate_functions,
     evaluate_in,
     evaluation_scope,
     parse_elementwise,
@@ -71,7 +72,7 @@ class ElementFormulas:
             try:
                 index = _index_values(coordinates)
                 sources = _sources(descriptions[k], k, {**scope, "i": i, "at": index})
-                counts = sum(applies.astype(np.intp) for applies, _ in sources)
+                counts = sum(applies.sum(axis=0) for applies, _ in sources)
                 if np.max(counts) > 1 and self._conditions.open_elements(case.call) is None:
                     text = "an element has several candidates, but no ambiguity with 'elements'"
                     raise ExpressionError(f"{text} touches the call")
@@ -160,8 +161,8 @@ def _index_values(coordinates: _Coordinates) -> tuple[ElementwiseValues, ...]:
     return tuple(ElementwiseValues(indices) for indices in grid)
 
 
-# For each element of an output, the number of the input element that it copies; and where that
-# applies, since one of several candidates may do so.
+# For each element of an output, the number of the input element that it copies, and where that
+# applies: with an axis more than the output, for several candidates.
 _Sources = list[tuple[Array, Array]]
 
 
@@ -171,6 +172,8 @@ def _sources(output: Output, k: int, scope: EvaluationScope) -> _Sources:
     Raises:
         ExpressionError: the formula gives no element.
     """
+    functions = {**FORMULA_FUNCTIONS, **candidate_functions(len(scope["at"]))}
+    scope.update(evaluation_scope({}, functions))
     for name, text in output.where.items():
         scope[name] = _value(text, scope, ("outputs", k, "where", name))
     place = ("outputs", k, "element")
@@ -183,7 +186,7 @@ def _sources(output: Output, k: int, scope: EvaluationScope) -> _Sources:
         problem = f"{abbreviate(formula)} is {abbreviate(value)}"
         text = f"{problem}; expected an element of an input, such as data[at], or 0"
         raise ExpressionError(text, place)
-    return [(np.ones((), np.bool_), sources)]
+    return [(np.ones((1,) * (len(scope["at"]) + 1), np.bool_), sources)]
 
 
 def _value(text: str, scope: EvaluationScope, place: YamlPath) -> Any:
@@ -210,13 +213,14 @@ def _compare(
     if any(len(indices) < extent for indices, extent in pairs):
         bits = bits[np.ix_(*coordinates)]
     is_right = np.zeros(bits.shape, np.bool_)
-    chosen = np.full(bits.shape, ZERO_SOURCE)
     for applies, sources in candidates:
         expected = _source_bits(sources, tensors, inputs, output)
-        is_right |= applies & (expected == bits) & (sources > OUTSIDE_SOURCE)
-        chosen = np.where(applies, sources, chosen)
+        is_right |= (applies & (expected == bits) & (sources > OUTSIDE_SOURCE)).any(axis=0)
     if is_right.all():
         return
+    chosen = np.full(bits.shape, ZERO_SOURCE)
+    for applies, numbers in (layer for pair in candidates for layer in _layers(*pair)):
+        chosen = np.where(applies, numbers, chosen)
     position = tuple(int(index) for index in np.argwhere(~is_right)[0])
     element = tuple(indices[p] for indices, p in zip(coordinates, position, strict=True))
     source = int(chosen[position])
@@ -271,7 +275,7 @@ def _opened(
     alternatives: list[Array] = []
     # How many alternatives of each element are stored already.
     counts = np.zeros(output.shape, np.intp)
-    for applies, sources in candidates:
+    for applies, sources in (layer for pair in candidates for layer in _layers(*pair)):
         bits = _source_bits(sources, tensors, inputs, output)
         differs = applies & (bits != golden)
         for number in range(int(counts[differs].max(initial=-1)) + 1):
@@ -281,6 +285,15 @@ def _opened(
             alternatives[number][here] = np.broadcast_to(bits, output.shape)[here]
         counts += differs
     return with_alternatives(output, [array.view(output.dtype) for array in alternatives])
+
+
+def _layers(applies: Array, sources: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield the candidates along the first axis of two arrays one by one."""
+    shape = np.broadcast_shapes(applies.shape, sources.shape)
+    layers = np.broadcast_to(applies, shape), np.broadcast_to(sources, shape)
+    for layer, numbers in zip(*layers, strict=True):
+        if layer.any():
+            yield layer, numbers
 
 
 def _source_text(

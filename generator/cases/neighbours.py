@@ -50,7 +50,9 @@ def neighbour_cases(
                 calls = [
                     call
                     for call in islice(variation(baseline.call, others), _VARIANTS)
-                    if not conditions.check(call).violated and not conditions.ambiguity(call)
+                    if not conditions.check(call).violated
+                    and not conditions.ambiguity(call)
+                    and _is_storable(conditions, call)
                 ]
             if calls:
                 call = calls[count % len(calls)]
@@ -63,6 +65,13 @@ def neighbour_cases(
                     baseline=baseline.id,
                     feature_levels=baseline.feature_levels,
                 )
+
+
+def _is_storable(conditions: Conditions, call: Call) -> bool:
+    """Whether the outputs have no open elements, or are small enough to store all alternatives."""
+    return conditions.open_elements(call) is None or all(
+        output.nbytes <= MAX_STORED_BYTES for output in conditions.outputs(call)
+    )
 
 
 def _shuffled(seed: str, cases: Sequence[Case]) -> list[Case]:

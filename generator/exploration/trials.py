@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from opcert.arrays import Array, Call, invert_bits, materialize, materialize_numbered, type_name
 from opcert.cases import (
     Conditions,
+    ElementFormulas,
     InputSpace,
     Laws,
     Mutation,
@@ -88,6 +89,7 @@ class Trials:
         self.file = spec_file
         self.spec = spec_file.spec
         self._conditions = Conditions(spec_file.spec)
+        self._formulas = ElementFormulas(spec_file)
         self._laws = Laws(spec_file, references)
         self._mutations: list[Mutation | tuple[str, Violation]] = [
             *mutations_of(self.spec),
@@ -162,9 +164,10 @@ class Trials:
 
     def _golden_outputs(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
         try:
-            return golden_outputs(self.file.reference, inputs, call.attributes)
+            outputs = golden_outputs(self.file.reference, inputs, call.attributes)
         except OpcertError as error:
             raise ExpressionError(str(error), ("reference",)) from None
+        return self._formulas.with_open_elements(call, inputs, outputs)
 
     def _steps(
         self, call: Call, inputs: Mapping[str, Array], mutation: int, law: int

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
+from math import gcd
 from typing import Literal
 
 from opcert.arrays import (
@@ -50,6 +51,8 @@ _COUNTS = {
 _BEYOND = ("more", "many")
 # A longer axis has few indices next to it.
 _LONG = 64
+# Repeated indices of a longer axis would leave too many candidates.
+_FEW = 6
 
 
 class ElementIndicesRole(IndexingRole):
@@ -130,7 +133,10 @@ class ElementIndicesRole(IndexingRole):
         )
         yield forbid(
             lambda count, n, around, rank: (
-                (count == "many" or (count == "more" and n > _LONG))
+                (
+                    count == "many"
+                    or (n > _LONG and (count == "more" or (count == "equal" and self._is_distinct)))
+                )
                 and rank > 1
                 and around != "ones"
             ),
@@ -202,7 +208,7 @@ class ElementIndicesRole(IndexingRole):
         # Each repeated index of a long axis would be a candidate of its own.
         yield forbid(
             lambda order, n, around: (
-                order == "alike" and self._is_distinct and (n > _LONG or around in PAST_A_TILE)
+                order == "alike" and self._is_distinct and (n > _FEW or around in PAST_A_TILE)
             ),
             *(order, n, around),
         )
@@ -240,6 +246,7 @@ class ElementIndicesRole(IndexingRole):
             most = min(n, highest(choice[self.type_factor]) + 1)
         counts = {"equal": n, "one": 1, "more": n + 3, "many": _MANY, "zero": 0}
         count = choice[self.factor("count")]
+        most = min(most, _LONG // 2)
         shape[axis] = counts[count] if count in counts else sampler.between(most // 2, most - 1)
         return tuple(shape)
 
@@ -288,7 +295,7 @@ class ElementIndicesRole(IndexingRole):
         if order in ("rising", "falling"):
             return [*consecutive(order, n, count)]
         if self._is_distinct:
-            indices = sampler.disordered(range(most))[:count]
+            indices = _distinct(sampler, most)[:count]
         else:
             indices = tuple(sampler.between(0, most - 1) for _ in range(count))
         index_type = choice[self.type_factor]
@@ -382,6 +389,16 @@ class ElementIndicesRole(IndexingRole):
                 f"Which of the elements with the same index of {self.name} is the result.",
                 " and ".join(f"({condition})" for condition in conditions),
             )
+
+
+def _distinct(sampler: Sampler, n: int) -> tuple[int, ...]:
+    """Return the integers below `n` in some order."""
+    if n <= _LONG:
+        return sampler.disordered(range(n))
+    # Drawing each one would take long.
+    step = next(step for step in range(sampler.between(2, n - 1), 0, -1) if gcd(step, n) == 1)
+    start = sampler.between(0, n - 1)
+    return tuple((start + step * k) % n for k in range(n))
 
 
 def _lines(shape: tuple[int, ...], axis: int) -> list[Sequence[int]]:

@@ -8,6 +8,7 @@ from opcert.specification.elementwise import (
     CandidateElements,
     ElementwiseValues,
     IndexedInput,
+    candidate_functions,
     parse_elementwise,
     source_positions,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "Spec",
     "SpecFile",
     "abbreviate",
+    "candidate_functions",
     "evaluate",
     "evaluate_condition",
     "evaluate_condition_in",

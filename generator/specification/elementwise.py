@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -155,8 +155,9 @@ def source_positions(value: object) -> Array | None:
 class CandidateElements(SourceElements):
     """For each element of an output the input elements that it may copy, one of which it does.
 
-    `candidates` are pairs: where the candidate applies, and its positions. The last pair applies
-    where no other does.
+    `candidates` are pairs: where the candidates apply, and their positions. Both arrays have an
+    axis more than the output, along which there are several candidates, or broadcast to such
+    arrays. The last pair applies where no other does.
     """
 
     def __init__(self, candidates: Sequence[tuple[Array, Array]]) -> None:
@@ -164,18 +165,30 @@ class CandidateElements(SourceElements):
         self.candidates = candidates
 
 
-def _one_of(items: Sequence[tuple[object, object]], otherwise: object) -> CandidateElements:
+def candidate_functions(rank: int) -> Functions:
+    """Return the functions of a formula that lists candidates for elements of a rank."""
+    return {
+        "one_of": partial(_one_of, rank),
+        # One array stands for all integers: as many evaluations would take long.
+        "each": lambda n: [ElementwiseValues(np.arange(n).reshape(n, *(1,) * rank))] * (n > 0),
+    }
+
+
+def _one_of(
+    rank: int, items: Sequence[tuple[object, object]], otherwise: object
+) -> CandidateElements:
     """Return the elements of `items`, pairs of a condition and an element, whose condition is true.
 
     Raises:
         ValueError: an item has no element of an input.
     """
     candidates: list[tuple[Array, Array]] = []
-    applied = np.zeros((), np.bool_)
+    applied = np.zeros((1,) * (rank + 1), np.bool_)
     for condition, element in items:
         applies = np.asarray(_exact(condition), np.bool_)
+        applies = applies.reshape((1,) * (rank + 1 - applies.ndim) + applies.shape)
         candidates.append((applies, _positions(element)))
-        applied = applied | applies
+        applied = applied | applies.any(axis=0, keepdims=True)
     return CandidateElements([*candidates, (~applied, _positions(otherwise))])
 
 
@@ -273,7 +286,6 @@ FORMULA_FUNCTIONS: Functions = {
     **{"if": _choose, "and": _and, "or": _or, "not": _not},
     "all": _every(all, np.logical_and),
     "any": _every(any, np.logical_or),
-    "one_of": _one_of,
     **{"wrap": _wrap, "min": _extreme(min, np.minimum), "max": _extreme(max, np.maximum)},
 }
 

@@ -19,7 +19,7 @@ from opcert.errors import ExpressionError, did_you_mean
 from opcert.roles.argument import Attribute, is_plain_value
 from opcert.roles.role import Role
 from opcert.specification.documented import DocumentedTensor
-from opcert.specification.elementwise import FORMULA_FUNCTIONS
+from opcert.specification.elementwise import candidate_functions
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,
@@ -206,7 +206,7 @@ def _formula_mistakes(path: YamlPath, output: Output, numbered: KnownNames) -> M
         yield from _taken_name((*path, "where", name, KEY_STEP), name, known)
         yield from expression_mistakes((*path, "where", name), text, known)
         known[name] = ()
-    functions = {**EXPRESSION_FUNCTIONS, "one_of": FORMULA_FUNCTIONS["one_of"]}
+    functions = {**EXPRESSION_FUNCTIONS, **candidate_functions(0)}
     yield from expression_mistakes((*path, "element"), output.element, known, functions)
 
 
