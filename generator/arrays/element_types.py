@@ -93,6 +93,13 @@ def highest(name: str) -> int:
     return int(np.iinfo(ELEMENT_TYPES[name]).max)
 
 
-def fits(name: str, value: int) -> bool:
-    """Whether integer type `name` can hold `value`."""
-    return lowest(name) <= value <= highest(name)
+@cache
+def fits(name: str, value: float) -> bool:
+    """Whether type `name` can hold the number `value` exactly."""
+    if name in INTEGERS:
+        return value % 1 == 0 and lowest(name) <= value <= highest(name)
+    try:
+        with np.errstate(over="ignore"):
+            return float(np.array(value, ELEMENT_TYPES[name])) == value
+    except OverflowError:
+        return False

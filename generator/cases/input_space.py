@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 from opcert.arrays import TENSOR_BUILDERS, Call, Tensor
 from opcert.cases.factors import FactorLevels, RowChoice
@@ -109,7 +110,15 @@ class InputSpace:
         """
         spec, section = self._spec, self._spec.cases
         indices = dict(zip(self.factors, row, strict=True))
-        context = BuildContext(RowChoice(self._table, indices), seed, random_source)
+
+        def evaluate_over_arguments(text: str) -> Any:
+            expression = parse_expression(text)
+            used = [role for role in spec.bound_roles if role.name in expression.names]
+            built = {role.name: role.build(context) for role in used}
+            return evaluate_in(evaluation_scope({**self._table.fixed, **built}), expression)
+
+        choice = RowChoice(self._table, indices)
+        context = BuildContext(choice, seed, evaluate_over_arguments, random_source)
         arguments = {role.name: role.build(context) for role in spec.bound_roles}
         # The draws and arguments that the spec writes can use all of these, and earlier draws.
         names = {

@@ -14,12 +14,13 @@ from typing import Any
 
 from opcert.arrays import (
     ELEMENT_TYPES,
+    FLOATS,
     FOUR_BIT_TYPES,
-    INTEGERS,
     SIGNED_INTEGERS,
     UNSIGNED_INTEGERS,
     Call,
     Tensor,
+    fits,
     highest,
     lowest,
     with_type,
@@ -139,8 +140,10 @@ def mutations_of(spec: Spec) -> list[Mutation]:
     mutations: list[Mutation] = []
     for argument in spec.inputs:
         parts = [_OMISSION, *_tensor_mutations()]
-        if set(spec.type_sets[argument.type]) <= set(INTEGERS):
+        if argument.name in spec.number_inputs:
             parts += _value_mutations()
+            if not set(FLOATS).isdisjoint(spec.type_sets[argument.type]):
+                parts += [(p, "plus-half", partial(_with_fraction, p)) for p in POSITIONS]
         mutations += [Mutation(argument.name, *part) for part in parts]
         if not argument.required:
             added = _added_lists(spec, argument)
@@ -242,7 +245,7 @@ def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext
     values = mutation(value.values, context)  # type: ignore[arg-type]
     if values is None:
         return None
-    if values and not lowest(value.type) <= min(values) <= max(values) <= highest(value.type):
+    if not all(fits(value.type, number) for number in values):
         return None
     shape = value.shape if len(values) == value.size else (len(values),)
     return replace(value, shape=shape, values=tuple(values))
@@ -260,6 +263,17 @@ def _at_type_limit(
         return None
     number = limit(value.type)
     return _with_values(at_position(position, lambda _, __: number), value, context)
+
+
+def _with_fraction(position: str, value: Tensor, context: MutationContext) -> Tensor | None:
+    """Add a half to numbers of a floating-point type."""
+    if value.type not in FLOATS:
+        return None
+    return _with_values(at_position(position, _plus_half), value, context)
+
+
+def _plus_half(number: float, _: MutationContext) -> Any:
+    return number + 0.5
 
 
 def _from_the_end(

@@ -86,16 +86,16 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
     by_name: dict[str, Variation] = {
         "other-data": lambda call, _: with_other_data(call, outputs(call))
     }
-    for name, symbol in ((argument.name, argument.type) for argument in spec.inputs):
-        if _is_integer(spec, symbol):
+    for name in (argument.name for argument in spec.inputs):
+        if name in spec.number_inputs:
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
             by_name[f"other-shape-of-{name}"] = partial(_other_shape, name)
             by_name[f"other-layout-of-{name}"] = partial(_other_layout, name)
             by_name[f"other-type-of-{name}"] = partial(_other_data_type, name)
     for symbol, types in spec.type_sets.items():
-        if _is_integer(spec, symbol):
-            names = [argument.name for argument in spec.inputs if argument.type == symbol]
+        names = [argument.name for argument in spec.inputs if argument.type == symbol]
+        if set(names) <= set(spec.number_inputs):
             by_name[f"other-type-of-{symbol}"] = partial(_other_index_type, names, types)
     for attribute in spec.attributes:
         is_signed_axis = isinstance(attribute, AxisRole) and attribute.negative
@@ -105,11 +105,6 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
         if not argument.required:
             by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
     return by_name
-
-
-def _is_integer(spec: Spec, symbol: str) -> bool:
-    """Whether a type symbol allows integers only, as for axes, indices or lengths."""
-    return set(spec.type_sets[symbol]) <= set(INTEGERS)
 
 
 def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:
@@ -146,7 +141,7 @@ def _other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Cal
 
 
 def _fit(element_type: str, values: Sequence[float]) -> bool:
-    return all(fits(element_type, int(value)) for value in values)
+    return all(fits(element_type, value) for value in values)
 
 
 def _other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:

@@ -92,7 +92,8 @@ class OperatorSignature:
         attributes = [
             item.name
             for item in self.spec.attributes
-            if item.type == "int" or (item.type == "list" and item.elements in (None, "int"))
+            if item.type in ("int", "record")
+            or (item.type == "list" and item.elements in (None, "int"))
         ]
         return (*self.numbers, *attributes)
 

@@ -20,6 +20,7 @@ from opcert.roles.axis import AxisRole
 from opcert.roles.count import CountRole
 from opcert.roles.counts import CountsRole
 from opcert.roles.data import DataRole
+from opcert.roles.descriptor import DescriptorRole
 from opcert.roles.descriptors import DescriptorsRole
 from opcert.roles.element_indices import ElementIndicesRole
 from opcert.roles.factors import (
@@ -40,6 +41,7 @@ from opcert.roles.fill import FillRole
 from opcert.roles.flag import FlagRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.leading_dims import LeadingDimsRole
+from opcert.roles.lengths import LengthsRole
 from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import MappingRole
 from opcert.roles.mode import ModeRole
@@ -50,6 +52,7 @@ from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.windows import WindowsRole
 
 __all__ = [
     "DRAW_FUNCTIONS",
@@ -69,6 +72,7 @@ __all__ = [
     "DataRole",
     "DerivedAmbiguity",
     "DerivedFactor",
+    "DescriptorRole",
     "DescriptorsRole",
     "ElementIndicesRole",
     "ExpressionText",
@@ -79,6 +83,7 @@ __all__ = [
     "Input",
     "KebabCaseId",
     "LeadingDimsRole",
+    "LengthsRole",
     "LevelName",
     "ListRole",
     "MappingRole",
@@ -96,6 +101,7 @@ __all__ = [
     "Signature",
     "SpansRole",
     "SpecModel",
+    "WindowsRole",
     "bound_draw_functions",
     "forbid",
     "is_plain_value",
@@ -117,11 +123,14 @@ ROLES: dict[str, type[Role]] = {
     "mode": ModeRole,
     "flag": FlagRole,
     "descriptors": DescriptorsRole,
+    "descriptor": DescriptorRole,
+    "windows": WindowsRole,
     "count": CountRole,
     "parts": PartsRole,
     "permutation": PermutationRole,
     "counts": CountsRole,
     "fill": FillRole,
+    "lengths": LengthsRole,
 }
 ENTRY_POINT_GROUP = "opcert.roles"
 

@@ -1,11 +1,11 @@
-"""The role `axis`: the axis of data that an operator works along."""
+"""The role `axis`: an axis of data that an operator works along."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import Call, Tensor, lowest, wrap
 from opcert.roles.argument import BoundExpressions
-from opcert.roles.data import DataRole
+from opcert.roles.data import AXIS_POSITIONS, DataRole, axis_position_constraints
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -17,7 +17,7 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.roles.role import Role
+from opcert.roles.role import OMITTED, Role
 
 _FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 
@@ -26,15 +26,24 @@ class AxisRole(Role):
     """An axis of data: a tensor of one element, or an attribute.
 
     With `negative`, a negative axis counts from the end. `form` lists the allowed forms of a
-    tensor: `scalar` (rank 0) and `one_element` (shape [1]).
+    tensor: `scalar` (rank 0) and `one_element` (shape [1]). An omitted attribute means `default`.
+    If an operator works along two axes, one of them has `beside`, which names the other: data has
+    one tested axis, and the axis beside it has a position of its own.
     """
 
-    relations: ClassVar = {"of": ("data",)}
+    relations: ClassVar = {"of": ("data",), "beside": ("axis",)}
 
     role: Literal["axis"]
     of: str
     form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
     negative: bool = True
+    beside: str | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an optional axis without a default."""
+        if not self.required and not (self.is_attribute and isinstance(self.default, int)):
+            text = "an axis that may be omitted has no default"
+            yield "required", f"{text}; expected an attribute with a default"
 
     def rank_bounds(self) -> BoundExpressions:
         """Return the ranks of its forms."""
@@ -60,29 +69,63 @@ class AxisRole(Role):
         """The expression of the axis counted from the front."""
         return f"wrap({self.value_expr}, {self.of}.rank)" if self.negative else self.value_expr
 
+    @property
+    def position_factor(self) -> str:
+        """The factor of its position in data."""
+        return self.data.factor("axis") if self.beside is None else self.factor("position")
+
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield the sign and the form, if there is more than one of each."""
+        """Yield the sign or the omission, the form, and the position beside the tested axis."""
         yield from self.type_factors(profile)
-        if self.negative:
-            signs = {"positive": "counted from the front", "negative": "counted from the end"}
-            yield Factor(self.factor("sign"), {"positive": 0, "negative": 1}, words=signs)
+        if self._ways:
+            yield Factor.of_names(self.factor("sign"), self._ways)
         if len(self.form) > 1:
             forms = {"scalar": "given as a scalar", "one_element": "given as a tensor of shape [1]"}
             yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
+        if self.beside is not None:
+            rank, words = self.data.factor("rank"), f"{self.name} the {{}} axis"
+            yield Factor(self.position_factor, AXIS_POSITIONS, (rank,), words)
+
+    @property
+    def _ways(self) -> dict[str, str]:
+        """The ways to give the axis, in words; none if there is only one."""
+        ways = {"positive": "counted from the front"}
+        if self.negative:
+            ways["negative"] = "counted from the end"
+        if not self.required:
+            ways[OMITTED] = f"{self.name} omitted"
+        return ways if len(ways) > 1 else {}
 
     def constraints(self) -> Iterator[Constraint]:
-        """Forbid a negative axis of an unsigned type."""
+        """Forbid ways to give the axis that cannot express it, and two equal axes."""
+        rank, position = self.data.factor("rank"), self.position_factor
         if self.negative and not self.is_attribute:
             yield forbid(
                 lambda sign, element_type: sign == "negative" and lowest(element_type) == 0,
                 *(LevelName(self.factor("sign")), self.type_factor),
             )
+        if not self.required:
+            yield forbid(
+                lambda sign, axis, rank: sign == OMITTED and not self._is_default(axis, rank),
+                *(LevelName(self.factor("sign")), position, rank),
+            )
+        if self.beside is not None:
+            yield from axis_position_constraints(position, rank)
+            other = self.related(self.beside, AxisRole).position_factor
+            yield forbid(lambda axis, other: axis == other, position, other)
+
+    def _is_default(self, axis: int, rank: int) -> bool:
+        default = self.default
+        return isinstance(default, int) and axis == (default + rank if default < 0 else default)
 
     def build(self, context: BuildContext) -> Any:
-        """Return the tested axis, counted from the front or from the end."""
+        """Return the axis, counted from the front or from the end, None if it is omitted."""
         choice, data = context.choice, self.data
-        axis = choice[data.factor("axis")]
-        if self.negative and choice.level(self.factor("sign")) == "negative":
+        axis = choice[self.position_factor]
+        sign = choice.level(self.factor("sign"))
+        if sign == OMITTED:
+            return None
+        if sign == "negative":
             axis -= choice[data.factor("rank")]
         if self.is_attribute:
             return axis
@@ -91,25 +134,39 @@ class AxisRole(Role):
         return Tensor(choice[self.type_factor], shape, (axis,))
 
     def value_in(self, call: Call) -> int:
-        """Return the axis as a call gives it, negative or not."""
-        return call.attributes[self.name] if self.is_attribute else self.values_in(call)[0]
+        """Return the axis as a call gives it, negative or not; an omitted one is its default."""
+        if self.is_attribute:
+            axis: int = call.attributes.get(self.name, self.default)
+            return axis
+        return self.values_in(call)[0]
+
+    def wrapped_in(self, call: Call) -> int:
+        """Return the axis of a call, counted from the front."""
+        return wrap(self.value_in(call), call.inputs[self.of].rank)
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return the axis that a call names."""
-        return [{"axis": wrap(self.value_in(call), call.inputs[self.of].rank)}]
+        """Return the axis that a call names, unless another one is the tested axis."""
+        return [] if self.beside is not None else [{"axis": self.wrapped_in(call)}]
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the sign and the form."""
+        """Observe how it is given, the form, and the position beside the tested axis."""
         levels: dict[str, frozenset[str]] = {}
-        if self.negative:
-            is_negative = self.value_in(call) < 0
+        if self._ways:
+            is_negative, is_omitted = self.value_in(call) < 0, not self.is_given_in(call)
             levels[self.factor("sign")] = levels_where(
-                {"positive": not is_negative, "negative": is_negative}
+                {
+                    "positive": not is_omitted and not is_negative,
+                    "negative": not is_omitted and is_negative,
+                    OMITTED: is_omitted,
+                }
             )
         if len(self.form) > 1:
             form = "one_element" if call.inputs[self.name].rank else "scalar"
             levels[self.factor("form")] = frozenset([form])
-        return ObservedLevels(self.observed_type(call), levels)
+        values = self.observed_type(call)
+        if self.beside is not None:
+            values[self.position_factor] = self.wrapped_in(call)
+        return ObservedLevels(values, levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""

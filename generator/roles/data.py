@@ -39,7 +39,7 @@ _LARGE_LENGTHS = {"past_u16": 65537, "past_16_mb": 4194319, "past_u8": 257, "six
 _OTHERS = ("varied", "long", "equal", "same", "ones", "wide", "tall", "zero")
 # Kinds of extents so large that a tensor has only one of them.
 PAST_A_TILE = ("wide", "tall", "huge")
-_AXES: dict[str, Any] = {
+AXIS_POSITIONS: dict[str, Any] = {
     "first": 0,
     "last": lambda rank: rank - 1,
     "second": 1,
@@ -62,6 +62,15 @@ LAYOUT_WORDS = {
 # With all extents equal to the length of the axis, data has at most so many elements.
 _MAX_SAME_ELEMENTS = 700
 _MILLION = 1_000_000
+
+
+def axis_position_constraints(axis: str, rank: str) -> Iterator[Constraint]:
+    """Forbid positions beyond the rank, and second names: an axis has the first that applies."""
+    for least, level in enumerate([*AXIS_POSITIONS][1:], 2):
+        yield forbid(
+            lambda rank, axis, least=least, level=level: axis == level and rank < least,
+            *(rank, LevelName(axis)),
+        )
 
 
 class DataRole(Role):
@@ -112,7 +121,7 @@ class DataRole(Role):
         lengths = {level: n for level, n in lengths.items() if n or self.empty}
         words = {level: f"an axis of {n}" if n else "an empty axis" for level, n in lengths.items()}
         yield Factor(self.factor("length"), lengths, words=words)
-        yield Factor(self.factor("axis"), _AXES, (self.factor("rank"),), "the {} axis")
+        yield Factor(self.factor("axis"), AXIS_POSITIONS, (self.factor("rank"),), "the {} axis")
         others = ("varied", "ones", "huge") if is_stress else _OTHERS
         allowed = [kind for kind in others if kind != "zero" or self.empty]
         yield Factor.of_names(self.factor("others"), allowed, "{} extents next to it")
@@ -133,12 +142,7 @@ class DataRole(Role):
             return
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         layout, elements, axis = map(self.factor, ("layout", "elements", "axis"))
-        # Each axis of each rank has one name: the first that applies.
-        for least, level in enumerate([*_AXES][1:], 2):
-            yield forbid(
-                lambda rank, axis, least=least, level=level: axis == level and rank < least,
-                *(rank, LevelName(axis)),
-            )
+        yield from axis_position_constraints(axis, rank)
         if int(self.rank[0]) == 0:
             yield forbid(
                 lambda rank, n, axis: rank == 0 and (n != 1 or axis != "first"),

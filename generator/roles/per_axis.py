@@ -59,16 +59,22 @@ class PerAxis(ListRole):
         keys = () if self.is_attribute else (f"{self.name}.type", f"{self.name}.rank")
         return (*keys, f"{self.name}.length")
 
+    @property
+    def lengths(self) -> tuple[str, str]:
+        """The condition on its length, and the words for it."""
+        text = f"{self.name} has one number for each axis of {self.of}"
+        return f"{self.length_expr} == {self.of}.rank", text
+
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank and its length."""
         yield from super().requirements()
-        name = self.name
         if not self.is_attribute:
             yield self.rank_requirement()
+        condition, text = self.lengths
         yield Requirement(
-            f"{name}.length",
-            f"{name} has one number for each axis of {self.of}.",
-            f"{self.length_expr} == {self.of}.rank",
+            f"{self.name}.length",
+            f"{text}.",
+            condition,
             self.given_expr,
             self.list_requirements[:-1],
         )

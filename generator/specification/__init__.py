@@ -45,6 +45,7 @@ from opcert.specification.references import (
     find_spec_files,
     golden_outputs,
     load_references,
+    shipped_operators,
 )
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "read_spec",
     "read_specs",
     "read_specs_in",
+    "shipped_operators",
     "source_positions",
     "subexpression",
 ]

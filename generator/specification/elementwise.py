@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import INTEGERS, Array, Tensor
+from opcert.arrays import Array, Tensor
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 from opcert.specification.expressions import (
     Expression,
@@ -124,10 +124,11 @@ class IndexedInput(Tensor):
         Raises:
             ValueError: they are not integers that the case fixes.
         """
-        if self.values is None or self.type not in INTEGERS:
+        if self.values is None or any(value % 1 for value in self.values):
             raise ValueError(f"the elements of '{self.name}' are not known integers")
-        is_large = any(not -_SMALL < value < _SMALL for value in self.values)
-        return np.array((*self.values, 0), object if is_large else np.int64)
+        values = [int(value) for value in self.values]
+        is_large = any(not -_SMALL < value < _SMALL for value in values)
+        return np.array((*values, 0), object if is_large else np.int64)
 
     def __getitem__(self, index: Any) -> SourceElements:
         indices = index if isinstance(index, tuple | list) else (index,)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from opcert.arrays import TYPE_SETS
+from opcert.arrays import INTEGERS, TYPE_SETS
 from opcert.roles import (
     ROLES,
     Argument,
@@ -16,6 +16,7 @@ from opcert.roles import (
     ExpressionText,
     Input,
     KebabCaseId,
+    ListRole,
     Role,
     SpecModel,
     role_classes,
@@ -336,6 +337,15 @@ class Spec(SpecModel):
     def bound_roles(self) -> tuple[Role, ...]:
         """The arguments that have a role."""
         return tuple(argument for argument in self.arguments if isinstance(argument, Role))
+
+    @cached_property
+    def number_inputs(self) -> tuple[str, ...]:
+        """The inputs whose elements are numbers that a call fixes, such as axes or lengths."""
+        return tuple(
+            argument.name
+            for argument in self.inputs
+            if isinstance(argument, ListRole) or set(self.type_sets[argument.type]) <= set(INTEGERS)
+        )
 
     @cached_property
     def leading(self) -> Input | Role:

@@ -32,6 +32,11 @@ def find_spec_files(folder: Path | None) -> list[Path]:
     return paths
 
 
+def shipped_operators() -> list[str]:
+    """Return the ids of the operators whose specs come with opcert, by the paths of the specs."""
+    return [f"{path.parent.name}/{path.stem}" for path in find_spec_files(None)]
+
+
 def load_reference(source: YamlSource, name: str) -> Reference:
     """Return the reference function that a spec names as `module:function`.
 

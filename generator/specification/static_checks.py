@@ -154,6 +154,9 @@ def _argument_mistakes(spec: Spec) -> Mistakes:
             for key in ("rank", "range"):
                 for j, bound in enumerate(getattr(argument, key, None) or ()):
                     yield from expression_mistakes((part, i, key, j), bound, known)
+            extents = getattr(argument, "extents", None)
+            if isinstance(extents, str):
+                yield from expression_mistakes((part, i, "extents"), extents, known)
     for i, attribute in enumerate(spec.attributes):
         if attribute.range is not None and attribute.type != "int":
             text = f"'range' of an attribute of type {attribute.type}; only integers have a range"

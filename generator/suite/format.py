@@ -221,6 +221,17 @@ class OperatorEntry(StrictModel):
     implementation_defined: Extent
 
 
+class SuiteEntry(StrictModel):
+    """A suite in a certificate: profile, seed, digest, number of cases, and its specs' digests."""
+
+    version: int
+    profile: str
+    seed: int
+    digest: Digest
+    cases: Extent
+    specs: Mapping[str, Digest]
+
+
 class Manifest(StrictModel):
     """The manifest of a suite: how it was generated, its operators, and the digest of each file."""
 

@@ -90,6 +90,17 @@ def test_a_tensor_has_a_type_a_rank_and_a_layout_too(tmp_path: Path) -> None:
     assert layouts == {"c", "reversed", "gapped"}
 
 
+def test_an_empty_order_is_built_where_it_reverses_the_axes(tmp_path: Path) -> None:
+    spec = read(tmp_path, SPEC.replace("of: data, required", "of: data, empty: reverses, required"))
+    assert holds(spec)["length"] == ("len(order) in [0, data.rank]", ())
+    orders = [
+        (call.inputs["data"].rank, call.attributes.get("order"))
+        for call in assert_observed(spec, rows=400)
+    ]
+    assert {rank for rank, order in orders if order == []} == {0, 1, 2, 3, 4, 5}
+    assert all(not order or sorted(order) == [*range(rank)] for rank, order in orders)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

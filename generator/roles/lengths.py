@@ -1,0 +1,175 @@
+"""The role `lengths`: for each element of an axis, how many elements of another axis count."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+from opcert.arrays import INTEGERS, Call, Tensor, fits
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.axis import AxisRole
+from opcert.roles.data import DataRole
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    forbid,
+    levels_where,
+)
+from opcert.roles.list_role import ListRole
+from opcert.roles.samplers import Sampler
+
+_LENGTHS: dict[str, Any] = {
+    "all": lambda n: n,
+    "two": 2,
+    "all_but_one": lambda n: n - 1,
+    "one": 1,
+    "three": 3,
+    "past_u8": 257,
+}
+_WORDS = {
+    **{"all": "a length of the whole axis", "all_but_one": "a length one short of the axis"},
+    **{"one": "a length of 1", "two": "a length of 2", "three": "a length of 3"},
+    "past_u8": "a length of 257",
+}
+
+
+class LengthsRole(ListRole):
+    """For each element of the axis `each`, how many elements of the axis `along` count: a tensor.
+
+    Both are axes of one data; `each` has a position beside `along`. A length is a whole number from
+    1 to the size of `along`, of an integer type or of a floating-point type.
+    """
+
+    relations: ClassVar = {"each": ("axis",), "along": ("axis",)}
+
+    role: Literal["lengths"]
+    each: str
+    along: str
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an axis `each` without a position of its own."""
+        if self._each.beside != self.along:
+            text = f"'{self.each}' is not beside '{self.along}'"
+            yield "each", f"{text}; expected an axis with 'beside: {self.along}'"
+
+    @property
+    def _each(self) -> AxisRole:
+        return self.related(self.each, AxisRole)
+
+    @property
+    def _along(self) -> AxisRole:
+        return self.related(self.along, AxisRole)
+
+    @property
+    def data(self) -> DataRole:
+        """The data that has both axes."""
+        return self._along.data
+
+    def _extent_expr(self, axis: AxisRole) -> str:
+        return f"{self.data.name}.shape[{axis.wrapped_expr}]"
+
+    def bounds(self) -> BoundExpressions:
+        """Return 1 and the size of the axis."""
+        return ("1", self._extent_expr(self._along))
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the type, the tested length, its place, the other lengths and the layout."""
+        yield from self.type_factors(profile)
+        yield Factor(self.factor("value"), _LENGTHS, (self.data.factor("length"),), _WORDS)
+        places = {"first": "at the first place", "last": "at the last place"}
+        yield Factor.of_names(self.factor("place"), places)
+        others = {"varied": "", "alike": f"{self.name} all the same"}
+        yield Factor.of_names(self.factor("others"), others)
+        yield self.layout_factor()
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid lengths beyond the axis, and what needs several lengths if there may be one."""
+        data, value, types = self.data, self.factor("value"), self.type_factor
+        length, others, rank = map(data.factor, ("length", "others", "rank"))
+        yield forbid(lambda value, n: not 1 <= value <= n, value, length)
+        yield forbid(lambda value, t: not fits(t, value), value, types)
+        # There may be no length at all.
+        yield forbid(
+            lambda others, value, n: others == "zero" and value != n, others, value, length
+        )
+
+        def is_single(others: str, position: int, rank: int) -> bool:
+            ends = {"tall": 0, "long": rank - 1, "wide": rank - 1}
+            return others not in ("varied", "same") and ends.get(others) != position
+
+        extents = (others, self._each.position_factor, rank)
+        for factor, plain in (("place", "first"), ("others", "varied"), ("layout", "c")):
+            yield forbid(
+                lambda level, *extents, plain=plain: level != plain and is_single(*extents),
+                *(self.factor(factor), *extents),
+            )
+
+    def masking(self) -> Iterator[Constraint]:
+        """Mask axes and lengths of 1, with which data does not change."""
+        yield forbid(lambda value: value == 1, self.factor("value"))
+
+    def build(self, context: BuildContext) -> Tensor:
+        """Return the lengths."""
+        lengths = context.draw(self.name, partial(self._draw, context))
+        return self.integer_tensor(context, lengths, context.choice[self.factor("layout")])
+
+    def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:
+        choice = context.choice
+        count = self.data.shape(context)[choice[self._each.position_factor]]
+        tested, n = choice[self.factor("value")], choice[self.data.factor("length")]
+        if choice[self.factor("others")] == "alike":
+            return [tested] * count
+        fitting = [k for k in range(1, n + 1) if fits(choice[self.type_factor], k)]
+        lengths = [sampler.pick(fitting) for _ in range(count)]
+        if count:
+            lengths[0 if choice[self.factor("place")] == "first" else -1] = tested
+        return lengths
+
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
+        """Return the first and the last place."""
+        count = len(self.values_in(call))
+        return [{"place": place} for place in dict.fromkeys([0, max(count - 1, 0)])]
+
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe the length at a place, and the others."""
+        lengths, place = self.values_in(call), point["place"]
+        n = call.inputs[self.data.name].shape[self._along.wrapped_in(call)]
+        are_alike = len(lengths) > 1 and len({*lengths}) == 1
+        values = {
+            **self.observed_type(call),
+            self.factor("value"): lengths[place] if lengths else n,
+            self.factor("place"): "last" if place else "first",
+            self.factor("layout"): call.inputs[self.name].layout,
+        }
+        levels = {"varied": not are_alike or n == 1, "alike": are_alike}
+        return ObservedLevels(values, {self.factor("others"): levels_where(levels)})
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type, its rank and its length, and that each length is whole and in range."""
+        yield from super().requirements()
+        yield self.rank_requirement()
+        name, axes = self.name, (f"{self.each}.range", f"{self.along}.range")
+        yield Requirement(
+            f"{name}.length",
+            f"{name} has one length for each element along {self.each}.",
+            f"{name}.size == {self._extent_expr(self._each)}",
+            prerequisites=(f"{name}.rank", *axes),
+        )
+        keys: tuple[str, ...] = ()
+        if not set(self._signature.types[self.type]) <= set(INTEGERS):
+            keys = (f"{name}.whole",)
+            yield Requirement(
+                *keys,
+                f"The elements of {name} are whole numbers.",
+                f"all(value % 1 == 0 for value in {name}.values)",
+            )
+        least, most = self.range or self.bounds()
+        yield Requirement(
+            f"{name}.range",
+            f"Each length is at least 1 and at most the size of {self.along}.",
+            f"all({least} <= value <= {most} for value in {name}.values)",
+            prerequisites=(*keys, *axes),
+        )

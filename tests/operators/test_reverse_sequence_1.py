@@ -1,0 +1,240 @@
+"""Planted faults of ReverseSequence-1."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays import Array
+from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
+
+OPERATOR = "openvino/ReverseSequence-1"
+# Returns the output for data, the lengths as a list, and both axes counted from the front.
+Fault = Callable[[Array, list[int], int, int], Array]
+
+
+def _axes(rank: int, attributes: Attributes) -> tuple[int, int]:
+    batch, along = attributes.get("batch_axis", 0), attributes.get("seq_axis", 1)
+    return batch + rank * (batch < 0), along + rank * (along < 0)
+
+
+def _valid(fault: Fault) -> Compute:
+    """Return a backend that rejects invalid calls, and computes the outputs of valid ones."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        right(OPERATOR, inputs, attributes)
+        data = inputs["data"]
+        lengths = inputs["seq_lengths"].astype(np.int64).tolist()
+        return [np.array(fault(data, lengths, *_axes(data.ndim, attributes)), order="C")]
+
+    return compute
+
+
+def _reversed(data: Array, lengths: Sequence[int], batch: int, along: int) -> Array:
+    """Return the output, also for lengths that are invalid."""
+    output = data.copy()
+    for i, length in enumerate(lengths[: data.shape[batch]]):
+        part: list[Any] = [slice(None)] * data.ndim
+        part[batch], part[along] = slice(i, i + 1), slice(int(length))
+        output[tuple(part)] = np.flip(data[tuple(part)], along)
+    return output
+
+
+def _lengths(change: Callable[[int, int], int]) -> Fault:
+    """Return a fault that misreads a length, given the length and the size of the axis."""
+    return lambda data, lengths, batch, along: _reversed(
+        data, [change(k, data.shape[along]) for k in lengths], batch, along
+    )
+
+
+def _reads(default_batch: int, default_along: int) -> Compute:
+    """Return a backend with other defaults."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        right(OPERATOR, inputs, attributes)
+        defaults = {"batch_axis": default_batch, "seq_axis": default_along}
+        data, axes = inputs["data"], {**defaults, **attributes}
+        lengths = inputs["seq_lengths"].astype(np.int64).tolist()
+        return [_reversed(data, lengths, *_axes(data.ndim, axes))]
+
+    return compute
+
+
+def _shifted(data: Array, lengths: list[int], batch: int, along: int) -> Array:
+    output = data.copy()
+    for i, length in enumerate(lengths):
+        part: list[Any] = [slice(None)] * data.ndim
+        part[batch], part[along] = slice(i, i + 1), slice(data.shape[along] - length, None)
+        output[tuple(part)] = np.flip(data[tuple(part)], along)
+    return output
+
+
+def _rolled(data: Array, lengths: list[int], batch: int, along: int) -> Array:
+    output = data.copy()
+    for i, length in enumerate(lengths):
+        part: list[Any] = [slice(None)] * data.ndim
+        part[batch], part[along] = slice(i, i + 1), slice(length)
+        output[tuple(part)] = np.roll(data[tuple(part)], 1, along)
+    return output
+
+
+def _middle_kept(data: Array, lengths: list[int], batch: int, along: int) -> Array:
+    """Exchange one pair too few in sequences of even length."""
+    output = _reversed(data, lengths, batch, along)
+    for i, length in enumerate(lengths):
+        if length % 2 == 0:
+            part: list[Any] = [slice(None)] * data.ndim
+            part[batch], part[along] = slice(i, i + 1), slice(length // 2 - 1, length // 2 + 1)
+            output[tuple(part)] = data[tuple(part)]
+    return output
+
+
+def _stale() -> Fault:
+    kept: dict[Any, list[int]] = {}
+    return lambda data, lengths, batch, along: _reversed(
+        data, kept.setdefault((data.shape, data.dtype, batch, along), lengths), batch, along
+    )
+
+
+WRONG: dict[str, Fault] = {
+    "axes-exchanged-where-equal": lambda data, lengths, batch, along: _reversed(
+        data,
+        *(lengths, along, batch)
+        if data.shape[batch] == data.shape[along]
+        else (lengths, batch, along),
+    ),
+    "first-length-for-all": lambda data, lengths, batch, along: _reversed(
+        data, lengths[:1] * len(lengths), batch, along
+    ),
+    "last-length-ignored": lambda data, lengths, batch, along: _reversed(
+        data, [*lengths[:-1], 1] if len(lengths) > 1 else lengths, batch, along
+    ),
+    "lengths-from-the-end": lambda data, lengths, batch, along: _reversed(
+        data, lengths[::-1], batch, along
+    ),
+    "one-too-short": _lengths(lambda k, _: k - 1),
+    "one-too-long": _lengths(lambda k, n: min(k + 1, n)),
+    "whole-axis": _lengths(lambda _, n: n),
+    "whole-axis-kept": _lengths(lambda k, n: 1 if k == n else k),
+    "length-of-two-kept": _lengths(lambda k, _: 1 if k == 2 else k),
+    "length-cut-to-i8": _lengths(lambda k, _: (k + 128) % 256 - 128),
+    "length-cut-to-u8": _lengths(lambda k, _: k % 256),
+    "end-reversed": _shifted,
+    "rolled": _rolled,
+    "even-middle": _middle_kept,
+    "nothing": lambda data, *_: data,
+    "stale-lengths": _stale(),
+    "batch-after-sequence": lambda data, lengths, batch, along: (
+        _reversed(data, lengths, *((batch, along) if batch < along else (along, batch)))
+        if data.shape[along] >= len(lengths)
+        else _reversed(data, lengths, batch, along)
+    ),
+    "rank-4-as-batch-first": lambda data, lengths, batch, along: (
+        _reversed(data, lengths, 0, along)
+        if data.ndim == 4 and along and batch
+        else _reversed(data, lengths, batch, along)
+    ),
+    "rank-8": lambda data, lengths, batch, along: (
+        data if data.ndim == 8 else _reversed(data, lengths, batch, along)
+    ),
+    "last-axis-kept": lambda data, lengths, batch, along: (
+        data if along == data.ndim - 1 else _reversed(data, lengths, batch, along)
+    ),
+}
+
+
+def _unchecked(rules: Sequence[str]) -> Compute:
+    """Return a backend that accepts what breaks one of `rules`."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        try:
+            return right(OPERATOR, inputs, attributes)
+        except ValueError as error:
+            if getattr(error, "rule", "").partition("/")[2] not in rules:
+                raise
+        return [inputs["data"].copy()]
+
+    return compute
+
+
+def _truncated(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    lengths = inputs["seq_lengths"].astype(np.float64)
+    if not np.isfinite(lengths).all():
+        raise ValueError(lengths)
+    whole = {**inputs, "seq_lengths": np.trunc(lengths).astype(np.int64)}
+    return right(OPERATOR, whole, attributes)
+
+
+def _clamped(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    data, lengths = inputs["data"], inputs["seq_lengths"]
+    _, along = _axes(data.ndim, attributes)
+    if lengths.dtype.kind not in "iu" or not 0 <= along < data.ndim:
+        return right(OPERATOR, inputs, attributes)
+    clamped = np.clip(lengths.astype(np.int64), -99, data.shape[along])
+    return right(OPERATOR, {**inputs, "seq_lengths": clamped}, attributes)
+
+
+def _zero_is_one(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    lengths = inputs["seq_lengths"].copy()
+    lengths[lengths == 0] = 1
+    return right(OPERATOR, {**inputs, "seq_lengths": lengths}, attributes)
+
+
+def _wrapped_twice(name: str, default: int) -> Compute:
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        rank = max(inputs["data"].ndim, 1)
+        axis = attributes.get(name, default) % rank
+        return right(OPERATOR, inputs, {**attributes, name: axis})
+
+    return compute
+
+
+def _no_negative(name: str) -> Compute:
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if attributes.get(name, 0) < 0:
+            raise ValueError(name)
+        return right(OPERATOR, inputs, attributes)
+
+    return compute
+
+
+def _integers_only(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    if inputs["seq_lengths"].dtype.kind not in "iu":
+        raise ValueError(inputs["seq_lengths"].dtype)
+    return right(OPERATOR, inputs, attributes)
+
+
+def _several_only(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    if inputs["seq_lengths"].size < 1:
+        raise ValueError("no lengths")
+    return right(OPERATOR, inputs, attributes)
+
+
+FAULTS: dict[str, Compute] = {
+    **{name: _valid(fault) for name, fault in WRONG.items()},
+    **{
+        f"unchecked-{rule}": _unchecked([rule])
+        for rule in (
+            *("data-rank", "batch-axis-range", "seq-axis-range", "required-inputs"),
+            *("lengths-rank", "lengths-count", "lengths-whole", "lengths-range"),
+        )
+    },
+    "lengths-truncated": _truncated,
+    "lengths-clamped": _clamped,
+    "length-zero-accepted": _zero_is_one,
+    "batch-axis-modulo": _wrapped_twice("batch_axis", 0),
+    "seq-axis-modulo": _wrapped_twice("seq_axis", 1),
+    "batch-axis-never-negative": _no_negative("batch_axis"),
+    "seq-axis-never-negative": _no_negative("seq_axis"),
+    "integer-lengths-only": _integers_only,
+    "empty-batch-rejected": _several_only,
+    "seq-axis-default-last": _reads(0, -1),
+    "seq-axis-default-first": _reads(1, 0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found(name: str) -> None:
+    assert first_failure(OPERATOR, FAULTS[name]) is not None

@@ -1,0 +1,123 @@
+"""Planted faults of Transpose-1."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays import Array
+from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
+
+OPERATOR = "openvino/Transpose-1"
+# Returns outputs for arg, the order as a list, and the outputs of the reference.
+Fault = Callable[[Array, list[int], Array], Array]
+
+
+def _valid(fault: Fault) -> Compute:
+    """Return a backend that rejects invalid calls, and computes the outputs of valid ones."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        (expected,) = right(OPERATOR, inputs, attributes)
+        output = fault(inputs["arg"], inputs["input_order"].tolist(), expected)
+        return [np.array(output, order="C")]
+
+    return compute
+
+
+def _unchecked(repair: Callable[[list[int], int], list[int]]) -> Compute:
+    """Return a backend that makes a valid order of any integers."""
+
+    def compute(inputs: Inputs, _: Attributes) -> Sequence[Array]:
+        arg, order = inputs["arg"], inputs["input_order"]
+        if order.dtype.kind not in "iu":
+            raise TypeError(order.dtype)
+        axes = repair(order.ravel().tolist(), arg.ndim)
+        return [np.array(np.transpose(arg, axes or None), order="C")]
+
+    return compute
+
+
+def _stale() -> Fault:
+    """Return a fault that keeps the first order for each shape."""
+    orders: dict[Any, list[int]] = {}
+    return lambda arg, order, _: np.transpose(
+        arg, orders.setdefault((arg.shape, arg.dtype), order) or None
+    )
+
+
+def _narrowed(arg: Array, order: list[int], expected: Array) -> Array:
+    is_double = arg.dtype == np.float64
+    return expected.astype(np.float32).astype(np.float64) if is_double and order else expected
+
+
+WRONG: dict[str, Fault] = {
+    "inverse-order": lambda arg, order, _: np.transpose(arg, np.argsort(order) if order else None),
+    "empty-order-keeps": lambda arg, order, right: right if order else arg,
+    "empty-order-keeps-rank-4": lambda arg, order, right: right if order or arg.ndim != 4 else arg,
+    "empty-order-exchanges-the-last-two": lambda arg, order, right: (
+        right if order or arg.ndim < 2 else arg.swapaxes(-1, -2)
+    ),
+    "empty-order-flips-the-elements": lambda arg, order, right: right if order else np.flip(arg),
+    "always-reversed": lambda arg, _, __: np.transpose(arg),
+    "shape-only": lambda arg, _, right: arg.reshape(right.shape),
+    "elements-only": lambda arg, _, right: right.reshape(arg.shape),
+    "rank-5-inverse": lambda arg, order, right: (
+        np.transpose(arg, np.argsort(order)) if order and arg.ndim == 5 else right
+    ),
+    "kept-last-axis-inverse": lambda arg, order, right: (
+        np.transpose(arg, order[-2::-1] + order[-1:])
+        if arg.ndim > 2 and order[-1:] == [arg.ndim - 1]
+        else right
+    ),
+    "last-but-one-exchange-as-last": lambda arg, order, right: (
+        np.transpose(arg, [0, 1, 3, 2]) if order == [0, 2, 1, 3] else right
+    ),
+    "channels-last-as-first": lambda arg, order, _: np.transpose(
+        arg, ([0, 3, 1, 2] if order == [0, 2, 3, 1] else order) or None
+    ),
+    "rank-8-empty": lambda arg, _, right: np.zeros_like(right) if arg.ndim == 8 else right,
+    "identity-is-empty": lambda arg, order, right: (
+        np.transpose(arg) if order == sorted(order) else right
+    ),
+    "scalar-as-vector": lambda arg, _, right: right.reshape(1) if arg.ndim == 0 else right,
+    "empty-in-the-shape-of-arg": lambda arg, _, right: right if arg.size else arg,
+    "boolean-as-bytes": lambda arg, _, right: (
+        right.astype(np.uint8) if arg.dtype == bool else right
+    ),
+    "f64-through-f32": _narrowed,
+    "order-for-its-shape": _stale(),
+    "ignores-strides": lambda arg, order, _: np.transpose(
+        np.ndarray(arg.shape, arg.dtype, np.ascontiguousarray(arg.T).tobytes())
+        if arg.flags.f_contiguous and not arg.flags.c_contiguous
+        else arg,
+        order or None,
+    ),
+    "long-axis-last": lambda _, __, right: (
+        np.roll(right, 1, -1) if right.ndim and right.shape[-1] > 256 else right
+    ),
+}
+UNCHECKED: dict[str, Callable[[list[int], int], list[int]]] = {
+    "negative-from-the-end": lambda order, rank: [axis % rank for axis in order],
+    "clamped": lambda order, rank: [min(max(axis, 0), rank - 1) for axis in order],
+    "sorted-by-value": lambda order, _: [*np.argsort(order)] if order else [],
+    "low-byte": lambda order, _: [axis & 255 for axis in order],
+    "low-word": lambda order, _: [axis & 0xFFFFFFFF for axis in order],
+    "completed": lambda order, rank: [*order, *(k for k in range(rank) if k not in order)],
+    "cut": lambda order, rank: order[:rank],
+    "wrong-length-is-empty": lambda order, rank: order if len(order) == rank else [],
+    "repeated-is-empty": lambda order, _: order if len({*order}) == len(order) else [],
+    "repeated-is-identity": lambda order, rank: (
+        order if len({*order}) == len(order) else [*range(rank)]
+    ),
+    "any-form": lambda order, _: order,
+}
+_FAULTS = {name: _valid(fault) for name, fault in WRONG.items()} | {
+    name: _unchecked(repair) for name, repair in UNCHECKED.items()
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _FAULTS)
+def test_a_planted_fault_is_found(name: str) -> None:
+    assert first_failure(OPERATOR, _FAULTS[name]) is not None
