@@ -206,7 +206,7 @@ def _compare(
     """Compare the elements of an output at `coordinates` with those of the inputs at the sources.
 
     Raises:
-        ExpressionError: one is none of its candidates, or of another type, or out of bounds.
+        ExpressionError: one is not among its candidates, or of another type, or out of bounds.
     """
     bits = output.view(bits_dtype(output.dtype))
     pairs = zip(coordinates, output.shape, strict=True)

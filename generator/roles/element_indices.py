@@ -1,9 +1,7 @@
 """The role `element_indices`: for each element, its place along an axis of data."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from itertools import product
-from math import gcd
 from typing import Literal
 
 from opcert.arrays import (
@@ -32,7 +30,16 @@ from opcert.roles.factors import (
     forbid,
     levels_where,
 )
-from opcert.roles.index_levels import ORDERS, PLACES, consecutive, index_values, places_of
+from opcert.roles.index_levels import (
+    LONG,
+    ORDERS,
+    PLACES,
+    consecutive,
+    distinct,
+    index_values,
+    lines_along,
+    places_of,
+)
 from opcert.roles.indexing import IndexingRole
 from opcert.roles.list_role import LIST_LAYOUTS
 from opcert.roles.role import Role
@@ -49,8 +56,6 @@ _COUNTS = {
     "zero": "none of {} along the axis",
 }
 _BEYOND = ("more", "many")
-# A longer axis has few indices next to it.
-_LONG = 64
 # Repeated indices of a longer axis would leave too many candidates.
 _FEW = 6
 
@@ -58,14 +63,15 @@ _FEW = 6
 class ElementIndicesRole(IndexingRole):
     """Indices with a value for each element: a tensor with the rank of data.
 
-    The other coordinates of an element are its own. Off the axis, the `extents` are the `same` as
-    those of data, and along it any; or all of them are `at_most` those of data. If indices that are
-    `repeated` in one line along the axis are `undefined`, an ambiguity states what they leave open.
+    The other coordinates of an element are its own. Off the axis, the extents are those of
+    data, and along it any; with `within`, all of them are at most those of data. If indices that
+    are `repeated` in one line along the axis are `undefined`, an ambiguity states what they leave
+    open.
     """
 
     role: Literal["element_indices"]
     outside: Literal["reject", "undefined"]
-    extents: Literal["same", "at_most"] = "same"
+    within: bool = False
     repeated: Literal["allowed", "undefined"] = "allowed"
 
     def rank_bounds(self) -> BoundExpressions:
@@ -83,10 +89,10 @@ class ElementIndicesRole(IndexingRole):
         counts = {
             level: text.format(name)
             for level, text in _COUNTS.items()
-            if level not in _BEYOND or self.extents == "same"
+            if level not in _BEYOND or not self.within
         }
         yield Factor.of_names(self.factor("count"), counts)
-        if self.extents == "at_most":
+        if self.within:
             words = {"equal": "", "smaller": f"{name} smaller next to the axis"}
             yield Factor.of_names(self.factor("others"), words)
         table = index_values(is_stress, negative=self.negative, outside=False)
@@ -126,7 +132,7 @@ class ElementIndicesRole(IndexingRole):
                 count not in ("one", "zero")
                 and (
                     (around in PAST_A_TILE and (n > 2 or count == "more"))
-                    or (around == "long" and n > _LONG)
+                    or (around == "long" and n > LONG)
                 )
             ),
             *(count, n, around),
@@ -135,7 +141,7 @@ class ElementIndicesRole(IndexingRole):
             lambda count, n, around, rank: (
                 (
                     count == "many"
-                    or (n > _LONG and (count == "more" or (count == "equal" and self._is_distinct)))
+                    or (n > LONG and (count == "more" or (count == "equal" and self._is_distinct)))
                 )
                 and rank > 1
                 and around != "ones"
@@ -152,7 +158,7 @@ class ElementIndicesRole(IndexingRole):
             lambda around, value, place: around == "zero" and (value != "zero" or place != "first"),
             *(around, *is_unmarked),
         )
-        if self.extents == "at_most":
+        if self.within:
             yield forbid(
                 lambda others, rank, around: (
                     others == "smaller" and (rank < 2 or around in ("ones", "zero"))
@@ -246,7 +252,7 @@ class ElementIndicesRole(IndexingRole):
             most = min(n, highest(choice[self.type_factor]) + 1)
         counts = {"equal": n, "one": 1, "more": n + 3, "many": _MANY, "zero": 0}
         count = choice[self.factor("count")]
-        most = min(most, _LONG // 2)
+        most = min(most, LONG // 2)
         shape[axis] = counts[count] if count in counts else sampler.between(most // 2, most - 1)
         return tuple(shape)
 
@@ -268,7 +274,7 @@ class ElementIndicesRole(IndexingRole):
         if not self._is_distinct and shape == self.data.shape(context):
             # The same indices then suit other axes too, which a cached plan may confuse.
             most = min([most, *(extent for extent in shape if extent > 1)])
-        lines = _lines(shape, axis)
+        lines = lines_along(shape, axis)
         values = [0] * sum(map(len, lines))
         place = places_of(len(values))[choice[self.factor("place")]]
         for line in lines:
@@ -295,7 +301,7 @@ class ElementIndicesRole(IndexingRole):
         if order in ("rising", "falling"):
             return [*consecutive(order, n, count)]
         if self._is_distinct:
-            indices = _distinct(sampler, most)[:count]
+            indices = distinct(sampler, most)[:count]
         else:
             indices = tuple(sampler.between(0, most - 1) for _ in range(count))
         index_type = choice[self.type_factor]
@@ -314,7 +320,7 @@ class ElementIndicesRole(IndexingRole):
         indices, values = call.inputs[self.name], self.values_in(call)
         data, position, axis = call.inputs[self.into], point[self.factor("place")], point["axis"]
         n, count = data.shape[axis], indices.shape[axis]
-        rows = [tuple(values[k] for k in line) for line in _lines(indices.shape, axis)]
+        rows = [tuple(values[k] for k in line) for line in lines_along(indices.shape, axis)]
         is_line = bool(rows) and count > 1
         levels = {
             self.factor("count"): levels_where(
@@ -339,7 +345,7 @@ class ElementIndicesRole(IndexingRole):
                 }
             ),
         }
-        if self.extents == "at_most":
+        if self.within:
             off_axis = [
                 (own, extent)
                 for d, (own, extent) in enumerate(zip(indices.shape, data.shape, strict=True))
@@ -365,13 +371,13 @@ class ElementIndicesRole(IndexingRole):
         text = f"{name} has as many dimensions as {into}."
         yield Requirement(f"{name}.rank", text, f"{name}.rank == {into}.rank")
         pairs = f"zip({name}.shape, {into}.shape)"
-        if self.extents == "same":
+        if not self.within:
             text = f"Off the axis, {name} has the extents of {into}."
             holds = f"all(k == {self.axis_expr} or a == b for k, (a, b) in enumerate({pairs}))"
         else:
             text = f"No extent of {name} exceeds that of {into}."
             holds = f"all(a <= b for a, b in {pairs})"
-        axis = () if self.along is None or self.extents != "same" else (f"{self.along}.range",)
+        axis = () if self.along is None or self.within else (f"{self.along}.range",)
         yield Requirement(f"{name}.extents", text, holds, prerequisites=(f"{name}.rank", *axis))
         yield from self.range_requirements()
 
@@ -389,27 +395,3 @@ class ElementIndicesRole(IndexingRole):
                 f"Which of the elements with the same index of {self.name} is the result.",
                 " and ".join(f"({condition})" for condition in conditions),
             )
-
-
-def _distinct(sampler: Sampler, n: int) -> tuple[int, ...]:
-    """Return the integers below `n` in some order."""
-    if n <= _LONG:
-        return sampler.disordered(range(n))
-    # Drawing each one would take long.
-    step = next(step for step in range(sampler.between(2, n - 1), 0, -1) if gcd(step, n) == 1)
-    start = sampler.between(0, n - 1)
-    return tuple((start + step * k) % n for k in range(n))
-
-
-def _lines(shape: tuple[int, ...], axis: int) -> list[Sequence[int]]:
-    """Return the positions in C order of the elements of each line along `axis`."""
-    strides = [1]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, strides[0] * extent)
-    count, step = shape[axis], strides[axis]
-    others = [range(extent) for d, extent in enumerate(shape) if d != axis]
-    steps = [stride for d, stride in enumerate(strides) if d != axis]
-    if not count:
-        return []
-    starts = (sum(i * s for i, s in zip(index, steps, strict=True)) for index in product(*others))
-    return [range(start, start + count * step, step) for start in starts]

@@ -170,7 +170,7 @@ def candidate_functions(rank: int) -> Functions:
     """Return the functions of a formula that lists candidates for elements of a rank."""
     return {
         "one_of": partial(_one_of, rank),
-        # One array stands for all integers: as many evaluations would take long.
+        # One array holds all integers: as many evaluations would take long.
         "each": lambda n: [ElementwiseValues(np.arange(n).reshape(n, *(1,) * rank))] * (n > 0),
     }
 

@@ -285,7 +285,7 @@ def _ambiguity_mistakes(spec: Spec) -> Mistakes:
             yield (*path, "id"), f"{problem} 'readings' and 'elements'; expected one of them"
         if ambiguity.elements and (ambiguity.breaks or ambiguity.violations):
             key = "breaks" if ambiguity.breaks else "violations"
-            yield (*path, key), f"'{key}' beside 'elements'; a call with open elements is valid"
+            yield (*path, key), f"'{key}' with 'elements'; a call with open elements is valid"
         if ambiguity.elements and not any(output.has_candidates for output in spec.outputs):
             text = "'elements' without 'one_of' in the 'element' of an output"
             yield (*path, "elements"), f"{text}; expected the candidates there"
