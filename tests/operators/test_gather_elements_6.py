@@ -42,10 +42,8 @@ def _first_line(data: Array, indices: Array, axis: int) -> Array:
     """Use the indices of the first line for all lines, as Gather does."""
     rows = np.moveaxis(indices, axis, 0).reshape(indices.shape[axis], -1)
     line = rows[:, :1] if rows.shape[1] else rows
-    shape = (-1, *(1,) * (data.ndim - 1))
-    return take(
-        data, np.broadcast_to(np.moveaxis(line.reshape(shape), 0, axis), indices.shape), axis
-    )
+    line = np.moveaxis(line.reshape(-1, *(1,) * (data.ndim - 1)), 0, axis)
+    return take(data, np.broadcast_to(line, indices.shape), axis)
 
 
 def _as_many_as_data(data: Array, indices: Array, axis: int) -> Array:

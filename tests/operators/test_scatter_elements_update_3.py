@@ -18,7 +18,7 @@ Fault = Callable[[Array, Array, Array, int], Array]
 def put(data: Array, indices: Array, updates: Array, axis: int, order: int = 1) -> Array:
     """Return the output, with the updates in C order or, if `order` is -1, from the last on."""
     output = data.copy(order="C")
-    places = [place.ravel()[::order] for place in np.indices(indices.shape)]
+    places: list[Array] = [place.ravel()[::order] for place in np.indices(indices.shape)]
     places[axis] = indices.ravel()[::order]
     for *place, update in zip(*places, updates.ravel()[::order], strict=True):
         output[tuple(place)] = update
@@ -55,7 +55,7 @@ def _repeated(choose: Callable[[Array], Any]) -> Fault:
     def fault(data: Array, indices: Array, updates: Array, axis: int) -> Array:
         output = put(data, indices, updates, axis)
         counts = np.zeros(data.shape, np.intp)
-        places = list(np.indices(indices.shape))
+        places: list[Array] = list(np.indices(indices.shape))
         places[axis] = indices
         np.add.at(counts, tuple(places), 1)
         output[counts > 1] = choose(data)[counts > 1]
@@ -113,14 +113,11 @@ WRONG: dict[str, Fault] = {
     "index-of-zero-skipped": _reads_index(lambda indices, _: np.maximum(indices, 1)),
     "repeated-become-zero": _repeated(np.zeros_like),
     "repeated-keep-data": _repeated(lambda data: data),
-    "last-update-lost": lambda data, indices, updates, axis: (
-        put(
-            data,
-            *(np.delete(array, -1, axis) for array in (indices, updates)),
-            axis,
-        )
-        if updates.shape[axis] > 1
-        else put(data, indices, updates, axis)
+    "last-update-lost": _only(
+        lambda _, updates, axis: updates.shape[axis] > 1,
+        lambda data, indices, updates, axis: put(
+            data, np.delete(indices, -1, axis), np.delete(updates, -1, axis), axis
+        ),
     ),
     "smaller-updates-at-the-end": lambda data, indices, updates, axis: (
         np.flip(put(np.flip(data), indices, updates, axis))
@@ -131,10 +128,10 @@ WRONG: dict[str, Fault] = {
     "last-axis-of-rank-3": _only(lambda data, _, axis: data.ndim == 3 and axis == 2, _kept),
     "whole-updates-replace-data": _only(
         lambda data, updates, _: data.shape == updates.shape,
-        lambda data, indices, updates, axis: updates,
+        lambda _data, _indices, updates, _axis: updates,
     ),
-    "one-update": _only(lambda data, updates, _: updates.size == 1, _kept),
-    "more-than-256-updates": _only(lambda data, updates, axis: updates.shape[axis] > 256, _kept),
+    "one-update": _only(lambda _, updates, __: updates.size == 1, _kept),
+    "more-than-256-updates": _only(lambda _, updates, axis: updates.shape[axis] > 256, _kept),
     "neighbouring-axis-where-square": _only(
         lambda data, updates, _: data.shape == updates.shape and len({*data.shape}) == 1,
         lambda data, indices, updates, axis: put(data, indices, updates, (axis + 1) % data.ndim),
@@ -207,5 +204,9 @@ def test_a_planted_fault_is_found(name: str) -> None:
 @pytest.mark.parametrize("orders", [(1,), (-1,), (1, -1), (-1, 1, 1)])
 def test_any_order_of_updates_is_right(orders: tuple[int, ...]) -> None:
     calls = count()
-    compute = _valid(lambda *call: put(*call, order=orders[next(calls) % len(orders)]))
+    compute = _valid(
+        lambda data, indices, updates, axis: put(
+            data, indices, updates, axis, orders[next(calls) % len(orders)]
+        )
+    )
     assert first_failure(OPERATOR, compute) is None
