@@ -102,6 +102,12 @@ class DataRole(Role):
                 text = f"type symbol '{self.type}' differs from that of '{self.type_of}'"
                 yield "type", f"{text}; expected '{symbol}'"
 
+    def rank_bounds(self) -> BoundExpressions:
+        """Return the ranks of the argument whose shape it has."""
+        if self.shape_of is None:
+            return super().rank_bounds()
+        return self.related(self.shape_of, Role).rank_bounds()
+
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield type, rank, length and position of the tested axis, others, layout and elements."""
         name, is_stress = self.name, profile == "stress"
