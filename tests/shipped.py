@@ -10,6 +10,9 @@ import pytest
 from opcert.cases import Case, Vector, generate_cases, make_vectors
 from opcert.specification import SpecFile, find_spec_files, read_spec
 from opcert.specs import CORE_OPERATORS
+from opcert.suite import Suite
+from tests.faults.finding import core_suite
+from tests.operators.planted import core_suite as generated_suite
 
 SPECS = {path.stem: path for path in find_spec_files(None)}
 # Those whose suites are committed.
@@ -24,6 +27,12 @@ each_core_spec = pytest.mark.parametrize("name", CORE, scope="module")
 def spec(name: str) -> SpecFile:
     """Return the spec of an operator, named as its file."""
     return read_spec(SPECS[name])
+
+
+@cache
+def suite(operator: str) -> Suite:
+    """Return a core suite that has an operator, named by its id."""
+    return core_suite() if operator in CORE_OPERATORS else generated_suite(operator)
 
 
 @lru_cache(maxsize=1)

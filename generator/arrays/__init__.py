@@ -1,6 +1,6 @@
 """Element types, memory layouts, data patterns, calls, and packs of arrays."""
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, tensors_in
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
@@ -28,6 +28,7 @@ from opcert.arrays.indexing import (
     broadcasts,
     extent_kinds,
     insert,
+    part_at,
     python_slice,
     repeats,
     replace,
@@ -73,6 +74,13 @@ from opcert.arrays.tensor_functions import (
     with_shape,
     with_type,
 )
+from opcert.arrays.variadic import (
+    argument_of,
+    flatten_variadic,
+    group_variadic,
+    keys_of,
+    tensor_key,
+)
 
 __all__ = [
     "ELEMENT_TYPES",
@@ -100,6 +108,7 @@ __all__ = [
     "PackWriter",
     "Tensor",
     "alternatives_of",
+    "argument_of",
     "array_properties",
     "bit_width",
     "bits_dtype",
@@ -110,14 +119,18 @@ __all__ = [
     "extent_kinds",
     "filled",
     "fits",
+    "flatten_variadic",
+    "group_variadic",
     "highest",
     "insert",
     "invert_bits",
     "inverted_output",
+    "keys_of",
     "lowest",
     "materialize",
     "materialize_numbered",
     "open_elements",
+    "part_at",
     "python_slice",
     "read_elements",
     "recipe_seed",
@@ -127,7 +140,9 @@ __all__ = [
     "settled",
     "stored_dtype",
     "tensor",
+    "tensor_key",
     "tensor_of_array",
+    "tensors_in",
     "type_name",
     "underlying_buffer",
     "vector",

@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, Call, Tensor, bits_dtype, bits_of, type_name, with_alternatives
+from opcert.arrays import (
+    Array,
+    Call,
+    Tensor,
+    bits_dtype,
+    bits_of,
+    group_variadic,
+    type_name,
+    with_alternatives,
+)
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, SpecError
@@ -25,6 +34,7 @@ from opcert.specification import (
     ElementwiseValues,
     EvaluationScope,
     IndexedInput,
+    IndexedInputs,
     Output,
     SpecFile,
     abbreviate,
@@ -63,7 +73,7 @@ class ElementFormulas:
         if not any(output.element for output in descriptions):
             return
         tensors = _indexed_inputs(case.call)
-        scope = {**self._functions, **self._conditions.names(case.call), **tensors}
+        scope = self._scope(case.call, tensors)
         for number, (k, i) in enumerate(self._described(case.call)):
             shape = runs[0][1][number].shape
             if descriptions[k].element is None or 0 in shape:
@@ -97,7 +107,7 @@ class ElementFormulas:
         if self._conditions.open_elements(call) is None:
             return [*outputs]
         tensors = _indexed_inputs(call)
-        scope = {**self._functions, **self._conditions.names(call), **tensors}
+        scope = self._scope(call, tensors)
         opened = [*outputs]
         for number, (k, i) in enumerate(self._described(call)):
             output = outputs[number]
@@ -106,6 +116,14 @@ class ElementFormulas:
                 sources = _sources(descriptions[k], k, {**scope, "i": i, "at": index})
                 opened[number] = _opened(sources, tensors, inputs, output)
         return opened
+
+    def _scope(self, call: Call, tensors: Mapping[str, IndexedInput]) -> EvaluationScope:
+        """Return the functions and names that formulas use on a call."""
+        arguments = {
+            name: IndexedInputs(item) if isinstance(item, list) else item
+            for name, item in group_variadic(tensors).items()
+        }
+        return {**self._functions, **self._conditions.names(call), **arguments}
 
     def _described(self, call: Call) -> list[tuple[int, int]]:
         """Return for each output the position of its description, and its number among these."""

@@ -48,10 +48,12 @@ from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
 from opcert.roles.permutation import PermutationRole
+from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.tensors import TensorsRole
 from opcert.roles.windows import WindowsRole
 
 __all__ = [
@@ -95,12 +97,14 @@ __all__ = [
     "PermutationRole",
     "RandomSource",
     "Requirement",
+    "ReshapeRole",
     "Role",
     "Sampler",
     "ShapeRole",
     "Signature",
     "SpansRole",
     "SpecModel",
+    "TensorsRole",
     "WindowsRole",
     "bound_draw_functions",
     "forbid",
@@ -111,6 +115,7 @@ __all__ = [
 
 ROLES: dict[str, type[Role]] = {
     "data": DataRole,
+    "tensors": TensorsRole,
     "axis": AxisRole,
     "indices": IndicesRole,
     "element_indices": ElementIndicesRole,
@@ -119,6 +124,7 @@ ROLES: dict[str, type[Role]] = {
     "spans": SpansRole,
     "partition": PartitionRole,
     "shape": ShapeRole,
+    "reshape": ReshapeRole,
     "mapping": MappingRole,
     "mode": ModeRole,
     "flag": FlagRole,

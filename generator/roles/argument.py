@@ -38,6 +38,11 @@ class Argument(SpecModel):
     required: bool
     text: str
     range: BoundExpressions | None = None
+    variadic: tuple[int, int] | None = Field(
+        default=None,
+        description="Of an input that is a list of tensors: the least and the greatest number of "
+        "them. Cases use both ends.",
+    )
 
 
 _PLAIN_TYPES: dict[str, type] = {

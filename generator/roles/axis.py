@@ -31,7 +31,7 @@ class AxisRole(Role):
     one tested axis, and the axis beside it has a position of its own.
     """
 
-    relations: ClassVar = {"of": ("data",), "beside": ("axis",)}
+    relations: ClassVar = {"of": ("data", "tensors"), "beside": ("axis",)}
 
     role: Literal["axis"]
     of: str
@@ -52,7 +52,8 @@ class AxisRole(Role):
 
     def bounds(self) -> BoundExpressions:
         """Return the first and the last axis of data."""
-        return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
+        tensor = self.data.tensor_expr
+        return (f"-{tensor}.rank" if self.negative else "0", f"{tensor}.rank - 1")
 
     @property
     def data(self) -> DataRole:
@@ -67,7 +68,8 @@ class AxisRole(Role):
     @property
     def wrapped_expr(self) -> str:
         """The expression of the axis counted from the front."""
-        return f"wrap({self.value_expr}, {self.of}.rank)" if self.negative else self.value_expr
+        rank = f"{self.data.tensor_expr}.rank"
+        return f"wrap({self.value_expr}, {rank})" if self.negative else self.value_expr
 
     @property
     def position_factor(self) -> str:
@@ -142,7 +144,7 @@ class AxisRole(Role):
 
     def wrapped_in(self, call: Call) -> int:
         """Return the axis of a call, counted from the front."""
-        return wrap(self.value_in(call), call.inputs[self.of].rank)
+        return wrap(self.value_in(call), self.data.tensor_of(call).rank)
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return the axis that a call names, unless another one is the tested axis."""
@@ -171,7 +173,7 @@ class AxisRole(Role):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""
         yield from super().requirements()
-        name, rank = self.name, f"{self.of}.rank"
+        name, rank = self.name, f"{self.data.tensor_expr}.rank"
         if not self.is_attribute:
             least_rank, most_rank = self.rank
             relation = "<=" if least_rank == "0" else "=="

@@ -35,7 +35,7 @@ class DescriptorRole(RecordRole):
     most the number of elements that the window reaches on this axis.
     """
 
-    relations: ClassVar = {"of": ("data",), "windows": ("windows",)}
+    relations: ClassVar = {"of": ("data", "tensors"), "windows": ("windows",)}
 
     role: Literal["descriptor"]
     type: Literal["record"]
@@ -106,7 +106,7 @@ class DescriptorRole(RecordRole):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the rank, the type and the sizes of the record."""
-        name, of, sizes = self.name, self.of, f"{self.name}['{self.sizes}']"
+        name, of, sizes = self.name, self.data.tensor_expr, f"{self.name}['{self.sizes}']"
         described = f"The tensor that {name} describes has"
         yield Requirement(
             f"{name}.rank",

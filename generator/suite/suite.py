@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from opcert.arrays import Array
+from opcert.arrays import Array, group_variadic
 from opcert.errors import SuiteError
 from opcert.specification import SpecFile, read_specs_in
 from opcert.suite.format import FORMAT, MANIFEST, Index, IndexedCase, Manifest, OperatorEntry
@@ -46,12 +46,12 @@ class SuiteCase(NamedTuple):
         return self.record.expects
 
     @property
-    def inputs(self) -> dict[str, Array]:
+    def inputs(self) -> dict[str, Any]:
         """New, writeable input arrays by name, in the order of the spec and in their layouts.
 
-        Scalars are 0-d; an omitted optional input is absent.
+        Scalars are 0-d; an omitted optional input is absent; a variadic input is a list of arrays.
         """
-        return self.operator_suite.inputs(self.record)
+        return group_variadic(self.operator_suite.inputs(self.record))
 
     @property
     def attributes(self) -> Mapping[str, JsonValue]:
