@@ -1,9 +1,14 @@
 """Arithmetic of axes, extents and indices, for specs and for roles."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
 
 from opcert.errors import Inapplicable
+
+if TYPE_CHECKING:
+    from opcert.arrays.calls import Tensor
 
 Item = TypeVar("Item")
 
@@ -87,3 +92,12 @@ def replace(items: Sequence[Item], position: int, item: Item) -> tuple[Item, ...
         raise Inapplicable(f"no element {position} in {items}")
     position %= len(items)
     return (*items[:position], item, *items[position + 1 :])
+
+
+def repeats(indices: "Tensor", axis: int, n: int) -> bool:
+    """Whether two elements of `indices` in one line along `axis` are the same place of `n`."""
+    if indices.size < 2 or not n or not indices.values:
+        return False
+    numbers = np.array([int(value) % n for value in indices.values]).reshape(indices.shape)
+    ordered = np.sort(numbers, axis=axis)
+    return not np.diff(ordered, axis=axis).all()

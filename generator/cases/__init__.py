@@ -5,6 +5,7 @@ from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import discriminates
 from opcert.cases.factors import Level, levels_by_factor, role_factors
+from opcert.cases.formulas import ElementFormulas
 from opcert.cases.generation import COVERING_STRENGTH, generate_cases
 from opcert.cases.input_space import InputSpace
 from opcert.cases.laws import Laws, References, check_laws
@@ -18,6 +19,7 @@ __all__ = [
     "COVERING_STRENGTH",
     "Case",
     "Conditions",
+    "ElementFormulas",
     "InputSpace",
     "Laws",
     "Level",

@@ -165,7 +165,7 @@ class CandidateSearch:
         # An owner with few candidates tries every baseline: with the mutations that yielded its
         # candidates or, if it has none, with all mutations of the arguments that its conditions
         # name.
-        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.ambiguities]
+        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.call_ambiguities]
         for owner in (*self._spec.requirements, *ambiguity_ids):
             successful = {candidate.name for candidate in self._by_owner[owner]}
             arguments = () if successful else self._conditions.named_arguments(owner)

@@ -158,7 +158,7 @@ class Conditions:
                     rules[rule.id] = rule
             ambiguities = [
                 ambiguity
-                for ambiguity in self.spec.ambiguities
+                for ambiguity in self.spec.call_ambiguities
                 if not names.isdisjoint(self._ambiguities[ambiguity.id].names)
             ]
             self._affected[argument] = [*rules.values()], ambiguities
@@ -203,7 +203,7 @@ class Conditions:
         explains all violations is returned, or else the first of all.
         """
         scope = self._scope(call)
-        return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())
+        return self._ambiguity(scope, self.spec.call_ambiguities, self.spec.requirements.values())
 
     def _ambiguity(
         self,
@@ -234,6 +234,24 @@ class Conditions:
         if violated and not breaks.issuperset(self._check(scope, rules, breaks).violated):
             return None
         return next((a.id for a in touched if {*violated} <= {*a.breaks}), touched[0].id)
+
+    def open_elements(self, call: Call) -> str | None:
+        """Return the ambiguity that leaves elements of the outputs of a valid call open, if any.
+
+        Raises:
+            ExpressionError: a condition cannot be evaluated on the call.
+        """
+        if self.spec.call_ambiguities == self.spec.ambiguities:
+            return None
+        scope = self._scope(call)
+        return next(
+            (
+                ambiguity.id
+                for ambiguity in self.spec.ambiguities
+                if ambiguity.elements and self._ambiguities[ambiguity.id].holds(scope)
+            ),
+            None,
+        )
 
     def output_counts(self, call: Call) -> list[int]:
         """Return the number of outputs of a valid `call` for each output of the spec.

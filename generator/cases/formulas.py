@@ -5,7 +5,7 @@ evaluated on indices alone, by code that shares nothing with the reference: a mi
 be made twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from random import Random
@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, Tensor, bits_dtype, group_variadic, type_name
+from opcert.arrays import (
+    Array,
+    Call,
+    Tensor,
+    bits_dtype,
+    bits_of,
+    group_variadic,
+    type_name,
+    with_alternatives,
+)
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, SpecError
@@ -21,6 +30,7 @@ from opcert.specification import (
     FORMULA_FUNCTIONS,
     OUTSIDE_SOURCE,
     ZERO_SOURCE,
+    CandidateElements,
     ElementwiseValues,
     EvaluationScope,
     IndexedInput,
@@ -28,6 +38,7 @@ from opcert.specification import (
     Output,
     SpecFile,
     abbreviate,
+    candidate_functions,
     evaluate_in,
     evaluation_scope,
     parse_elementwise,
@@ -61,22 +72,9 @@ class ElementFormulas:
         descriptions = self._file.spec.outputs
         if not any(output.element for output in descriptions):
             return
-        # The elements of all inputs are numbered consecutively; a formula gives such numbers.
-        tensors: dict[str, IndexedInput] = {}
-        first = 0
-        for name, tensor in case.call.inputs.items():
-            tensors[name] = _indexed(name, tensor, first)
-            first += tensor.size
-        arguments = {
-            name: IndexedInputs(item) if isinstance(item, list) else item
-            for name, item in group_variadic(tensors).items()
-        }
-        scope = {**self._functions, **self._conditions.names(case.call), **arguments}
-        # For each output, the position of its description, and its number among the outputs that
-        # this describes.
-        counts = self._conditions.output_counts(case.call)
-        described = [(k, i) for k, count in enumerate(counts) for i in range(count)]
-        for number, (k, i) in enumerate(described):
+        tensors = _indexed_inputs(case.call)
+        scope = self._scope(case.call, tensors)
+        for number, (k, i) in enumerate(self._described(case.call)):
             shape = runs[0][1][number].shape
             if descriptions[k].element is None or 0 in shape:
                 continue
@@ -84,12 +82,63 @@ class ElementFormulas:
             try:
                 index = _index_values(coordinates)
                 sources = _sources(descriptions[k], k, {**scope, "i": i, "at": index})
+                counts = sum(applies.sum(axis=0) for applies, _ in sources)
+                if np.max(counts) > 1 and self._conditions.open_elements(case.call) is None:
+                    text = "an element has several candidates, but no ambiguity with 'elements'"
+                    raise ExpressionError(f"{text} touches the call")
                 for inputs, outputs in runs:
                     _compare(sources, coordinates, tensors, inputs, outputs[number])
             except ExpressionError as error:
                 place = error.place or ("outputs", k, "element")
                 text = f"{case.id}, output {number}: {error}"
                 raise SpecError([self._file.mistake(place, text)]) from None
+
+    def with_open_elements(
+        self, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
+    ) -> list[Array]:
+        """Return golden outputs of a valid call, with alternatives of the elements left open.
+
+        Raises:
+            ExpressionError: a formula cannot be evaluated.
+        """
+        descriptions = self._file.spec.outputs
+        if not any(output.has_candidates for output in descriptions):
+            return [*outputs]
+        if self._conditions.open_elements(call) is None:
+            return [*outputs]
+        tensors = _indexed_inputs(call)
+        scope = self._scope(call, tensors)
+        opened = [*outputs]
+        for number, (k, i) in enumerate(self._described(call)):
+            output = outputs[number]
+            if output.size and descriptions[k].has_candidates:
+                index = _index_values(tuple(range(extent) for extent in output.shape))
+                sources = _sources(descriptions[k], k, {**scope, "i": i, "at": index})
+                opened[number] = _opened(sources, tensors, inputs, output)
+        return opened
+
+    def _scope(self, call: Call, tensors: Mapping[str, IndexedInput]) -> EvaluationScope:
+        """Return the functions and names that formulas use on a call."""
+        arguments = {
+            name: IndexedInputs(item) if isinstance(item, list) else item
+            for name, item in group_variadic(tensors).items()
+        }
+        return {**self._functions, **self._conditions.names(call), **arguments}
+
+    def _described(self, call: Call) -> list[tuple[int, int]]:
+        """Return for each output the position of its description, and its number among these."""
+        counts = self._conditions.output_counts(call)
+        return [(k, i) for k, count in enumerate(counts) for i in range(count)]
+
+
+def _indexed_inputs(call: Call) -> dict[str, IndexedInput]:
+    """Return the inputs with their elements numbered consecutively, for formulas to name."""
+    tensors: dict[str, IndexedInput] = {}
+    first = 0
+    for name, tensor in call.inputs.items():
+        tensors[name] = _indexed(name, tensor, first)
+        first += tensor.size
+    return tensors
 
 
 def _indexed(name: str, tensor: Tensor, first: int) -> IndexedInput:
@@ -132,23 +181,32 @@ def _index_values(coordinates: _Coordinates) -> tuple[ElementwiseValues, ...]:
     return tuple(ElementwiseValues(indices) for indices in grid)
 
 
-def _sources(output: Output, k: int, scope: EvaluationScope) -> Array:
-    """Return the number of the input element that each element of output `k` copies.
+# For each element of an output, the number of the input element that it copies, and where that
+# applies: with an axis more than the output, for several candidates.
+_Sources = list[tuple[Array, Array]]
+
+
+def _sources(output: Output, k: int, scope: EvaluationScope) -> _Sources:
+    """Return the candidates for the input element that each element of output `k` copies.
 
     Raises:
         ExpressionError: the formula gives no element.
     """
+    functions = {**FORMULA_FUNCTIONS, **candidate_functions(len(scope["at"]))}
+    scope.update(evaluation_scope({}, functions))
     for name, text in output.where.items():
         scope[name] = _value(text, scope, ("outputs", k, "where", name))
     place = ("outputs", k, "element")
     formula = str(output.element)
     value = _value(formula, scope, place)
+    if isinstance(value, CandidateElements):
+        return [*value.candidates]
     sources = source_positions(value)
     if sources is None:
         problem = f"{abbreviate(formula)} is {abbreviate(value)}"
         text = f"{problem}; expected an element of an input, such as data[at], or 0"
         raise ExpressionError(text, place)
-    return sources
+    return [(np.ones((1,) * (len(scope["at"]) + 1), np.bool_), sources)]
 
 
 def _value(text: str, scope: EvaluationScope, place: YamlPath) -> Any:
@@ -159,24 +217,54 @@ def _value(text: str, scope: EvaluationScope, place: YamlPath) -> Any:
 
 
 def _compare(
-    sources: Array,
+    candidates: _Sources,
     coordinates: _Coordinates,
     tensors: Mapping[str, IndexedInput],
     inputs: Mapping[str, Array],
     output: Array,
 ) -> None:
-    """Compare the elements of an output at `coordinates` with those of the inputs at `sources`.
+    """Compare the elements of an output at `coordinates` with those of the inputs at the sources.
 
     Raises:
-        ExpressionError: one differs, or is of another type, or out of bounds.
+        ExpressionError: one is not among its candidates, or of another type, or out of bounds.
     """
     bits = output.view(bits_dtype(output.dtype))
     pairs = zip(coordinates, output.shape, strict=True)
     if any(len(indices) < extent for indices, extent in pairs):
         bits = bits[np.ix_(*coordinates)]
+    is_right = np.zeros(bits.shape, np.bool_)
+    for applies, sources in candidates:
+        expected = _source_bits(sources, tensors, inputs, output)
+        is_right |= (applies & (expected == bits) & (sources > OUTSIDE_SOURCE)).any(axis=0)
+    if is_right.all():
+        return
+    chosen = np.full(bits.shape, ZERO_SOURCE)
+    for applies, numbers in (layer for pair in candidates for layer in _layers(*pair)):
+        chosen = np.where(applies, numbers, chosen)
+    position = tuple(int(index) for index in np.argwhere(~is_right)[0])
+    element = tuple(indices[p] for indices, p in zip(coordinates, position, strict=True))
+    source = int(chosen[position])
+    if source == OUTSIDE_SOURCE:
+        raise ExpressionError(f"the formula gives an element out of bounds at {list(element)}")
+    text = f"the formula gives {_source_text(source, tensors, inputs)}, the reference"
+    raise ExpressionError(f"at {list(element)} {text} {_element_text(output[element])}")
+
+
+def _source_bits(
+    sources: Array,
+    tensors: Mapping[str, IndexedInput],
+    inputs: Mapping[str, Array],
+    output: Array,
+) -> Array:
+    """Return the bits of the elements of inputs that are numbered by `sources`.
+
+    Raises:
+        ExpressionError: they have another type than the output.
+    """
+    dtype = bits_dtype(output.dtype)
     least, greatest = sources.min(), sources.max()
     # An element that copies no element of an input is a zero.
-    expected = np.zeros(sources.shape, bits.dtype)
+    expected = np.zeros(sources.shape, dtype)
     for name, tensor in tensors.items():
         if greatest < tensor.first or tensor.first + tensor.size <= least:
             continue
@@ -193,16 +281,39 @@ def _compare(
         if array.dtype != output.dtype:
             types = f"{type_name(array.dtype)}; expected {type_name(output.dtype)}"
             raise ExpressionError(f"the formula gives elements of '{name}' of type {types}")
-    if least > OUTSIDE_SOURCE and np.array_equal(np.broadcast_to(expected, bits.shape), bits):
-        return
-    differs = (expected != bits) | (sources == OUTSIDE_SOURCE)
-    position = tuple(int(index) for index in np.argwhere(differs)[0])
-    element = tuple(indices[p] for indices, p in zip(coordinates, position, strict=True))
-    source = int(np.broadcast_to(sources, bits.shape)[position])
-    if source == OUTSIDE_SOURCE:
-        raise ExpressionError(f"the formula gives an element out of bounds at {list(element)}")
-    text = f"the formula gives {_source_text(source, tensors, inputs)}, the reference"
-    raise ExpressionError(f"at {list(element)} {text} {_element_text(output[element])}")
+    return expected
+
+
+def _opened(
+    candidates: _Sources,
+    tensors: Mapping[str, IndexedInput],
+    inputs: Mapping[str, Array],
+    output: Array,
+) -> Array:
+    """Return an output with alternatives: each element has as many others as it has candidates."""
+    golden = bits_of(output)
+    alternatives: list[Array] = []
+    # How many alternatives of each element are stored already.
+    counts = np.zeros(output.shape, np.intp)
+    for applies, sources in (layer for pair in candidates for layer in _layers(*pair)):
+        bits = _source_bits(sources, tensors, inputs, output)
+        differs = applies & (bits != golden)
+        for number in range(int(counts[differs].max(initial=-1)) + 1):
+            if number == len(alternatives):
+                alternatives.append(golden.copy())
+            here = differs & (counts == number)
+            alternatives[number][here] = np.broadcast_to(bits, output.shape)[here]
+        counts += differs
+    return with_alternatives(output, [array.view(output.dtype) for array in alternatives])
+
+
+def _layers(applies: Array, sources: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield the candidates along the first axis of two arrays one by one."""
+    shape = np.broadcast_shapes(applies.shape, sources.shape)
+    layers = np.broadcast_to(applies, shape), np.broadcast_to(sources, shape)
+    for layer, numbers in zip(*layers, strict=True):
+        if layer.any():
+            yield layer, numbers
 
 
 def _source_text(

@@ -33,6 +33,9 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     negative = NegativeCases(spec, spec_file.reference, profile, seed, baselines, mistakes)
     changed = [*neighbour_cases(Conditions(spec), profile, seed, baselines), *negative.cases()]
     touched = {case.ambiguity for case in (*valid, *changed)}
+    if spec.call_ambiguities != spec.ambiguities:
+        conditions = Conditions(spec)
+        touched |= {conditions.open_elements(case.call) for case in baselines}
     for i, ambiguity in enumerate(spec.ambiguities):
         # The few calls under stress need not touch every ambiguity.
         if ambiguity.id not in touched and profile != "stress":

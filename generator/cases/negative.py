@@ -59,7 +59,7 @@ class NegativeCases:
         """
         candidates = self._search.candidates()
         self._record_unviolated(candidates)
-        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.ambiguities]
+        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.call_ambiguities]
         for owner in (*self._spec.requirements, *ambiguity_ids):
             for candidate in self._select(owner, candidates.get(owner, ())):
                 yield self._case(candidate)

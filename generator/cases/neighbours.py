@@ -28,7 +28,7 @@ from opcert.arrays import (
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles import ReshapeRole
+from opcert.roles import AxisRole, ReshapeRole
 from opcert.specification import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
@@ -73,6 +73,7 @@ def neighbour_cases(
                     if not conditions.check(call).violated
                     and not conditions.ambiguity(call)
                     and conditions.has_small_outputs(call, max(_MAX_OUTPUT_ELEMENTS, 2 * moved))
+                    and _is_storable(conditions, call)
                 ]
                 form = conditions.outputs(baseline.call) if calls else []
                 of_other_form = [
@@ -100,6 +101,13 @@ def _is_other_form(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
     return sizes[0] == sizes[1] and outputs != others
 
 
+def _is_storable(conditions: Conditions, call: Call) -> bool:
+    """Whether the outputs have no open elements, or are small enough to store all alternatives."""
+    return conditions.open_elements(call) is None or all(
+        output.nbytes <= MAX_STORED_BYTES for output in conditions.outputs(call)
+    )
+
+
 def _shuffled(seed: str, cases: Sequence[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: short_digest(f"{seed}|{case.id}"))
 
@@ -113,14 +121,17 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
         "other-data": lambda call, _: with_other_data(call, outputs(call)),
         **_input_variations(spec),
     }
-    if any(declared.variadic is not None for declared in spec.inputs):
+    is_variadic = any(declared.variadic is not None for declared in spec.inputs)
+    if is_variadic:
         # Many tensors admit few other values; those that change nothing should not take their turn.
         for attribute in spec.attributes:
             by_name[f"effective-{attribute.name}"] = partial(
                 _effective_attribute, attribute.name, outputs
             )
     for attribute in spec.attributes:
-        by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
+        is_signed_axis = isinstance(attribute, AxisRole) and attribute.negative and not is_variadic
+        vary = _other_signed_axis if is_signed_axis else _other_attribute
+        by_name[f"other-{attribute.name}"] = partial(vary, attribute.name)
     for argument in spec.arguments:
         if not argument.required:
             by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
@@ -253,6 +264,16 @@ def _other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[
         if name in call.attributes and value is not None and value not in known:
             known.append(value)
             yield Call(call.inputs, {**call.attributes, name: value})
+
+
+def _other_signed_axis(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls along another axis; -1 and the last one are the same."""
+    rank = max(tensor.rank for tensor in call.inputs.values())
+    if any(tensor.size < 2 for tensor in call.inputs.values()):
+        return
+    for varied in _other_attribute(name, call, others):
+        if (varied.attributes[name] - call.attributes[name]) % rank:
+            yield varied
 
 
 def _effective_attribute(

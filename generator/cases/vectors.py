@@ -7,6 +7,7 @@ from opcert.arrays import (
     Array,
     Call,
     Tensor,
+    alternatives_of,
     invert_bits,
     materialize,
     type_name,
@@ -25,12 +26,14 @@ class Vector:
 
     `inverted_data_outputs` are the outputs for data with every bit inverted, and empty if these are
     just the inverted outputs. A case that changes a baseline shares the unchanged arrays.
+    `open_elements` is the ambiguity that leaves elements of the outputs open, if any.
     """
 
     case: Case
     inputs: Mapping[str, Array]
     outputs: Sequence[Array]
     inverted_data_outputs: Sequence[Array] = ()
+    open_elements: str | None = None
 
 
 def make_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> list[Vector]:
@@ -106,7 +109,20 @@ class _VectorMaker:
         if case.ambiguity is None:
             more = [(alternate_inputs, alternate)] if alternate else []
             self._formulas.check(case, (inputs, outputs), *more)
-        return Vector(case, inputs, outputs, alternate)
+            outputs = self._opened(case, inputs, outputs)
+            alternate = alternate and self._opened(case, alternate_inputs, alternate)
+        is_open = any(map(alternatives_of, outputs))
+        ambiguity = self._conditions.open_elements(case.call) if is_open else None
+        return Vector(case, inputs, outputs, alternate, ambiguity)
+
+    def _opened(
+        self, case: Case, inputs: Mapping[str, Array], outputs: Sequence[Array]
+    ) -> list[Array]:
+        try:
+            return self._formulas.with_open_elements(case.call, inputs, outputs)
+        except ExpressionError as error:
+            mistake = self._file.mistake(error.place or case.place, f"{error}, for {case.id}")
+            raise SpecError([mistake]) from None
 
     def _outputs(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
         try:

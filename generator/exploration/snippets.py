@@ -13,6 +13,7 @@ from opcert.programs import (
     array_expression,
     is_exact_as_text,
     layout_expression,
+    output_expression,
     write_program,
 )
 from opcert.run import SessionStep
@@ -80,7 +81,7 @@ def _call_text(step: SessionStep, fatal_kind: str | None = None) -> CallText:
     remark = step.relation or "a valid call"
     if step.golden is None:
         remark = f"one change to a valid call ({step.relation}) violates {step.rule}"
-    expected = None if step.golden is None else [*map(array_expression, step.golden)]
+    expected = None if step.golden is None else [*map(output_expression, step.golden)]
     return CallText(remark, step.operator, inputs, step.attributes, expected, fatal_kind)
 
 

@@ -15,6 +15,7 @@ from opcert.arrays import (
 )
 from opcert.cases import (
     Conditions,
+    ElementFormulas,
     InputSpace,
     Laws,
     Mutation,
@@ -99,6 +100,7 @@ class Trials:
         self.file = spec_file
         self.spec = spec_file.spec
         self._conditions = Conditions(spec_file.spec)
+        self._formulas = ElementFormulas(spec_file)
         self._laws = Laws(spec_file, references)
         self._mutations: list[Mutation | tuple[str, Violation]] = [
             *mutations_of(self.spec),
@@ -173,9 +175,10 @@ class Trials:
 
     def _golden_outputs(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
         try:
-            return golden_outputs(self.file.reference, inputs, call.attributes)
+            outputs = golden_outputs(self.file.reference, inputs, call.attributes)
         except OpcertError as error:
             raise ExpressionError(str(error), ("reference",)) from None
+        return self._formulas.with_open_elements(call, inputs, outputs)
 
     def _steps(
         self, call: Call, inputs: Mapping[str, Array], mutation: int, law: int

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from opcert.arrays import open_elements
 from opcert.programs import ArgumentChange, case_reason, changes_from_baseline, describe_tensor
 from opcert.suite import (
     AmbiguityText,
@@ -49,7 +50,9 @@ class CaseDescription:
 
     A negative case has the rule that it violates, a positive case the behaviours that it exhibits.
     `changes` are the differences from the `baseline`. `ambiguity` is the full id of the ambiguity
-    that the call touches, `ambiguity_text` its question and arguments. `errata` are the errata that
+    that the call touches, `ambiguity_text` its question and arguments. `open_elements` is the full
+    id of the ambiguity that leaves elements of the outputs open, `open_text` its question, and
+    `open_count` how many elements these are. `errata` are the errata that
     affect the expectation.
     """
 
@@ -69,6 +72,9 @@ class CaseDescription:
     changes: tuple[ArgumentChange, ...]
     ambiguity: str | None
     ambiguity_text: AmbiguityText | None
+    open_elements: str | None
+    open_text: AmbiguityText | None
+    open_count: int
     errata: Mapping[str, ErratumText]
 
 
@@ -86,7 +92,10 @@ def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription
     attributes = {
         name: json.dumps(value, ensure_ascii=False) for name, value in case.attributes.items()
     }
-    ambiguity = case.ambiguity
+    ambiguity, opened = case.ambiguity, case.open_elements
+    open_count = 0
+    if opened is not None:
+        open_count = sum(int(open_elements(array).sum()) for array in operator.outputs(case))
     return CaseDescription(
         id=case.id,
         operator=operator.index.operator,
@@ -104,5 +113,8 @@ def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription
         changes=changes_from_baseline(operator, case),
         ambiguity=ambiguity,
         ambiguity_text=operator.index.ambiguities[ambiguity] if ambiguity is not None else None,
+        open_elements=opened,
+        open_text=operator.index.ambiguities[opened] if opened is not None else None,
+        open_count=open_count,
         errata={name: operator.index.errata[name] for name in operator.errata_of(case)},
     )

@@ -77,6 +77,13 @@ def _sections(case: CaseDescription) -> Iterator[tuple[str, list[str]]]:
     else:
         outputs = [f"output {tensor.name} = {tensor}" for tensor in case.outputs]
         yield f"{by}: {'outputs' if outputs else 'no outputs'}", outputs
+    if case.open_text is not None:
+        text = case.open_text
+        yield (
+            f"{case.open_count} of these elements are open, because of {case.open_elements}; "
+            "all others are decisive",
+            [f"({text.clause}) {text.text}", f"What they may be: {text.elements}"],
+        )
 
     if case.behaviours:
         yield "behaviours", [_rule(rule) for rule in case.behaviours]

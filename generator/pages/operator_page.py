@@ -220,7 +220,7 @@ def _ambiguities(
     spec: Spec, operator: OperatorSuite | None, ids: tuple[str, ...]
 ) -> tuple[AmbiguityEntry, ...]:
     cases = operator.index.cases if operator else ()
-    counts = Counter((case.ambiguity, case.expects) for case in cases)
+    counts = Counter((case.ambiguity or case.open_elements, case.expects) for case in cases)
     entries = []
     for ambiguity in spec.ambiguities:
         full_id = spec.full_id(ambiguity.id)

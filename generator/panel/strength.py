@@ -79,10 +79,14 @@ def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
 
 @dataclass(frozen=True)
 class _KnownCall:
-    """A call with the result of the reference: golden outputs, or the error that it raises."""
+    """A call with the result of the reference: golden outputs, or the error that it raises.
+
+    `golden` are the golden outputs of the suite, if some of their elements are open.
+    """
 
     call: ArrayCall
     result: Outputs | Exception
+    golden: Outputs = ()
 
 
 class Panel:
@@ -155,7 +159,14 @@ class Panel:
             if case.expects == "outputs":
                 inputs.append(self._operator.inverted_data_inputs(case))
             calls = [ArrayCall(arrays, case.attributes) for arrays in inputs]
-            self._known[case.id] = tuple(_KnownCall(call, self._result(call)) for call in calls)
+            golden: list[Outputs] = [(), ()]
+            if case.open_elements is not None:
+                operator = self._operator
+                golden = [operator.outputs(case), operator.inverted_data_outputs(case)]
+            self._known[case.id] = tuple(
+                _KnownCall(call, self._result(call), outputs)
+                for call, outputs in zip(calls, golden, strict=False)
+            )
         return self._known[case.id]
 
     def _result(self, call: ArrayCall) -> Outputs | Exception:
@@ -186,7 +197,7 @@ class Panel:
             return Outcome("rejected", reason=describe_error(error))
         if outputs is None:
             return None
-        golden = () if isinstance(known.result, Exception) else known.result
+        golden = () if isinstance(known.result, Exception) else known.golden or known.result
         difference = compare_outputs(golden, outputs) if isinstance(known.result, list) else None
         return Outcome("outputs", outputs, fault=difference)
 

@@ -1,7 +1,12 @@
 """Calls as Python programs, for reports, `explain` and `explore`."""
 
 from opcert.programs.case_programs import case_call_text, case_program, is_self_contained
-from opcert.programs.literals import array_expression, is_exact_as_text, layout_expression
+from opcert.programs.literals import (
+    array_expression,
+    is_exact_as_text,
+    layout_expression,
+    output_expression,
+)
 from opcert.programs.program import CallText, InputText, write_program
 from opcert.programs.reasons import (
     ArgumentChange,
@@ -23,5 +28,6 @@ __all__ = [
     "is_exact_as_text",
     "is_self_contained",
     "layout_expression",
+    "output_expression",
     "write_program",
 ]

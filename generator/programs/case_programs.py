@@ -4,8 +4,13 @@ from collections.abc import Sequence
 from hashlib import sha256
 from math import prod
 
-from opcert.arrays import ELEMENT_TYPES, bit_width, invert_bits
-from opcert.programs.literals import array_expression, dtype_expression, layout_expression
+from opcert.arrays import ELEMENT_TYPES, alternatives_of, bit_width, invert_bits
+from opcert.programs.literals import (
+    array_expression,
+    dtype_expression,
+    layout_expression,
+    output_expression,
+)
 from opcert.programs.program import CallText, InputText, write_program
 from opcert.programs.reasons import case_reason
 from opcert.suite import GeneratedArray, IndexedCase, OperatorSuite, StoredArray
@@ -73,19 +78,26 @@ def _expected_outputs(operator: OperatorSuite, case: IndexedCase, inverted_data:
     entries = (inverted_data and case.inverted_data_outputs) or case.outputs
     arrays = operator.inverted_data_outputs(case) if inverted_data else operator.outputs(case)
     if all(array.size <= _MAX_LISTED for array in arrays):
-        return [array_expression(array) for array in arrays]
+        return [*map(output_expression, arrays)]
     stored = [entry for entry in entries if isinstance(entry, StoredArray)]
     # A case may store no outputs for inverted data: they are its inverted outputs, not in the pack.
     if len(stored) == len(entries) and (not inverted_data or case.inverted_data_outputs):
         return [
-            array_expression(array) if array.size <= _MAX_LISTED else _stored_array(entry)
+            output_expression(array) if array.size <= _MAX_LISTED else _stored_output(entry)
             for array, entry in zip(arrays, stored, strict=True)
         ]
+    if any(map(alternatives_of, arrays)):
+        return [*map(output_expression, arrays)]
     return [
         f"Digest(np.dtype({dtype_expression(array.dtype)}), {array.shape}, "
         f'"{sha256(array.tobytes()).hexdigest()}")'
         for array in arrays
     ]
+
+
+def _stored_output(entry: StoredArray) -> str:
+    texts = [*map(_stored_array, (entry, *entry.alternatives))]
+    return texts[0] if len(texts) == 1 else f"Open({', '.join(texts)})"
 
 
 def _stored_array(entry: StoredArray) -> str:

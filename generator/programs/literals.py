@@ -5,10 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import LONG_AXES_NEEDED, Array, Layout, bits_dtype
+from opcert.arrays import LONG_AXES_NEEDED, Array, Layout, alternatives_of, bits_dtype
 
 # The most elements 1, 2, 3, ... that are listed instead of written as a range.
 _MAX_LISTED_NUMBERS = 16
+
+
+def output_expression(golden: Array) -> str:
+    """Return a golden output as an expression, with its alternatives if it has any."""
+    arrays = golden.view(np.ndarray), *alternatives_of(golden)
+    texts = [*map(array_expression, arrays)]
+    return texts[0] if len(texts) == 1 else f"Open({', '.join(texts)})"
 
 
 def array_expression(array: Array) -> str:

@@ -13,6 +13,7 @@ from opcert.programs import (
     case_reason,
     is_self_contained,
     layout_expression,
+    output_expression,
     write_program,
 )
 from opcert.run import FATAL_OUTCOMES, ExcerptRow, excerpt_rows
@@ -163,7 +164,7 @@ def _call_text(operator: str, call: SerializedCall) -> CallText:
     }
     outputs = None
     if call.outputs is not None:
-        outputs = [array_expression(record.array) for record in call.outputs]
+        outputs = [output_expression(record.array) for record in call.outputs]
     return CallText("", operator, inputs, call.attributes, outputs)
 
 

@@ -22,6 +22,7 @@ from opcert.roles.counts import CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptor import DescriptorRole
 from opcert.roles.descriptors import DescriptorsRole
+from opcert.roles.element_indices import ElementIndicesRole
 from opcert.roles.factors import (
     BuildContext,
     Choice,
@@ -75,6 +76,7 @@ __all__ = [
     "DerivedFactor",
     "DescriptorRole",
     "DescriptorsRole",
+    "ElementIndicesRole",
     "ExpressionText",
     "Factor",
     "FillRole",
@@ -116,6 +118,7 @@ ROLES: dict[str, type[Role]] = {
     "tensors": TensorsRole,
     "axis": AxisRole,
     "indices": IndicesRole,
+    "element_indices": ElementIndicesRole,
     "leading_dims": LeadingDimsRole,
     "axes": AxesRole,
     "spans": SpansRole,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from opcert.arrays import (
     LAYOUTS,
@@ -23,6 +23,7 @@ from opcert.roles.factors import (
     LevelName,
     ObservationPoint,
     ObservedLevels,
+    Requirement,
     forbid,
 )
 from opcert.roles.role import Role
@@ -78,12 +79,34 @@ class DataRole(Role):
     One of its axes is the tested axis: the one that another argument names, or each in turn. Its
     factors are the length and the position of that axis, the extents of the others, the rank, the
     element type, the layout, and whether all elements are equal. Unless `empty` is false, an extent
-    may be 0.
+    may be 0. Data with the type and the shape of other arguments (`type_of`, `shape_of`) has only
+    the last two factors.
     """
+
+    relations: ClassVar = {"type_of": ("data",), "shape_of": ("data", "element_indices")}
 
     role: Literal["data"]
     rank: BoundExpressions = ("1", "8")
     empty: bool = True
+    type_of: str | None = None
+    shape_of: str | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report one of `type_of` and `shape_of` alone, and another type symbol."""
+        for key, other in (("type_of", self.shape_of), ("shape_of", self.type_of)):
+            if getattr(self, key) is not None and other is None:
+                yield key, f"'{key}' alone; expected 'type_of' and 'shape_of'"
+        if self.type_of is not None:
+            symbol = self.related(self.type_of, DataRole).type
+            if self.type != symbol:
+                text = f"type symbol '{self.type}' differs from that of '{self.type_of}'"
+                yield "type", f"{text}; expected '{symbol}'"
+
+    def rank_bounds(self) -> BoundExpressions:
+        """Return the ranks of the argument whose shape it has."""
+        if self.shape_of is None:
+            return super().rank_bounds()
+        return self.related(self.shape_of, Role).rank_bounds()
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield type, rank, length and position of the tested axis, others, layout and elements."""
@@ -93,6 +116,9 @@ class DataRole(Role):
             types = [name for name in ("f32", "u8", "f16", "i64", "boolean") if name in types]
         elif profile == "full" and set(types) in map(set, (TYPE_SETS["any"], TYPE_SETS["numeric"])):
             types += ["i4", "u4"]
+        if self.shape_of is not None:
+            yield from self._fill_factors(profile)
+            return
         yield Factor.of_names(self.factor("type"), types, f"{name} of {{}}")
         least, most = map(int, self.rank)
         ranks = range(least, (min(most, max(3, least)) if is_stress else most) + 1)
@@ -105,14 +131,21 @@ class DataRole(Role):
         others = ("varied", "ones", "huge") if is_stress else _OTHERS
         allowed = [kind for kind in others if kind != "zero" or self.empty]
         yield Factor.of_names(self.factor("others"), allowed, "{} extents next to it")
+        yield from self._fill_factors(profile)
+
+    def _fill_factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the layout, and whether all elements are equal."""
+        name = self.name
         words = {level: text.format(name) for level, text in LAYOUT_WORDS.items()}
         yield Factor(self.factor("layout"), {layout: layout for layout in LAYOUTS}, words=words)
-        uniform = ("no",) if is_stress else ("no", "some")
+        uniform = ("no",) if profile == "stress" else ("no", "some")
         words = {"no": "", "some": f"{name} of one repeated element"}
         yield Factor.of_names(self.factor("elements"), uniform, words)
 
     def constraints(self) -> Iterator[Constraint]:
         """Forbid axes beyond the rank, and extents and layouts that exclude each other."""
+        if self.shape_of is not None:
+            return
         length, others = map(self.factor, ("length", "others"))
         layout, elements = map(self.factor, ("layout", "elements"))
         yield from self.axis_constraints()
@@ -169,6 +202,8 @@ class DataRole(Role):
         """Mask data of fewer than two elements, or of equal ones."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
         yield forbid(lambda elements: elements != "no", self.factor("elements"))
+        if self.shape_of is not None:
+            return
         yield forbid(lambda n: n == 0, length)
         yield forbid(lambda others: others == "zero", others)
         yield forbid(
@@ -187,10 +222,14 @@ class DataRole(Role):
     @property
     def has_own_shape(self) -> bool:
         """Whether no other role determines its shape."""
+        if self.shape_of is not None:
+            return False
         return not any(self.name in role.shapes for role in self._signature.roles)
 
     def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape for a choice."""
+        if self.shape_of is not None:
+            return self.related(self.shape_of, Role).shape(context)
         for role in self._signature.roles:
             if self.name in role.shapes:
                 return role.shape_for(self, context)
@@ -208,9 +247,19 @@ class DataRole(Role):
     def build(self, context: BuildContext) -> Tensor:
         """Return a tensor for a data pattern to fill."""
         choice = context.choice
-        tensor = filled(choice[self.factor("type")], self.shape(context))
+        tensor = filled(choice[self.type_factor], self.shape(context))
         tensor = replace(tensor, uniform=choice[self.factor("elements")])
         return with_layout(tensor, choice[self.factor("layout")])
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the type and the shape that it shares with other arguments."""
+        name = self.name
+        if self.type_of is not None:
+            text = f"{name} has the type of {self.type_of}."
+            yield Requirement(f"{name}.type", text, f"{name}.type == {self.type_of}.type")
+        if self.shape_of is not None:
+            text = f"{name} has the shape of {self.shape_of}."
+            yield Requirement(f"{name}.shape", text, f"{name}.shape == {self.shape_of}.shape")
 
     def axis_points(self, call: Call) -> list[ObservationPoint]:
         """Return each of its axes as an observation point; a scalar is one point."""
@@ -219,12 +268,13 @@ class DataRole(Role):
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the axis of `point` as the tested axis."""
         tensor = call.inputs[self.name]
-        values = {
-            self.factor("type"): tensor.type,
-            self.factor("rank"): tensor.rank,
+        values: dict[str, Any] = {
             self.factor("layout"): tensor.layout,
             self.factor("elements"): tensor.uniform,
         }
+        if self.shape_of is None:
+            values[self.factor("type")] = tensor.type
+            values[self.factor("rank")] = tensor.rank
         if self.has_own_shape:
             axis = point.get("axis", 0)
             length = tensor.shape[axis] if tensor.rank else 1

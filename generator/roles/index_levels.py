@@ -1,11 +1,15 @@
 """Levels of the role `indices`: the tested index, its place, and the order of all indices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import gcd
 
 from opcert.arrays import fits, highest, lowest
 from opcert.roles.factors import levels_where
 from opcert.roles.samplers import Sampler
 
+# A longer axis has few indices next to it.
+LONG = 64
 # A constant, or a function of the size of the axis and the type of the indices.
 IndexValue = int | Callable[[int, str], int]
 
@@ -99,3 +103,27 @@ def draw_indices(
         sampler.pick(strays) if strays and sampler.between(0, 1) else sampler.between(least, most)
         for _ in range(count)
     )
+
+
+def distinct(sampler: Sampler, n: int) -> tuple[int, ...]:
+    """Return the integers below `n` in some order."""
+    if n <= LONG:
+        return sampler.disordered(range(n))
+    # Drawing each one would take long.
+    step = next(step for step in range(sampler.between(2, n - 1), 0, -1) if gcd(step, n) == 1)
+    start = sampler.between(0, n - 1)
+    return tuple((start + step * k) % n for k in range(n))
+
+
+def lines_along(shape: tuple[int, ...], axis: int) -> list[Sequence[int]]:
+    """Return the positions in C order of the elements of each line along `axis`."""
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, strides[0] * extent)
+    count, step = shape[axis], strides[axis]
+    others = [range(extent) for d, extent in enumerate(shape) if d != axis]
+    steps = [stride for d, stride in enumerate(strides) if d != axis]
+    if not count:
+        return []
+    starts = (sum(i * s for i, s in zip(index, steps, strict=True)) for index in product(*others))
+    return [range(start, start + count * step, step) for start in starts]

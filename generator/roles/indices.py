@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from math import prod
-from typing import ClassVar, Literal
+from typing import Literal
 
 from opcert.arrays import (
     LAYOUTS,
@@ -17,12 +17,10 @@ from opcert.arrays import (
     with_layout,
 )
 from opcert.roles.argument import BoundExpressions
-from opcert.roles.axis import AxisRole
-from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE, DataRole
+from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
-    DerivedAmbiguity,
     DerivedFactor,
     Factor,
     LevelName,
@@ -42,9 +40,9 @@ from opcert.roles.index_levels import (
     observed_orders,
     places_of,
 )
+from opcert.roles.indexing import IndexingRole
 from opcert.roles.leading_dims import LeadingDimsRole
 from opcert.roles.list_role import LIST_LAYOUTS
-from opcert.roles.role import Role
 from opcert.roles.samplers import Sampler
 
 _MAX_OUTPUT_RANK = 8
@@ -52,57 +50,18 @@ _MAX_OUTPUT_RANK = 8
 _PERHAPS_SINGLE = ("ones", "zero", "alike")
 
 
-class IndicesRole(Role):
+class IndicesRole(IndexingRole):
     """Indices into an axis of data: a tensor.
 
-    `along` names the axis, by default the first one. With `negative`, negative indices count from
-    the end. An index `outside` of the axis gives `zeros`, gives the element at the nearer end
-    (`clamp`), makes the call invalid (`reject`), or is left open by the document (`undefined`), as
-    an ambiguity then states. If the least rank is also the greatest, it is a requirement.
+    They replace the axis by their own dimensions. If the least rank is also the greatest, it is a
+    requirement.
     """
 
-    relations: ClassVar = {"into": ("data",), "along": ("axis",)}
-
     role: Literal["indices"]
-    into: str
-    along: str | None = None
-    negative: bool = True
-    outside: Literal["zeros", "clamp", "reject", "undefined"]
 
     def rank_bounds(self) -> BoundExpressions:
         """Return all ranks that outputs can have."""
         return ("0", str(_MAX_OUTPUT_RANK))
-
-    def bounds(self) -> BoundExpressions:
-        """Return the ends of the axis, or of the type if a valid index may lie outside."""
-        if self.may_be_outside:
-            return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
-        return (self._least_expr, f"{self._size_expr} - 1")
-
-    @property
-    def may_be_outside(self) -> bool:
-        """Whether an index outside of the axis is valid."""
-        return self.outside in ("zeros", "clamp")
-
-    @property
-    def data(self) -> DataRole:
-        """The data that is indexed."""
-        return self.related(self.into, DataRole)
-
-    @property
-    def _size_expr(self) -> str:
-        axis = "0" if self.along is None else self.related(self.along, AxisRole).wrapped_expr
-        return f"{self.into}.shape[{axis}]"
-
-    @property
-    def _least_expr(self) -> str:
-        return f"-{self._size_expr}" if self.negative else "0"
-
-    @property
-    def _inside_expr(self) -> str:
-        least, most = f"min({self.name}.values)", f"max({self.name}.values)"
-        is_inside = f"{self._least_expr} <= {least} and {most} < {self._size_expr}"
-        return f"({self.name}.size == 0 or {is_inside})"
 
     @property
     def _leading(self) -> LeadingDimsRole | None:
@@ -116,11 +75,8 @@ class IndicesRole(Role):
         rank = self.factor("rank")
         return (rank,) if self._leading is None else (rank, self._leading.count_factor)
 
-    def _is_inside(self, index: int, n: int) -> bool:
-        return (-n if self.negative else 0) <= index < n
-
     def _reach(self, index: int, n: int) -> str:
-        return "in_range" if self._is_inside(index, n) else "outside"
+        return "in_range" if self.is_inside(index, n) else "outside"
 
     def factors(self, profile: str) -> Iterator[Factor]:
         """Yield type, rank, extents, the tested index, its place, the other indices, and layout."""
@@ -196,7 +152,7 @@ class IndicesRole(Role):
         if self.outside != "zeros":
             yield forbid(lambda n, extents: n == 0 and extents != "zero", n, extents)
         if not self.may_be_outside:
-            yield forbid(lambda index, n: n > 0 and not self._is_inside(index, n), value, n)
+            yield forbid(lambda index, n: n > 0 and not self.is_inside(index, n), value, n)
 
     def _extent_constraints(self) -> Iterator[Constraint]:
         """Forbid extents that together with those of data make outputs too large."""
@@ -354,7 +310,7 @@ class IndicesRole(Role):
         }
         if self.may_be_outside:
             are_inside = not others or (
-                self._is_inside(min(others), n) and self._is_inside(max(others), n)
+                self.is_inside(min(others), n) and self.is_inside(max(others), n)
             )
             rest = {"in_range": are_inside or n == 0, "outside": not are_inside}
             levels[self.factor("rest")] = levels_where(rest)
@@ -376,25 +332,4 @@ class IndicesRole(Role):
         if least == most:
             text = f"{name} is of rank {most}."
             yield Requirement(f"{name}.rank", text, f"{name}.rank == {most}")
-        if self.outside == "reject":
-            axis = () if self.along is None else (f"{self.along}.range",)
-            yield Requirement(
-                f"{name}.range",
-                f"Each of {name} is an index of {self.into} along the axis.",
-                self._inside_expr,
-                prerequisites=(f"{name}.type", f"{name}.rank", *axis),
-            )
-
-    def ambiguities(self) -> Iterator[DerivedAmbiguity]:
-        """Yield the meaning of an index outside with `outside: undefined`."""
-        if self.outside != "undefined":
-            return
-        prerequisites = [*super().requirements()]
-        if self.along is not None:
-            prerequisites += self.related(self.along, AxisRole).requirements()
-        conditions = [*(rule.holds for rule in prerequisites), f"not {self._inside_expr}"]
-        yield DerivedAmbiguity(
-            f"{self.name}.range",
-            f"What an index of {self.name} outside of the axis gives.",
-            " and ".join(f"({condition})" for condition in conditions),
-        )
+        yield from self.range_requirements(f"{name}.rank")

@@ -193,6 +193,10 @@ class Role(Argument):
         """Return its tensor or its attribute for a choice of levels, None if it is omitted."""
         raise NotImplementedError
 
+    def shape(self, context: BuildContext) -> tuple[int, ...]:
+        """Return the shape of its tensor for a choice, which other arguments may share."""
+        raise NotImplementedError
+
     @property
     def shapes(self) -> Sequence[str]:
         """The arguments whose shapes this role determines."""

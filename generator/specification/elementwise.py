@@ -7,10 +7,10 @@ conditions choose element by element, and an index is an array of all its values
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -191,6 +191,53 @@ def source_positions(value: object) -> Array | None:
     return np.array(ZERO_SOURCE) if type(value) is int and value == 0 else None
 
 
+class CandidateElements(SourceElements):
+    """For each element of an output the input elements that it may copy, one of which it does.
+
+    `candidates` are pairs: where the candidates apply, and their positions. Both arrays have an
+    axis more than the output, along which there are several candidates, or broadcast to such
+    arrays. The last pair applies where no other does.
+    """
+
+    def __init__(self, candidates: Sequence[tuple[Array, Array]]) -> None:
+        super().__init__(candidates[-1][1], None)
+        self.candidates = candidates
+
+
+def candidate_functions(rank: int) -> Functions:
+    """Return the functions of a formula that lists candidates for elements of a rank."""
+    return {
+        "one_of": partial(_one_of, rank),
+        # One array holds all integers: as many evaluations would take long.
+        "each": lambda n: [ElementwiseValues(np.arange(n).reshape(n, *(1,) * rank))] * (n > 0),
+    }
+
+
+def _one_of(
+    rank: int, items: Sequence[tuple[object, object]], otherwise: object
+) -> CandidateElements:
+    """Return the elements of `items`, pairs of a condition and an element, whose condition is true.
+
+    Raises:
+        ValueError: an item has no element of an input.
+    """
+    candidates: list[tuple[Array, Array]] = []
+    applied = np.zeros((1,) * (rank + 1), np.bool_)
+    for condition, element in items:
+        applies = np.asarray(_exact(condition), np.bool_)
+        applies = applies.reshape((1,) * (rank + 1 - applies.ndim) + applies.shape)
+        candidates.append((applies, _positions(element)))
+        applied = applied | applies.any(axis=0, keepdims=True)
+    return CandidateElements([*candidates, (~applied, _positions(otherwise))])
+
+
+def _positions(element: object) -> Array:
+    positions = source_positions(element)
+    if positions is None or isinstance(element, CandidateElements):
+        raise ValueError(f"{abbreviate(element)}; expected an element of an input, or 0")
+    return positions
+
+
 def _exact(number: Any) -> Any:
     """Return an integer, or one for each element, such that NumPy computes with it exactly.
 
@@ -218,6 +265,8 @@ def _choose(condition: object, first: Callable[[], Any], second: Callable[[], An
     if not isinstance(condition, ElementwiseValues):
         return first() if condition else second()
     branches = first(), second()
+    if any(isinstance(branch, CandidateElements) for branch in branches):
+        raise ValueError("'one_of' in a condition; expected the condition in its pairs")
     elements = [branch for branch in branches if isinstance(branch, SourceElements)]
     positions = [p for branch in branches if (p := source_positions(branch)) is not None]
     if not elements and len(positions) == len(branches):
@@ -273,10 +322,22 @@ def _extreme(of_numbers: Callable[..., Any], of_arrays: Callable[[Any, Any], Any
     return function
 
 
+def _every(of_values: Callable[[Any], bool], of_arrays: Callable[[Any, Any], Any]) -> Any:
+    def function(items: Any) -> Any:
+        values = tuple(items)
+        if not any(isinstance(value, ElementwiseValues) for value in values):
+            return of_values(values)
+        return ElementwiseValues(reduce(of_arrays, map(_exact, values)))
+
+    return function
+
+
 # No expression of a spec can call the first four: their names are keywords.
 FORMULA_FUNCTIONS: Functions = {
     **EXPRESSION_FUNCTIONS,
     **{"if": _choose, "and": _and, "or": _or, "not": _not},
+    "all": _every(all, np.logical_and),
+    "any": _every(any, np.logical_or),
     **{
         "wrap": _wrap,
         "part_at": _part_at,

@@ -13,6 +13,7 @@ from opcert.arrays import (
     lowest,
     part_at,
     python_slice,
+    repeats,
     replace,
     within,
     wrap,
@@ -79,7 +80,7 @@ def bounded_prod(values: Iterable[int]) -> int:
 EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip)},
-    **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within)},
+    **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within, repeats)},
     **{f.__name__: f for f in (extent_kinds, insert, replace, fits, lowest, highest)},
     "range": bounded_range,
     "prod": bounded_prod,

@@ -102,6 +102,11 @@ class Output(SpecModel):
     )
     text: str
 
+    @property
+    def has_candidates(self) -> bool:
+        """Whether the formula lists candidates, of which the document may leave several open."""
+        return self.element is not None and "one_of(" in self.element
+
 
 class Rule(SpecModel):
     """One normative statement: a requirement (`holds`) or a behaviour (`when`)."""
@@ -145,7 +150,12 @@ class Ambiguity(SpecModel):
     id: KebabCaseId
     clause: str
     text: str
-    readings: Readings
+    readings: Readings | None = None
+    elements: str = Field(
+        "",
+        description="If only some elements of the outputs are open: what each of them may be. "
+        "`element` then lists the candidates with `one_of`, and all other elements are decisive.",
+    )
     breaks: tuple[KebabCaseId, ...] = Field(
         (),
         description="The requirements that a call violates where the reference takes the reading "
@@ -371,6 +381,11 @@ class Spec(SpecModel):
         for rule in named.values():
             place(rule, ())
         return ordered
+
+    @cached_property
+    def call_ambiguities(self) -> tuple[Ambiguity, ...]:
+        """The ambiguities that leave open what a whole call expects, not just some elements."""
+        return tuple(ambiguity for ambiguity in self.ambiguities if not ambiguity.elements)
 
     @cached_property
     def behaviours(self) -> dict[str, Rule]:

@@ -19,6 +19,7 @@ from opcert.errors import ExpressionError, did_you_mean
 from opcert.roles.argument import Argument, Attribute, is_plain_value
 from opcert.roles.role import Role
 from opcert.specification.documented import DocumentedTensor
+from opcert.specification.elementwise import candidate_functions
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,
@@ -227,7 +228,8 @@ def _formula_mistakes(path: YamlPath, output: Output, numbered: KnownNames) -> M
         yield from _taken_name((*path, "where", name, KEY_STEP), name, known)
         yield from expression_mistakes((*path, "where", name), text, known)
         known[name] = ()
-    yield from expression_mistakes((*path, "element"), output.element, known)
+    functions = {**EXPRESSION_FUNCTIONS, **candidate_functions(0)}
+    yield from expression_mistakes((*path, "element"), output.element, known, functions)
 
 
 # -- rules, ambiguities, errata
@@ -297,6 +299,15 @@ def _violation_mistakes(spec: Spec, path: YamlPath, violations: Violations) -> M
 def _ambiguity_mistakes(spec: Spec) -> Mistakes:
     for i, ambiguity in enumerate(spec.ambiguities):
         path = ("ambiguities", i)
+        if bool(ambiguity.elements) == bool(ambiguity.readings):
+            problem = "both" if ambiguity.elements else "neither"
+            yield (*path, "id"), f"{problem} 'readings' and 'elements'; expected one of them"
+        if ambiguity.elements and (ambiguity.breaks or ambiguity.violations):
+            key = "breaks" if ambiguity.breaks else "violations"
+            yield (*path, key), f"'{key}' with 'elements'; a call with open elements is valid"
+        if ambiguity.elements and not any(output.has_candidates for output in spec.outputs):
+            text = "'elements' without 'one_of' in the 'element' of an output"
+            yield (*path, "elements"), f"{text}; expected the candidates there"
         if ambiguity.touches:
             condition = ambiguity.touches
             yield from expression_mistakes((*path, "touches"), condition, call_names(spec))

@@ -18,6 +18,7 @@ from opcert.arrays import (
     Layout,
     PackWriter,
     Tensor,
+    alternatives_of,
     recipe_seed,
     stored_dtype,
     type_name,
@@ -145,8 +146,9 @@ def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
             spec.full_id(ambiguity.id): AmbiguityText(
                 clause=ambiguity.clause,
                 text=ambiguity.text,
-                valid=ambiguity.readings.valid,
-                invalid=ambiguity.readings.invalid,
+                valid=ambiguity.readings.valid if ambiguity.readings else "",
+                invalid=ambiguity.readings.invalid if ambiguity.readings else "",
+                elements=ambiguity.elements,
                 errata=errata_of(ambiguity.id),
             )
             for ambiguity in spec.ambiguities
@@ -203,6 +205,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iter
             baseline=case.baseline,
             extra_behaviours=case.extra_behaviours,
             ambiguity=None if case.ambiguity is None else spec.full_id(case.ambiguity),
+            open_elements=vector.open_elements and spec.full_id(vector.open_elements),
             example=f"{case.example.clause}: {case.example.text}" if case.example else "",
             rules=tuple(rule for rule in case.rules if case.violated_rule or rule in behaviours),
             levels=case.levels,
@@ -261,13 +264,22 @@ class _Pack:
             layout=tensor.layout,
         )
 
+    def _add_output(self, name: str, array: Array) -> StoredArray:
+        stored = self.add(name, array, "c")
+        alternatives = alternatives_of(array)
+        if not alternatives:
+            return stored
+        others = (self.add(f"{name}.{k}", other, "c") for k, other in enumerate(alternatives, 1))
+        return stored.model_copy(update={"alternatives": tuple(others)})
+
     def add_outputs(
         self, stem: str, outputs: Sequence[Array]
     ) -> tuple[StoredArray | DigestedArray, ...]:
         """Store small outputs; return the digests of large ones."""
         return tuple(
-            self.add(f"{stem}.{i}", array, "c")
-            if array.nbytes <= MAX_STORED_BYTES
+            self._add_output(f"{stem}.{i}", array)
+            # The reference alone does not give the alternatives.
+            if array.nbytes <= MAX_STORED_BYTES or alternatives_of(array)
             else DigestedArray(
                 type=type_name(array.dtype),
                 shape=array.shape,

@@ -33,7 +33,9 @@ class StrictModel(BaseModel):
 class StoredArray(StrictModel):
     """An array in the pack: its name in the pack, and the byte offset of its elements.
 
-    The pack stores elements in C order; `layout` is the memory layout that a backend receives.
+    The pack stores elements in C order; `layout` is the memory layout that a backend receives. An
+    element of an output may also be that of one of the `alternatives`, which have its type and
+    shape: they differ where the document leaves elements open.
     """
 
     array: str
@@ -41,6 +43,7 @@ class StoredArray(StrictModel):
     shape: tuple[Extent, ...]
     offset: Extent
     layout: Layout = "c"
+    alternatives: "tuple[StoredArray, ...]" = ()
 
 
 def _check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -91,13 +94,15 @@ class RuleText(StrictModel):
 class AmbiguityText(StrictModel):
     """A question that the document leaves open, with an argument for either reading of the call.
 
-    The reading of the reference is in the `expects` of each case.
+    The reading of the reference is in the `expects` of each case. If the document only leaves open
+    some elements of the outputs, `elements` says which they are, and what they may be.
     """
 
     clause: str
     text: str
-    valid: str
-    invalid: str
+    valid: str = ""
+    invalid: str = ""
+    elements: str = ""
     errata: tuple[str, ...] = ()
 
 
@@ -135,6 +140,8 @@ class IndexedCase(StrictModel):
         baseline: The valid case from which this case differs in one change.
         extra_behaviours: Behaviours of an invalid call that its baseline does not exhibit.
         ambiguity: The ambiguity that the call touches; such a case is never decisive.
+        open_elements: The ambiguity that leaves some elements of the outputs open; all others are
+            decisive.
         example: The clause and the description of a documented example.
         rules: The violated rule, or the behaviours that the call exhibits.
         levels: The level of each factor, for a planned case. A file lists the levels in the order
@@ -152,6 +159,7 @@ class IndexedCase(StrictModel):
     baseline: str | None = None
     extra_behaviours: tuple[str, ...] = ()
     ambiguity: str | None = None
+    open_elements: str | None = None
     example: str = ""
     rules: tuple[str, ...]
     levels: Annotated[Mapping[str, str], BeforeValidator(_levels_by_factor)] = {}

@@ -13,9 +13,11 @@ from opcert.arrays import (
     argument_of,
     copy_in_layout,
     invert_bits,
+    inverted_output,
     read_elements,
     seeded_array,
     stored_dtype,
+    with_alternatives,
 )
 from opcert.errors import OpcertError, SuiteError
 from opcert.specification import Reference, RejectedError, golden_outputs, load_references
@@ -119,7 +121,7 @@ class OperatorSuite:
         if case.inverted_data_outputs or not case.data_inputs:
             records = case.inverted_data_outputs or case.outputs
             return self._golden_outputs(case, records, self.inverted_data_inputs)
-        return [invert_bits(output) for output in self.outputs(case)]
+        return [*map(inverted_output, self.outputs(case))]
 
     def _golden_outputs(
         self,
@@ -190,8 +192,9 @@ class OperatorSuite:
         # The baseline decides whether a rejection counts.
         if case.expects == "rejection" and (case.baseline is None or case.violated_rule is None):
             return "must be rejected, but has no baseline or no violated rule"
-        if case.ambiguity is not None and case.ambiguity not in self.index.ambiguities:
-            return f"touches an unknown ambiguity: {case.ambiguity}"
+        named = {*filter(None, [case.ambiguity, case.open_elements])}
+        if unknown := named - self.index.ambiguities.keys():
+            return f"touches an unknown ambiguity: {', '.join(sorted(unknown))}"
         unknown_rules = {*case.rules, *filter(None, [case.violated_rule])} - self.index.rules.keys()
         if unknown_rules:
             return f"has unknown rules: {', '.join(sorted(unknown_rules))}"
@@ -202,7 +205,7 @@ class OperatorSuite:
 
     def errata_of(self, case: IndexedCase) -> list[str]:
         """Return the ids of the errata that affect what a case expects."""
-        names = {case.id, case.violated_rule, case.ambiguity, *case.rules}
+        names = {case.id, case.violated_rule, case.ambiguity, case.open_elements, *case.rules}
         return [id_ for id_, erratum in self.index.errata.items() if names & set(erratum.affects)]
 
     def read_array(self, record: StoredArray | GeneratedArray) -> Array:
@@ -226,7 +229,8 @@ class OperatorSuite:
         except ValueError:
             text = f"array {record.array} exceeds the {len(self.pack)} bytes of the pack"
             raise inconsistent_suite(self.folder / self.entry.pack, text) from None
-        return stored.view(ELEMENT_TYPES[record.type])
+        array: Array = stored.view(ELEMENT_TYPES[record.type])
+        return with_alternatives(array, [*map(self._read_stored, record.alternatives)])
 
 
 @lru_cache(maxsize=4)

@@ -30,7 +30,7 @@ from opcert.arrays import (
     lowest,
     type_name,
 )
-from opcert.cases import Conditions
+from opcert.cases import Conditions, ElementFormulas
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run import SessionStep
 from opcert.specification import SpecFile, golden_outputs
@@ -123,6 +123,7 @@ class Reduction:
         self._inverted_data = inverted_data
         self._fails = fails
         self._conditions = Conditions(spec_file.spec)
+        self._formulas = ElementFormulas(spec_file)
 
     def reduce(self, start: Candidate, seconds: float = SECONDS) -> Candidate | None:
         """Return the smallest call found that fails as `start` does, or None if none is smaller."""
@@ -163,6 +164,7 @@ class Reduction:
         outputs = None
         if rule is None:
             outputs = golden_outputs(self._file.reference, inputs, candidate.attributes)
+            outputs = self._formulas.with_open_elements(candidate.call, inputs, outputs)
         return SessionStep(
             spec.operator,
             inputs,

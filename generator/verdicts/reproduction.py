@@ -8,7 +8,14 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
-from opcert.arrays import ELEMENT_TYPES, Array, Layout, type_name
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    Array,
+    Layout,
+    alternatives_of,
+    type_name,
+    with_alternatives,
+)
 from opcert.run import FailureKind, SessionStep
 from opcert.suite import CasesById, Extent, IndexedCase, OperatorSuite, StrictModel, TypeName
 from opcert.verdicts.causes import Cause
@@ -22,17 +29,26 @@ class ReproducedCall(StrictModel):
     inverted_data: bool = False
 
 
+_HexDigits = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+
+
 class SerializedArray(StrictModel):
-    """An array with its elements, little-endian and in C order, as hexadecimal digits."""
+    """An array with its elements, little-endian and in C order, as hexadecimal digits.
+
+    The `alternatives` of an output are the elements of further arrays: where they differ, each of
+    them is right.
+    """
 
     type: TypeName
     shape: tuple[Extent, ...]
     layout: Layout = "c"
-    elements: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+    elements: _HexDigits
+    alternatives: tuple[_HexDigits, ...] = ()
 
     @model_validator(mode="after")
     def _has_as_many_elements_as_its_shape(self) -> Self:
-        if len(self.elements) != 2 * prod(self.shape) * ELEMENT_TYPES[self.type].itemsize:
+        digits = 2 * prod(self.shape) * ELEMENT_TYPES[self.type].itemsize
+        if any(len(elements) != digits for elements in (self.elements, *self.alternatives)):
             raise ValueError("as many elements as the shape has")
         return self
 
@@ -40,13 +56,20 @@ class SerializedArray(StrictModel):
     def from_array(cls, array: Array, layout: Layout) -> Self:
         """Return an array as text; a call receives it in `layout`."""
         name, elements = type_name(array.dtype), array.tobytes().hex()
-        return cls(type=name, shape=array.shape, layout=layout, elements=elements)
+        others = tuple(other.tobytes().hex() for other in alternatives_of(array))
+        stored = cls(type=name, shape=array.shape, layout=layout, elements=elements)
+        # A certificate omits what is not set.
+        return stored.model_copy(update={"alternatives": others}) if others else stored
 
     @property
     def array(self) -> Array:
-        """The elements in C order."""
+        """The elements in C order, with the alternatives of open elements."""
         dtype = ELEMENT_TYPES[self.type]
-        return np.frombuffer(bytes.fromhex(self.elements), dtype).reshape(self.shape)
+        array, *others = (
+            np.frombuffer(bytes.fromhex(elements), dtype).reshape(self.shape)
+            for elements in (self.elements, *self.alternatives)
+        )
+        return with_alternatives(array, others)
 
 
 class SerializedCall(StrictModel):

@@ -15,7 +15,7 @@ from opcert.arrays import (
 )
 from opcert.roles import DRAW_FUNCTIONS, ROLES, Role
 from opcert.scope import checked_support
-from opcert.specification import EXPRESSION_FUNCTIONS
+from opcert.specification import EXPRESSION_FUNCTIONS, candidate_functions
 from opcert.suite import IndexedCase
 from opcert.suite.format import GeneratedArray, Index, StoredArray
 from opcert.verdicts import FAILURE_KINDS, STATUSES
@@ -46,6 +46,7 @@ def test_the_functions_of_expressions_are_all_listed() -> None:
         *TENSOR_CHANGES,
         *DRAW_FUNCTIONS,
         *EXPRESSION_FUNCTIONS,
+        *candidate_functions(1),
     }
     assert listed == functions - set(dir(builtins))
 

@@ -1,0 +1,397 @@
+"""The role `element_indices`: for each element, its place along an axis of data."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Literal
+
+from opcert.arrays import (
+    INTEGERS,
+    LAYOUTS,
+    LONG_AXES_NEEDED,
+    Call,
+    Tensor,
+    fits,
+    highest,
+    lowest,
+    tensor,
+    with_layout,
+)
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    DerivedAmbiguity,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    forbid,
+    levels_where,
+)
+from opcert.roles.index_levels import (
+    LONG,
+    ORDERS,
+    PLACES,
+    consecutive,
+    distinct,
+    index_values,
+    lines_along,
+    places_of,
+)
+from opcert.roles.indexing import IndexingRole
+from opcert.roles.list_role import LIST_LAYOUTS
+from opcert.roles.role import Role
+from opcert.roles.samplers import Sampler
+
+# More than 8 bits can count.
+_MANY = 260
+_COUNTS = {
+    "equal": "as many of {} as the axis is long",
+    "fewer": "fewer of {} than the axis is long",
+    "one": "one of {} along the axis",
+    "more": "more of {} than the axis is long",
+    "many": f"{_MANY} of {{}} along the axis",
+    "zero": "none of {} along the axis",
+}
+_BEYOND = ("more", "many")
+# Repeated indices of a longer axis would leave too many candidates.
+_FEW = 6
+
+
+class ElementIndicesRole(IndexingRole):
+    """Indices with a value for each element: a tensor with the rank of data.
+
+    The other coordinates of an element are its own. Off the axis, the extents are those of
+    data, and along it any; with `within`, all of them are at most those of data. If indices that
+    are `repeated` in one line along the axis are `undefined`, an ambiguity states what they leave
+    open.
+    """
+
+    role: Literal["element_indices"]
+    outside: Literal["reject", "undefined"]
+    within: bool = False
+    repeated: Literal["allowed", "undefined"] = "allowed"
+
+    def rank_bounds(self) -> BoundExpressions:
+        """Return the ranks of data."""
+        return self.data.rank
+
+    @property
+    def _is_distinct(self) -> bool:
+        return self.repeated == "undefined"
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield type, extents, the tested index, its place, the order of the others, and layout."""
+        yield from self.type_factors(profile)
+        name, is_stress = self.name, profile == "stress"
+        counts = {
+            level: text.format(name)
+            for level, text in _COUNTS.items()
+            if level not in _BEYOND or not self.within
+        }
+        yield Factor.of_names(self.factor("count"), counts)
+        if self.within:
+            words = {"equal": "", "smaller": f"{name} smaller next to the axis"}
+            yield Factor.of_names(self.factor("others"), words)
+        table = index_values(is_stress, negative=self.negative, outside=False)
+        if not self.negative:
+            table.pop("least", None)
+        lengths = (self.data.factor("length"), self.type_factor)
+        types = self._signature.types[self.type]
+        if min(highest(name) for name in types if name in INTEGERS) > _MANY:
+            table.pop("most", None)
+        values = {level: value for level, (value, _) in table.items()}
+        words = {level: text for level, (_, text) in table.items()}
+        yield Factor(self.factor("value"), values, lengths, words)
+        yield Factor.of_names(self.factor("place"), PLACES)
+        yield Factor.of_names(self.factor("order"), {"drawn": ""} if is_stress else ORDERS)
+        layouts = LIST_LAYOUTS if is_stress else LAYOUTS
+        words = {layout: LAYOUT_WORDS[layout].format(name) for layout in layouts}
+        yield Factor.of_names(self.factor("layout"), words)
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid counts, indices and layouts that exclude each other."""
+        data, types, value = self.data, self.type_factor, self.factor("value")
+        n, around, rank = data.factor("length"), data.factor("others"), data.factor("rank")
+        count, place = self.factor("count"), self.factor("place")
+        # Tensors of the same shape.
+        alike: list[Role] = [self, *self.referrers("shape_of")]
+        if self.along is None:
+            yield forbid(lambda axis: axis != "first", LevelName(data.factor("axis")))
+        yield forbid(lambda t, index: not fits(t, index), types, value)
+        yield forbid(lambda index, n: n > 0 and not self.is_inside(index, n), value, n)
+        # Without an element along the axis, there is nothing to index.
+        yield forbid(lambda count, n: n == 0 and count != "zero", count, n)
+        yield forbid(lambda count, n: count == "fewer" and n < 4, count, n)
+        yield forbid(lambda count, n: count == "equal" and n == 1, count, n)
+        # Indices are stored, so there must not be too many.
+        yield forbid(
+            lambda count, n, around: (
+                count not in ("one", "zero")
+                and (
+                    (around in PAST_A_TILE and (n > 2 or count == "more"))
+                    or (around == "long" and n > LONG)
+                )
+            ),
+            *(count, n, around),
+        )
+        yield forbid(
+            lambda count, n, around, rank: (
+                (
+                    count == "many"
+                    or (n > LONG and (count == "more" or (count == "equal" and self._is_distinct)))
+                )
+                and rank > 1
+                and around != "ones"
+            ),
+            *(count, n, around, rank),
+        )
+        # Empty indices have no value and no place.
+        is_unmarked = LevelName(value), place
+        yield forbid(
+            lambda count, value, place: count == "zero" and (value != "zero" or place != "first"),
+            *(count, *is_unmarked),
+        )
+        yield forbid(
+            lambda around, value, place: around == "zero" and (value != "zero" or place != "first"),
+            *(around, *is_unmarked),
+        )
+        if self.within:
+            yield forbid(
+                lambda others, rank, around: (
+                    others == "smaller" and (rank < 2 or around in ("ones", "zero"))
+                ),
+                *(self.factor("others"), rank, around),
+            )
+            for role in alike:
+                yield forbid(
+                    lambda layout, others: layout != "c" and others == "smaller",
+                    *(role.factor("layout"), self.factor("others")),
+                )
+        if self._is_distinct:
+            yield forbid(
+                lambda count, n, t: count == "equal" and not fits(t, n - 1), count, n, types
+            )
+        yield from self._order_constraints()
+        for role in alike:
+            layout = role.factor("layout")
+            yield forbid(
+                lambda layout, count, around: (
+                    layout != "c" and (count in ("one", "zero") or around == "zero")
+                ),
+                *(layout, count, around),
+            )
+            yield forbid(
+                lambda layout, around, rank: (
+                    (LONG_AXES_NEEDED[layout] > 1 and (rank < 2 or around == "ones"))
+                    or (
+                        LONG_AXES_NEEDED[layout] > 2
+                        and (rank < 3 or around not in ("equal", "same"))
+                    )
+                ),
+                *(layout, around, rank),
+            )
+            if role is not self:
+                yield forbid(
+                    lambda elements, count, around: (
+                        elements != "no" and (count in ("one", "zero") or around == "zero")
+                    ),
+                    *(role.factor("elements"), count, around),
+                )
+
+    def _order_constraints(self) -> Iterator[Constraint]:
+        n, types, around = self.data.factor("length"), self.type_factor, self.data.factor("others")
+        count, order, place = map(self.factor, ("count", "order", "place"))
+        value = LevelName(self.factor("value"))
+        yield forbid(
+            lambda order, count, around: (
+                order != "drawn" and (count in ("one", "zero") or around == "zero")
+            ),
+            *(order, count, around),
+        )
+        # Each repeated index of a long axis would be a candidate of its own.
+        yield forbid(
+            lambda order, n, around: (
+                order == "alike" and self._is_distinct and (n > _FEW or around in PAST_A_TILE)
+            ),
+            *(order, n, around),
+        )
+        starts = {"rising": "zero", "falling": "last"}
+        yield forbid(
+            lambda order, place, value: (
+                order in starts and (place != "first" or value != starts[order])
+            ),
+            *(order, place, value),
+        )
+        yield forbid(
+            lambda order, n, t: order in starts and not fits(t, max(n, 1) - 1), order, n, types
+        )
+
+    def masking(self) -> Iterator[Constraint]:
+        """Mask calls without an index."""
+        yield forbid(lambda count: count == "zero", self.factor("count"))
+
+    def shape(self, context: BuildContext) -> tuple[int, ...]:
+        """Return the shape for a choice."""
+        return context.draw(self.factor("shape"), partial(self._draw_extents, context))
+
+    def _draw_extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        choice, shape = context.choice, [*self.data.shape(context)]
+        if not shape:
+            return ()
+        axis, n = choice[self.data.factor("axis")], choice[self.data.factor("length")]
+        others = [d for d, extent in enumerate(shape) if d != axis and extent > 1]
+        if choice.level(self.factor("others")) == "smaller" and others:
+            smaller = sampler.pick(others)
+            for d in others:
+                shape[d] = sampler.between(1, shape[d] - (d == smaller))
+        most = n
+        if self._is_distinct:
+            most = min(n, highest(choice[self.type_factor]) + 1)
+        counts = {"equal": n, "one": 1, "more": n + 3, "many": _MANY, "zero": 0}
+        count = choice[self.factor("count")]
+        most = min(most, LONG // 2)
+        shape[axis] = counts[count] if count in counts else sampler.between(most // 2, most - 1)
+        return tuple(shape)
+
+    def build(self, context: BuildContext) -> Tensor:
+        """Return the indices."""
+        choice, shape = context.choice, self.shape(context)
+        values = context.draw(self.name, partial(self._draw_values, context, shape))
+        indices = tensor(choice[self.type_factor], shape, values)
+        return with_layout(indices, choice[self.factor("layout")])
+
+    def _draw_values(
+        self, context: BuildContext, shape: tuple[int, ...], sampler: Sampler
+    ) -> tuple[int, ...]:
+        """Draw the indices line by line, with the tested one at its place."""
+        choice = context.choice
+        n, value = choice[self.data.factor("length")], choice[self.factor("value")]
+        axis, order = choice[self.data.factor("axis")], choice[self.factor("order")]
+        most = min(n, highest(choice[self.type_factor]) + 1)
+        if not self._is_distinct and shape == self.data.shape(context):
+            # The same indices then suit other axes too, which a cached plan may confuse.
+            most = min([most, *(extent for extent in shape if extent > 1)])
+        lines = lines_along(shape, axis)
+        values = [0] * sum(map(len, lines))
+        place = places_of(len(values))[choice[self.factor("place")]]
+        for line in lines:
+            drawn = self._draw_line(context, sampler, most, len(line))
+            if place in line:
+                position = line.index(place)
+                # If the tested index is elsewhere in its line, the two change places.
+                same = [k for k, index in enumerate(drawn) if index % n == value % n]
+                if self._is_distinct and same and order == "drawn":
+                    drawn[same[0]] = drawn[position]
+                drawn[position] = value
+            for position, index in zip(line, drawn, strict=True):
+                values[position] = index
+        return tuple(values)
+
+    def _draw_line(
+        self, context: BuildContext, sampler: Sampler, most: int, count: int
+    ) -> list[int]:
+        """Draw the indices of one line, below `most`."""
+        choice = context.choice
+        n, order = choice[self.data.factor("length")], choice[self.factor("order")]
+        if order == "alike":
+            return [choice[self.factor("value")]] * count
+        if order in ("rising", "falling"):
+            return [*consecutive(order, n, count)]
+        if self._is_distinct:
+            indices = distinct(sampler, most)[:count]
+        else:
+            indices = tuple(sampler.between(0, most - 1) for _ in range(count))
+        index_type = choice[self.type_factor]
+        if not self.negative or lowest(index_type) == 0:
+            return [*indices]
+        return [i - n * sampler.between(0, int(fits(index_type, i - n))) for i in indices]
+
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
+        """Return the first, middle and last place, and the first axis unless `along` names one."""
+        places = sorted({*places_of(call.inputs[self.name].size).values()})
+        axis = {"axis": 0} if self.along is None else {}
+        return [{self.factor("place"): place, **axis} for place in places]
+
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors, with the index at the place of `point` as the tested index."""
+        indices, values = call.inputs[self.name], self.values_in(call)
+        data, position, axis = call.inputs[self.into], point[self.factor("place")], point["axis"]
+        n, count = data.shape[axis], indices.shape[axis]
+        rows = [tuple(values[k] for k in line) for line in lines_along(indices.shape, axis)]
+        is_line = bool(rows) and count > 1
+        levels = {
+            self.factor("count"): levels_where(
+                {
+                    "equal": count == n,
+                    "fewer": 0 < count < n,
+                    "one": count == 1,
+                    "more": count > n,
+                    "many": count >= _MANY,
+                    "zero": count == 0,
+                }
+            ),
+            self.factor("place"): levels_where(
+                {name: k == position for name, k in places_of(len(values)).items()}
+            ),
+            self.factor("order"): levels_where(
+                {
+                    "drawn": True,
+                    "rising": is_line and all(r == consecutive("rising", n, count) for r in rows),
+                    "falling": is_line and all(r == consecutive("falling", n, count) for r in rows),
+                    "alike": is_line and len({*values}) == 1,
+                }
+            ),
+        }
+        if self.within:
+            off_axis = [
+                (own, extent)
+                for d, (own, extent) in enumerate(zip(indices.shape, data.shape, strict=True))
+                if d != axis
+            ]
+            is_equal = all(own == extent for own, extent in off_axis)
+            levels[self.factor("others")] = levels_where(
+                {"equal": is_equal, "smaller": not is_equal}
+            )
+        return ObservedLevels(
+            {
+                **self.observed_type(call),
+                self.factor("layout"): indices.layout,
+                self.factor("value"): values[position] if values else 0,
+            },
+            levels,
+        )
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type, its rank, its extents, and its range with `outside: reject`."""
+        yield from super().requirements()
+        name, into = self.name, self.into
+        text = f"{name} has as many dimensions as {into}."
+        yield Requirement(f"{name}.rank", text, f"{name}.rank == {into}.rank")
+        pairs = f"zip({name}.shape, {into}.shape)"
+        if not self.within:
+            text = f"Off the axis, {name} has the extents of {into}."
+            holds = f"all(k == {self.axis_expr} or a == b for k, (a, b) in enumerate({pairs}))"
+        else:
+            text = f"No extent of {name} exceeds that of {into}."
+            holds = f"all(a <= b for a, b in {pairs})"
+        axis = () if self.along is None or self.within else (f"{self.along}.range",)
+        yield Requirement(f"{name}.extents", text, holds, prerequisites=(f"{name}.rank", *axis))
+        yield from self.range_requirements()
+
+    def ambiguities(self) -> Iterator[DerivedAmbiguity]:
+        """Yield what is open: an index outside, and elements at repeated indices."""
+        yield from super().ambiguities()
+        if self._is_distinct:
+            conditions = [
+                *self.valid_axis_conditions(),
+                *(rule.holds for rule in self.requirements()),
+                f"repeats({self.name}, {self.axis_expr}, {self.extent_expr})",
+            ]
+            yield DerivedAmbiguity(
+                f"{self.name}.repeated",
+                f"Which of the elements with the same index of {self.name} is the result.",
+                " and ".join(f"({condition})" for condition in conditions),
+            )

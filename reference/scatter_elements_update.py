@@ -1,0 +1,43 @@
+"""ScatterElementsUpdate: data with elements at indices along one axis replaced."""
+
+import numpy as np
+
+from opcert.reference.rules import Array, is_integer, require, requires_arguments
+
+_SLUG = "scatter-elements-update-3"
+
+
+@requires_arguments(f"{_SLUG}/required-inputs")
+def scatter_elements_update_3(
+    data: Array, indices: Array, updates: Array, axis: Array
+) -> list[Array]:
+    """Return `data` with each of `updates` at the index of the same place along `axis`.
+
+    Shapes: data and output any, indices and updates of at most these extents, axis () or (1,).
+
+    Source: OpenVINO ScatterElementsUpdate-3, the detailed description and the inputs.
+
+    Raises:
+        RuleBroken: the call violates a rule of the document.
+    """
+    require(data.dtype != np.bool_, f"{_SLUG}/data-type", "data of bool")
+    types = f"updates of {updates.dtype}, data of {data.dtype}"
+    require(updates.dtype == data.dtype, f"{_SLUG}/updates-type", types)
+    require(is_integer(indices), f"{_SLUG}/indices-type", f"indices of {indices.dtype}")
+    require(is_integer(axis), f"{_SLUG}/axis-type", f"axis of {axis.dtype}")
+    require(axis.ndim <= 1 and axis.size == 1, f"{_SLUG}/axis-shape", f"axis of {axis.shape}")
+    shapes = f"data of {data.shape}, indices of {indices.shape}, updates of {updates.shape}"
+    require(indices.ndim == data.ndim, f"{_SLUG}/indices-rank", shapes)
+    require(updates.shape == indices.shape, f"{_SLUG}/updates-shape", shapes)
+    is_within = all(a <= b for a, b in zip(indices.shape, data.shape, strict=False))
+    require(is_within, f"{_SLUG}/indices-extents", shapes)
+    number, rank = int(axis.reshape(-1)[0]), data.ndim
+    require(-rank <= number < rank, f"{_SLUG}/axis-range", f"axis {number}, {shapes}")
+    extent = data.shape[number]
+    is_inside = not indices.size or (indices.min() >= 0 and indices.max() < extent)
+    require(bool(is_inside), f"{_SLUG}/indices-range", f"an index outside of {extent}")
+    output = data.copy()
+    places: list[Array] = list(np.indices(indices.shape))
+    places[number] = indices.astype(np.intp)
+    output[tuple(places)] = updates
+    return [output]

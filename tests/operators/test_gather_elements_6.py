@@ -1,0 +1,186 @@
+"""Planted faults of GatherElements-6."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays import Array
+from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
+
+OPERATOR = "openvino/GatherElements-6"
+# Returns the output for data, indices of intp, and the axis counted from the front.
+Fault = Callable[[Array, Array, int], Array]
+
+
+def take(data: Array, indices: Array, axis: int) -> Array:
+    """Return the output; an index outside gives the nearest element."""
+    if not data.size:
+        return np.zeros(indices.shape, data.dtype)
+    return np.take_along_axis(data, np.clip(indices, 0, data.shape[axis] - 1), axis)
+
+
+def _valid(fault: Fault) -> Compute:
+    """Return a backend that rejects invalid calls, and computes the outputs of valid ones."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        right(OPERATOR, inputs, attributes)
+        data, indices = inputs["data"], inputs["indices"].astype(np.intp)
+        return [np.array(fault(data, indices, attributes["axis"] % data.ndim), order="C")]
+
+    return compute
+
+
+def _reads_index(change: Callable[[Array, int], Any]) -> Fault:
+    return lambda data, indices, axis: take(
+        data, np.asarray(change(indices, data.shape[axis])), axis
+    )
+
+
+def _first_line(data: Array, indices: Array, axis: int) -> Array:
+    """Use the indices of the first line for all lines, as Gather does."""
+    rows = np.moveaxis(indices, axis, 0).reshape(indices.shape[axis], -1)
+    line = rows[:, :1] if rows.shape[1] else rows
+    line = np.moveaxis(line.reshape(-1, *(1,) * (data.ndim - 1)), 0, axis)
+    return take(data, np.broadcast_to(line, indices.shape), axis)
+
+
+def _as_many_as_data(data: Array, indices: Array, axis: int) -> Array:
+    """Forget the indices past the length of the axis."""
+    output = take(data, indices, axis)
+    part: list[Any] = [slice(None)] * data.ndim
+    part[axis] = slice(data.shape[axis], None)
+    output[tuple(part)] = 0
+    return output
+
+
+def _data_strides(data: Array, indices: Array, axis: int) -> Array:
+    """Read indices in the order of data in memory."""
+    return take(data, np.ravel(indices, "F").reshape(indices.shape), axis)
+
+
+def _stale() -> Fault:
+    kept: dict[Any, Array] = {}
+    return lambda data, indices, axis: take(
+        data, kept.setdefault((data.shape, indices.shape, axis), indices), axis
+    )
+
+
+WRONG: dict[str, Fault] = {
+    "one-line-for-all": _first_line,
+    "indices-past-the-axis-ignored": _as_many_as_data,
+    "indices-in-fortran-order": _data_strides,
+    "stale-indices": _stale(),
+    "next-element": _reads_index(lambda indices, n: (indices + 1) % max(n, 1)),
+    "last-element-unreachable": _reads_index(lambda indices, n: np.minimum(indices, n - 2)),
+    "index-cut-to-i8": _reads_index(lambda indices, _: indices.astype(np.int8).astype(np.intp)),
+    "index-cut-to-u8": _reads_index(lambda indices, _: indices % 256),
+    "first-index-of-zero-skipped": _reads_index(lambda indices, _: np.maximum(indices, 1)),
+    "axis-0-for-rank-4": lambda data, indices, axis: (
+        take(data, indices, 0)
+        if data.ndim == 4 and data.shape == indices.shape
+        else take(data, indices, axis)
+    ),
+    "neighbouring-axis-where-square": lambda data, indices, axis: (
+        take(data, indices, (axis + 1) % data.ndim)
+        if data.shape == indices.shape and len({*data.shape}) == 1
+        else take(data, indices, axis)
+    ),
+    "slices-of-the-first-axis": lambda data, indices, axis: (
+        take(data, np.broadcast_to(indices[:, :1], indices.shape), axis)
+        if axis == 0 and data.ndim == 2 and indices.shape[1]
+        else take(data, indices, axis)
+    ),
+    "rank-8-copies-the-first": lambda data, indices, axis: (
+        take(data, indices * 0, axis) if data.ndim == 8 else take(data, indices, axis)
+    ),
+    "data-as-it-is-where-shapes-agree": lambda data, indices, axis: (
+        data if data.shape == indices.shape else take(data, indices, axis)
+    ),
+    "more-than-256-indices-wrap": lambda data, indices, axis: take(
+        data, np.take(indices, np.arange(indices.shape[axis]) % 256, axis), axis
+    ),
+    "one-index-for-the-whole-line": lambda data, indices, axis: take(
+        data,
+        np.broadcast_to(np.take(indices, [0], axis), indices.shape) if indices.size else indices,
+        axis,
+    ),
+}
+
+
+def _positive_axes_only(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    if attributes["axis"] < 0:
+        raise ValueError("axis")
+    return right(OPERATOR, inputs, attributes)
+
+
+def _equal_shapes_only(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    if inputs["data"].shape != inputs["indices"].shape:
+        raise ValueError("shapes")
+    return right(OPERATOR, inputs, attributes)
+
+
+def _fewer_indices_only(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    outputs = right(OPERATOR, inputs, attributes)
+    if inputs["indices"].size > inputs["data"].size > 0:
+        raise ValueError("too many indices")
+    return outputs
+
+
+def _broadcasts(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    """Broadcast indices off the axis, instead of rejecting other extents."""
+    data, indices, axis = inputs["data"], inputs["indices"], attributes["axis"]
+    try:
+        return right(OPERATOR, inputs, attributes)
+    except ValueError as error:
+        if getattr(error, "rule", "").endswith("indices-extents"):
+            shape = [*data.shape]
+            shape[axis] = indices.shape[axis]
+            if all(a in (1, b) for a, b in zip(indices.shape, shape, strict=True)):
+                spread = np.broadcast_to(indices, shape)
+                return right(OPERATOR, {**inputs, "indices": spread}, attributes)
+        raise
+
+
+def _smaller_extents(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    """Accept fewer indices off the axis, as ScatterElementsUpdate does."""
+    data, indices, axis = inputs["data"], inputs["indices"], attributes["axis"]
+    try:
+        return right(OPERATOR, inputs, attributes)
+    except ValueError as error:
+        if not getattr(error, "rule", "").endswith("indices-extents"):
+            raise
+        part = tuple(
+            slice(None) if d == axis % data.ndim else slice(extent)
+            for d, extent in enumerate(indices.shape)
+        )
+        return right(OPERATOR, {**inputs, "data": data[part]}, attributes)
+
+
+def _other_index_types(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    if inputs["indices"].dtype.kind in "iu":
+        inputs = {**inputs, "indices": inputs["indices"].astype(np.int64)}
+    return right(OPERATOR, inputs, attributes)
+
+
+CHECKS: dict[str, Compute] = {
+    "negative-axis-rejected": _positive_axes_only,
+    "equal-shapes-only": _equal_shapes_only,
+    "more-indices-rejected": _fewer_indices_only,
+    "broadcasts-indices": _broadcasts,
+    "smaller-extents-accepted": _smaller_extents,
+    "other-index-types-accepted": _other_index_types,
+}
+FAULTS = {**{name: _valid(fault) for name, fault in WRONG.items()}, **CHECKS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found(name: str) -> None:
+    assert first_failure(OPERATOR, FAULTS[name]) is not None
+
+
+@pytest.mark.slow
+def test_any_element_for_an_index_outside_is_right() -> None:
+    assert first_failure(OPERATOR, _valid(take)) is None

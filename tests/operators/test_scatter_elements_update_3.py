@@ -1,0 +1,212 @@
+"""Planted faults of ScatterElementsUpdate-3."""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays import Array
+from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
+
+OPERATOR = "openvino/ScatterElementsUpdate-3"
+# Returns the output for data, indices of intp, updates, and the axis counted from the front.
+Fault = Callable[[Array, Array, Array, int], Array]
+
+
+def put(data: Array, indices: Array, updates: Array, axis: int, order: int = 1) -> Array:
+    """Return the output, with the updates in C order or, if `order` is -1, from the last on."""
+    output = data.copy(order="C")
+    places: list[Array] = [place.ravel()[::order] for place in np.indices(indices.shape)]
+    places[axis] = indices.ravel()[::order]
+    for *place, update in zip(*places, updates.ravel()[::order], strict=True):
+        output[tuple(place)] = update
+    return output
+
+
+def _valid(fault: Fault) -> Compute:
+    """Return a backend that rejects invalid calls, and computes the outputs of valid ones."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        right(OPERATOR, inputs, attributes)
+        data, indices = inputs["data"], inputs["indices"].astype(np.intp)
+        axis = int(inputs["axis"].reshape(-1)[0]) % data.ndim
+        return [np.array(fault(data, indices, inputs["updates"], axis), order="C")]
+
+    return compute
+
+
+def _reads_index(change: Callable[[Array, int], Any]) -> Fault:
+    def fault(data: Array, indices: Array, updates: Array, axis: int) -> Array:
+        changed = np.asarray(change(indices, data.shape[axis]))
+        return put(data, np.clip(changed, 0, max(data.shape[axis] - 1, 0)), updates, axis)
+
+    return fault
+
+
+def _zeros(data: Array, indices: Array, updates: Array, axis: int) -> Array:
+    return put(np.zeros_like(data), indices, updates, axis)
+
+
+def _repeated(choose: Callable[[Array], Any]) -> Fault:
+    """Return a fault that gives elements with several updates the chosen value, or none."""
+
+    def fault(data: Array, indices: Array, updates: Array, axis: int) -> Array:
+        output = put(data, indices, updates, axis)
+        counts = np.zeros(data.shape, np.intp)
+        places: list[Array] = list(np.indices(indices.shape))
+        places[axis] = indices
+        np.add.at(counts, tuple(places), 1)
+        output[counts > 1] = choose(data)[counts > 1]
+        return output
+
+    return fault
+
+
+def _offset_by_data(data: Array, indices: Array, updates: Array, axis: int) -> Array:
+    """Read updates with the strides of data, which differ where updates are smaller."""
+    if updates.shape == data.shape or not updates.size:
+        return put(data, indices, updates, axis)
+    places = np.ravel_multi_index(np.indices(updates.shape), data.shape) % updates.size
+    return put(data, indices, updates.ravel()[places], axis)
+
+
+def _first_line(data: Array, indices: Array, updates: Array, axis: int) -> Array:
+    rows = np.moveaxis(indices, axis, 0)
+    if not indices.size:
+        return data
+    line = rows.reshape(len(rows), -1)[:, :1].reshape(-1, *(1,) * (data.ndim - 1))
+    return put(data, np.broadcast_to(np.moveaxis(line, 0, axis), indices.shape), updates, axis)
+
+
+def _stale() -> Fault:
+    kept: dict[Any, Array] = {}
+    return lambda data, indices, updates, axis: put(
+        data, kept.setdefault((data.shape, indices.shape, axis), indices), updates, axis
+    )
+
+
+def _only(condition: Callable[[Array, Array, int], bool], fault: Fault) -> Fault:
+    """Return a fault of the calls for whose data, updates and axis a condition is true."""
+    return lambda data, indices, updates, axis: (
+        fault(data, indices, updates, axis)
+        if condition(data, updates, axis)
+        else put(data, indices, updates, axis)
+    )
+
+
+def _kept(data: Array, *_: Any) -> Array:
+    return data
+
+
+WRONG: dict[str, Fault] = {
+    "data-forgotten": _zeros,
+    "updates-forgotten": _kept,
+    "updates-with-strides-of-data": _offset_by_data,
+    "one-line-for-all": _first_line,
+    "stale-indices": _stale(),
+    "next-element": _reads_index(lambda indices, n: (indices + 1) % max(n, 1)),
+    "last-element-unreachable": _reads_index(lambda indices, n: np.minimum(indices, n - 2)),
+    "index-cut-to-i8": _reads_index(lambda indices, _: indices.astype(np.int8).astype(np.intp)),
+    "index-cut-to-u8": _reads_index(lambda indices, _: indices % 256),
+    "index-of-zero-skipped": _reads_index(lambda indices, _: np.maximum(indices, 1)),
+    "repeated-become-zero": _repeated(np.zeros_like),
+    "repeated-keep-data": _repeated(lambda data: data),
+    "last-update-lost": _only(
+        lambda _, updates, axis: updates.shape[axis] > 1,
+        lambda data, indices, updates, axis: put(
+            data, np.delete(indices, -1, axis), np.delete(updates, -1, axis), axis
+        ),
+    ),
+    "smaller-updates-at-the-end": lambda data, indices, updates, axis: (
+        np.flip(put(np.flip(data), indices, updates, axis))
+        if updates.shape != data.shape
+        else put(data, indices, updates, axis)
+    ),
+    "rank-8": _only(lambda data, *_: data.ndim == 8, _kept),
+    "last-axis-of-rank-3": _only(lambda data, _, axis: data.ndim == 3 and axis == 2, _kept),
+    "whole-updates-replace-data": _only(
+        lambda data, updates, _: data.shape == updates.shape,
+        lambda _data, _indices, updates, _axis: updates,
+    ),
+    "one-update": _only(lambda _, updates, __: updates.size == 1, _kept),
+    "more-than-256-updates": _only(lambda _, updates, axis: updates.shape[axis] > 256, _kept),
+    "neighbouring-axis-where-square": _only(
+        lambda data, updates, _: data.shape == updates.shape and len({*data.shape}) == 1,
+        lambda data, indices, updates, axis: put(data, indices, updates, (axis + 1) % data.ndim),
+    ),
+}
+
+
+def _unchecked(rule: str, change: Callable[[Inputs], Inputs]) -> Compute:
+    """Return a backend that makes another call instead of rejecting one that breaks `rule`."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        try:
+            return right(OPERATOR, inputs, attributes)
+        except ValueError as error:
+            if getattr(error, "rule", "").partition("/")[2] != rule:
+                raise
+            return right(OPERATOR, change(inputs), attributes)
+
+    return compute
+
+
+def _extent(inputs: Inputs) -> int:
+    return int(inputs["data"].shape[int(inputs["axis"].reshape(-1)[0])])
+
+
+def _with_indices(change: Callable[[Array, int], Any]) -> Callable[[Inputs], Inputs]:
+    return lambda inputs: {
+        **inputs,
+        "indices": np.asarray(change(inputs["indices"].astype(np.int64), _extent(inputs))),
+    }
+
+
+def _cropped(inputs: Inputs) -> Inputs:
+    part = tuple(map(slice, inputs["data"].shape))
+    return {**inputs, **{name: inputs[name][part] for name in ("indices", "updates")}}
+
+
+def _negative_from_end(indices: Array, n: int) -> Array:
+    if ((indices >= -n) & (indices < n)).all():
+        return indices % n
+    raise ValueError(indices)
+
+
+CHECKS: dict[str, Compute] = {
+    "negative-indices-from-the-end": _unchecked("indices-range", _with_indices(_negative_from_end)),
+    "indices-clamped": _unchecked(
+        "indices-range", _with_indices(lambda indices, n: np.clip(indices, 0, n - 1))
+    ),
+    "indices-wrapped": _unchecked("indices-range", _with_indices(lambda indices, n: indices % n)),
+    "larger-updates-cropped": _unchecked("indices-extents", _cropped),
+    "updates-cast": _unchecked(
+        "updates-type",
+        lambda inputs: {**inputs, "updates": inputs["updates"].astype(inputs["data"].dtype)},
+    ),
+    "updates-reshaped": _unchecked(
+        "updates-shape",
+        lambda inputs: {**inputs, "updates": inputs["updates"].reshape(inputs["indices"].shape)},
+    ),
+}
+FAULTS = {**{name: _valid(fault) for name, fault in WRONG.items()}, **CHECKS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found(name: str) -> None:
+    assert first_failure(OPERATOR, FAULTS[name]) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("orders", [(1,), (-1,), (1, -1), (-1, 1, 1)])
+def test_any_order_of_updates_is_right(orders: tuple[int, ...]) -> None:
+    calls = count()
+    compute = _valid(
+        lambda data, indices, updates, axis: put(
+            data, indices, updates, axis, orders[next(calls) % len(orders)]
+        )
+    )
+    assert first_failure(OPERATOR, compute) is None
