@@ -40,6 +40,8 @@ _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
 _MAX_BASELINES = 200
 # How many neighbours of a baseline are compared; successive baselines select different ones.
 _VARIANTS = 4
+# How many elements the outputs of a neighbour may have, unless those of the baseline are large.
+_MAX_OUTPUT_ELEMENTS = 1 << 20
 # Neighbours of a call with more tensors of one variadic input would take much space.
 _MAX_TENSORS = 32
 # Data of fewer bytes is likely to be compared whole by a runtime that recognises it.
@@ -64,10 +66,13 @@ def neighbour_cases(
             of_other_form: list[Call] = []
             # Expressions that fail are reported where golden outputs are checked.
             with suppress(ExpressionError, Inapplicable):
+                moved = sum(output.size for output in conditions.outputs(baseline.call))
                 calls = [
                     call
                     for call in islice(variation(baseline.call, others), _VARIANTS)
-                    if not conditions.check(call).violated and not conditions.ambiguity(call)
+                    if not conditions.check(call).violated
+                    and not conditions.ambiguity(call)
+                    and conditions.has_small_outputs(call, max(_MAX_OUTPUT_ELEMENTS, 2 * moved))
                 ]
                 form = conditions.outputs(baseline.call) if calls else []
                 of_other_form = [
