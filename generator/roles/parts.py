@@ -27,7 +27,10 @@ _MANY_COUNTS = {"past_256": 257, "two": 2, "one": 1}
 
 
 class PartsRole(Role):
-    """The number of equal parts of an axis of data: an attribute that divides the size."""
+    """The number of equal parts of an axis of data: an attribute that divides the size.
+
+    Unless `empty` is false, an axis of size 0 has any number of parts.
+    """
 
     relations: ClassVar = {"of": ("data",), "along": ("axis",)}
 
@@ -35,6 +38,7 @@ class PartsRole(Role):
     type: Literal["int"]
     of: str
     along: str
+    empty: bool = True
 
     def bounds(self) -> BoundExpressions:
         """Return 1 and the size of the axis; an empty axis has any number of parts."""
@@ -59,6 +63,8 @@ class PartsRole(Role):
         """Forbid numbers that do not divide the length of the axis."""
         n, count = self.data.factor("length"), self.factor("count")
         yield forbid(lambda n, count: n % count != 0, n, count)
+        if not self.empty:
+            yield forbid(lambda n: n == 0, n)
 
     def build(self, context: BuildContext) -> int:
         """Return the number of parts."""

@@ -167,7 +167,7 @@ class ReshapeRole(ListRole):
             *(others, types),
         )
         yield forbid(lambda inferred, t: inferred != "none" and lowest(t) == 0, inferred, types)
-        # Beside a 0, any size could be inferred.
+        # Next to a 0, any size could be inferred.
         yield forbid(
             lambda inferred, form, n, others: (
                 inferred != "none" and form != "flat" and (n == 0 or others == "zero")

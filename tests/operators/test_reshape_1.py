@@ -95,7 +95,7 @@ WRONG: dict[str, Fault] = {
     "wrong-with-two-copies": lambda _, target, flag, expected: (
         np.zeros_like(expected) if flag and target.count(0) > 1 else expected
     ),
-    "wrong-with-copy-behind-inferred": lambda _, target, flag, expected: (
+    "wrong-with-copy-after-inferred": lambda _, target, flag, expected: (
         np.zeros_like(expected)
         if flag and -1 in target and 0 in target[target.index(-1) :]
         else expected
@@ -144,7 +144,7 @@ UNCHECKED: dict[str, Compute] = {
             flag,
         )
     ),
-    "copies-one-behind-the-rank": _read(
+    "copies-one-after-the-rank": _read(
         lambda shape, target, flag: _resolved([*shape, *[1] * len(target)], target, flag)
     ),
 }
@@ -190,8 +190,8 @@ def test_the_other_readings_pass() -> None:
         if inputs["data"].dtype == np.bool_:
             raise TypeError(data.dtype)
         is_empty = data.size == 0 and -1 in target and 0 in target
-        behind = attributes["special_zero"] and target[data.ndim : data.ndim + 1] == [0]
-        if is_empty or (behind and 0 not in target[data.ndim + 1 :]):
+        is_after = attributes["special_zero"] and target[data.ndim : data.ndim + 1] == [0]
+        if is_empty or (is_after and 0 not in target[data.ndim + 1 :]):
             return [np.zeros((), data.dtype)]
         return right(OPERATOR, inputs, attributes)
 
