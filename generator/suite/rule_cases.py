@@ -77,8 +77,9 @@ def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
 
 
 def _uniform_elements(array: Array) -> Literal["no", "some", "zero"]:
-    """Return "zero" or "some" if several elements are all equal, and "no" otherwise."""
+    """Return "zero" if all elements are zero, "some" if several are equal, and "no" otherwise."""
     bits = bits_of(array).ravel()
-    if bits.size <= 1 or (bits != bits[0]).any():
+    if not bits.size or (bits != bits[0]).any():
         return "no"
-    return "some" if bits[0] else "zero"
+    # The pattern of one element is not zero.
+    return "zero" if not bits[0] else "some" if bits.size > 1 else "no"

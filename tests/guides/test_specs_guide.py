@@ -139,7 +139,8 @@ def test_the_requirements_of_roles_are_listed() -> None:
         for key in derived_requirements(spec(name).spec):
             argument, _, requirement = key.partition(".")
             if requirement:
-                assert f"`{requirement}`" in listed[arguments[argument].role], key
+                word = re.sub(r"^limit-.*", "limit-…", requirement)
+                assert f"`{word}`" in listed[arguments[argument].role], key
 
 
 def patterns() -> Iterator[str]:
