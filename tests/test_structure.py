@@ -87,7 +87,9 @@ def test_no_operator_is_named_in_the_generator() -> None:
     texts = [path for name, path in MODULES.items() if not name.startswith("backends")]
     texts += (GENERATOR / "templates").iterdir()
     for path in texts:
-        found = [name for name in names if name in path.read_text()]
+        # A random number generator, and a role that any operator may have.
+        text = path.read_text().replace("SplitMix64", "").replace("ReshapeRole", "")
+        found = [name for name in names if name in text]
         # "Slice" alone is a word of Python's.
         assert not [name for name in found if name != "Slice"], path
 
