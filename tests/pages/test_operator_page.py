@@ -31,7 +31,7 @@ def test_the_numbers_of_cases_are_those_of_the_manifest(name: str) -> None:
     assert sum(each.cases for each in page.ambiguities) == entry.implementation_defined
 
 
-@each_spec
+@each_core_spec
 def test_the_cases_that_break_a_rule_are_those_of_its_violations(name: str) -> None:
     for entry in page_of(name).requirements:
         cases = {case for violation in entry.violations for case in violation.cases}
