@@ -42,6 +42,7 @@ from opcert.roles.leading_dims import LeadingDimsRole
 from opcert.roles.lengths import LengthsRole
 from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import MappingRole
+from opcert.roles.mask import MaskRole
 from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
@@ -49,6 +50,7 @@ from opcert.roles.permutation import PermutationRole
 from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
+from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.spans import SpansRole
 
 __all__ = [
@@ -82,6 +84,7 @@ __all__ = [
     "LevelName",
     "ListRole",
     "MappingRole",
+    "MaskRole",
     "ModeRole",
     "ObservationPoint",
     "ObservedLevels",
@@ -94,6 +97,7 @@ __all__ = [
     "Sampler",
     "ShapeRole",
     "Signature",
+    "SlicingStepsRole",
     "SpansRole",
     "SpecModel",
     "bound_draw_functions",
@@ -122,6 +126,8 @@ ROLES: dict[str, type[Role]] = {
     "counts": CountsRole,
     "fill": FillRole,
     "lengths": LengthsRole,
+    "slicing_steps": SlicingStepsRole,
+    "mask": MaskRole,
 }
 ENTRY_POINT_GROUP = "opcert.roles"
 

@@ -87,6 +87,7 @@ def call_names(spec: Spec) -> KnownNames:
         **dict.fromkeys(constants, ()),
         **dict.fromkeys((argument.name for argument in spec.inputs), TENSOR_ATTRIBUTES),
         **dict.fromkeys((argument.name for argument in spec.attributes), ()),
+        **dict.fromkeys(spec.names, ()),
     }
 
 
