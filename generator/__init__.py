@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opcert.certificate.file import read_certificate
     from opcert.isolation.configuration import configurations
     from opcert.suite.generation import generate
-    from opcert.suite.suite import load
+    from opcert.suite.opening import load
     from opcert.version import __version__
 
 __all__ = [
@@ -52,7 +52,7 @@ __getattr__ = lazy_attributes(
         "certify": "certificate.certify_suite",
         "configurations": "isolation.configuration",
         "generate": "suite.generation",
-        "load": "suite.suite",
+        "load": "suite.opening",
         "read_certificate": "certificate.file",
     },
 )

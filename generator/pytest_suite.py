@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, Array, type_name
+from opcert.arrays import ELEMENT_TYPES, Array, flatten_variadic, type_name
 from opcert.backends import close_backend, parse_backend_options
 from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation import start_backend
@@ -92,7 +92,7 @@ class Conforms:
         self,
         case: str,
         *,
-        inputs: Mapping[str, Literal] | None = None,
+        inputs: Mapping[str, Literal | Sequence[Literal]] | None = None,
         attributes: Mapping[str, Any] | None = None,
         outputs: Sequence[Literal] = (),
     ) -> None:
@@ -116,14 +116,16 @@ class Conforms:
 
 def _check_example(
     case: SuiteCase,
-    inputs: Mapping[str, Literal],
+    inputs: Mapping[str, Literal | Sequence[Literal]],
     attributes: Mapping[str, Any],
     outputs: Sequence[Literal],
 ) -> None:
-    stated = [*inputs.values(), *outputs]
-    golden = [*case.inputs.values(), *case.outputs]
+    stated_inputs: dict[str, Literal] = flatten_variadic(inputs)
+    golden_inputs = case.operator_suite.inputs(case.record)
+    stated = [*stated_inputs.values(), *outputs]
+    golden = [*golden_inputs.values(), *case.outputs]
     if (
-        [*inputs] != [*case.inputs]
+        [*stated_inputs] != [*golden_inputs]
         or attributes != case.attributes
         or len(stated) != len(golden)
         or not all(map(_is_same, stated, golden))

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from opcert.certificate import BackendEntry, Certificate, SuiteEntry
+from opcert.certificate import BackendEntry, Certificate
 from opcert.certificate.certificate import Run, Selection
 from opcert.certificate.entries import current_platform
+from opcert.suite import SuiteEntry
 from opcert.verdicts import Verdict
 
 OPERATOR = "vendor/A-1"

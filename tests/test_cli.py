@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opcert.specification import shipped_operators
 from tests.command_line import MISBEHAVING, WRONG, opcert, opcert_program
 from tests.shipped import SPECS
 
@@ -239,8 +240,14 @@ def test_no_colour_is_honoured(small_suite: Path) -> None:
 def test_backends_are_listed_with_their_declared_support() -> None:
     result = opcert("backends")
     assert result.exit_code == 0
-    assert "undeclared" in next(line for line in result.stdout.splitlines() if "reference" in line)
-    assert "composed" in next(line for line in result.stdout.splitlines() if " torch " in line)
+    lines = [line.split() for line in result.stdout.splitlines()]
+    header = next(line for line in lines if line[:1] == ["operator"])
+    for operator in shipped_operators():
+        support = dict(
+            zip(header, next(line for line in lines if line[:1] == [operator]), strict=True)
+        )
+        assert support["reference"] == "undeclared"
+        assert support["torch"] in ("native", "composed", "unsupported")
 
 
 def test_a_fault_of_opcert_itself_exits_70() -> None:

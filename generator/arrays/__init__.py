@@ -1,6 +1,6 @@
 """Element types, memory layouts, data patterns, calls, and packs of arrays."""
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, tensors_in
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
@@ -28,6 +28,7 @@ from opcert.arrays.indexing import (
     broadcasts,
     extent_kinds,
     insert,
+    part_at,
     python_slice,
     replace,
     within,
@@ -65,6 +66,13 @@ from opcert.arrays.tensor_functions import (
     with_shape,
     with_type,
 )
+from opcert.arrays.variadic import (
+    argument_of,
+    flatten_variadic,
+    group_variadic,
+    keys_of,
+    tensor_key,
+)
 
 __all__ = [
     "ELEMENT_TYPES",
@@ -91,6 +99,7 @@ __all__ = [
     "Layout",
     "PackWriter",
     "Tensor",
+    "argument_of",
     "array_properties",
     "bit_width",
     "bits_dtype",
@@ -101,12 +110,16 @@ __all__ = [
     "extent_kinds",
     "filled",
     "fits",
+    "flatten_variadic",
+    "group_variadic",
     "highest",
     "insert",
     "invert_bits",
+    "keys_of",
     "lowest",
     "materialize",
     "materialize_numbered",
+    "part_at",
     "python_slice",
     "read_elements",
     "recipe_seed",
@@ -114,7 +127,9 @@ __all__ = [
     "seeded_array",
     "stored_dtype",
     "tensor",
+    "tensor_key",
     "tensor_of_array",
+    "tensors_in",
     "type_name",
     "underlying_buffer",
     "vector",

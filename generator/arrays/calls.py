@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import LONG_AXES_NEEDED, Layout
+from opcert.arrays.variadic import argument_of, flatten_variadic, group_variadic
 
 # How many values a message lists.
 _MAX_LISTED_VALUES = 16
@@ -62,7 +63,10 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Call:
-    """The inputs and attributes of one call, in the order of the spec; an omitted one is absent."""
+    """The inputs and attributes of one call, in the order of the spec; an omitted one is absent.
+
+    The tensors of a variadic input `x` are the inputs `x[0]`, `x[1]`, and so on.
+    """
 
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -74,6 +78,13 @@ class Call:
     def __str__(self) -> str:
         arguments = {**self.inputs, **self.attributes}
         return ", ".join(f"{name}={value}" for name, value in arguments.items())
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by name; a variadic input is a tuple of tensors."""
+        grouped = group_variadic(self.inputs).items()
+        inputs = {name: tuple(item) if isinstance(item, list) else item for name, item in grouped}
+        return {**inputs, **self.attributes}
 
     @property
     def signature(self) -> tuple[object, ...]:
@@ -92,18 +103,41 @@ class Call:
     def changed(self, name: str, value: Any, order: Sequence[str]) -> "Call":
         """Return the call with one argument replaced, added at its place in `order`, or omitted.
 
-        A tensor becomes an input and anything else an attribute; None omits the argument.
+        A tensor becomes an input, several a variadic one, and anything else an attribute. None
+        omits the argument, and no tensors a variadic one. The key of a tensor of a variadic input
+        as `name` replaces or removes that tensor.
         """
-        arguments = {**self.inputs, **self.attributes, name: _plain(value)}
+        arguments = self.arguments
+        argument = argument_of(name)
+        if argument != name:
+            tensors = [*arguments[argument]]
+            number = int(name[len(argument) + 1 : -1])
+            tensors[number : number + 1] = [] if value is None else [value]
+            value = tuple(tensors)
+        # Attributes have lists, so that only the tensors of variadic inputs are in tuples.
+        is_variadic = isinstance(arguments.get(argument), tuple) or (
+            isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value)
+        )
+        arguments[argument] = (tuple(value or ()) or None) if is_variadic else _plain(value)
         present = {key: arguments[key] for key in order if arguments.get(key) is not None}
-        inputs = {key: tensor for key, tensor in present.items() if isinstance(tensor, Tensor)}
-        attributes = {key: plain for key, plain in present.items() if key not in inputs}
+        tensors_by_name = {
+            key: item for key, item in present.items() if isinstance(item, Tensor | tuple)
+        }
+        inputs = flatten_variadic(tensors_by_name)
+        attributes = {key: plain for key, plain in present.items() if key not in tensors_by_name}
         # Skips __post_init__, since all attributes are plain already: thousands of calls are
         # mutated.
         changed = object.__new__(Call)
         object.__setattr__(changed, "inputs", inputs)
         object.__setattr__(changed, "attributes", attributes)
         return changed
+
+
+def tensors_in(value: Any) -> tuple[Tensor, ...]:
+    """Return the tensors of an input as expressions see it; none if it is omitted."""
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
 
 
 def _plain(value: Any) -> Any:

@@ -29,6 +29,20 @@ def python_slice(n: int, start: int, stop: int, step: int) -> range:
     return range(*slice(start, stop, step).indices(n))
 
 
+def part_at(lengths: Sequence[int], position: int) -> tuple[int, int]:
+    """Return which of consecutive parts has the element at `position`, and its position in it.
+
+    Raises:
+        IndexError: no part has it.
+    """
+    first = 0
+    for number, length in enumerate(lengths):
+        if first <= position < first + length:
+            return number, position - first
+        first += length
+    raise IndexError(f"position {position} of {first}")
+
+
 def within(values: Sequence[int], low: int, high: int) -> bool:
     """Whether any of `values` is at least `low` and less than `high`."""
     return any(low <= value < high for value in values)

@@ -24,9 +24,11 @@ class Backend(Protocol):
     version: str
 
     def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> Sequence[Array]:
         """Compute `operator`. Outputs share no memory with inputs; inputs stay unchanged.
+
+        An input is an array; a variadic one is a list of arrays.
 
         Raises:
             NotImplementedError: the operator, a type or the like is not supported.

@@ -1,11 +1,12 @@
 """The declared support of adapters: types are probed, the rest is known without the runtime."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, INTEGERS, Array, bit_width
+from opcert.arrays import ELEMENT_TYPES, INTEGERS, bit_width
 
 # How the adapters with probed types implement each operator. `opcert backends` reads this without
 # importing the runtimes.
@@ -15,12 +16,30 @@ DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
         "openvino/Slice-8": "native",
         "openvino/Broadcast-1": "native",
         "openvino/Gather-8": "native",
+        "openvino/Split-1": "native",
+        "openvino/Concat-1": "native",
+        "openvino/Tile-1": "native",
+        "openvino/Pad-1": "native",
+        "openvino/Transpose-1": "native",
+        "openvino/Reshape-1": "native",
+        "openvino/GatherElements-6": "native",
+        "openvino/ScatterElementsUpdate-3": "native",
+        "openvino/StridedSlice-1": "native",
+        "openvino/ReverseSequence-1": "native",
     },
     "onnxruntime": {
         "openvino/VariadicSplit-1": "composed: Split; the host replaces a length of -1",
         "openvino/Slice-8": "native",
         "openvino/Broadcast-1": "composed: Expand; the host rejects calls that stretch the target",
         "openvino/Gather-8": "composed: Gather, without batches and indices out of range",
+        "openvino/Split-1": "composed: Split; the host rejects parts that differ in size",
+        "openvino/Concat-1": "native",
+        "openvino/Tile-1": "composed: Tile; the host aligns ranks",
+        "openvino/Pad-1": "composed: Pad, without mode symmetric; the host rejects negative pads",
+        "openvino/Transpose-1": "composed: Transpose, whose permutation is an attribute",
+        "openvino/Reshape-1": "native",
+        "openvino/GatherElements-6": "native",
+        "openvino/ScatterElementsUpdate-3": "composed: ScatterElements, whose axis is an attribute",
         "directml/DML_OPERATOR_SPLIT": "composed: Split, in a model of the described shapes",
     },
 }
@@ -31,15 +50,58 @@ _DML_PREFIXES = {"f": "FLOAT", "i": "INT", "u": "UINT"}
 DML_TYPES = {
     name: f"{_DML_PREFIXES[name[0]]}{bit_width(name)}" for name in ("f64", "f32", "f16", *INTEGERS)
 }
-# The index inputs of a valid call with two elements of data, by operator.
-INDEX_INPUTS: Mapping[str, Mapping[str, list[int] | int]] = {
-    "openvino/VariadicSplit-1": {"axis": 0, "split_lengths": [2]},
-    "openvino/Slice-8": {"start": [0], "stop": [1], "step": [1], "axes": [0]},
-    "openvino/Broadcast-1": {"target_shape": [2]},
-    "openvino/Gather-8": {"indices": [0], "axis": 0},
+
+
+@dataclass(frozen=True)
+class PlainCall:
+    """A valid call, whose data inputs have `shape` and the probed type.
+
+    A name in `data` that ends in `*` is a variadic input, which gets one array. A fill is a scalar
+    of the same type. `index_types` are the types that the document allows for indices.
+    """
+
+    indices: Mapping[str, list[int] | int]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    data: tuple[str, ...] = ("data",)
+    fills: tuple[str, ...] = ()
+    shape: tuple[int, ...] = (2,)
+    index_types: tuple[str, ...] = INTEGERS
+
+    @property
+    def has_more_data(self) -> bool:
+        """Whether other inputs than the first have the type of data."""
+        return len(self.data) + len(self.fills) > 1
+
+
+PLAIN_CALLS: Mapping[str, PlainCall] = {
+    "openvino/VariadicSplit-1": PlainCall({"axis": 0, "split_lengths": [2]}),
+    "openvino/Slice-8": PlainCall({"start": [0], "stop": [1], "step": [1], "axes": [0]}),
+    "openvino/Broadcast-1": PlainCall({"target_shape": [2]}),
+    "openvino/Gather-8": PlainCall({"indices": [0], "axis": 0}),
+    "openvino/Split-1": PlainCall({"axis": 0}, {"num_splits": 1}),
+    "openvino/Concat-1": PlainCall({}, {"axis": 0}, data=("inputs*",)),
+    "openvino/Tile-1": PlainCall({"repeats": [1]}),
+    "openvino/Pad-1": PlainCall(
+        {"pads_begin": [0], "pads_end": [0]}, {"pad_mode": "constant"}, fills=("pad_value",)
+    ),
+    "openvino/Transpose-1": PlainCall({"input_order": [0]}, data=("arg",)),
+    "openvino/Reshape-1": PlainCall({"shape": [2]}, {"special_zero": False}),
+    "openvino/GatherElements-6": PlainCall({"indices": [0]}, {"axis": 0}),
+    "openvino/ScatterElementsUpdate-3": PlainCall(
+        {"indices": [0, 1], "axis": 0}, data=("data", "updates")
+    ),
+    "openvino/StridedSlice-1": PlainCall(
+        {"begin": [0], "end": [2], "stride": [1]}, {"begin_mask": [0], "end_mask": [0]}
+    ),
+    "openvino/ReverseSequence-1": PlainCall(
+        {"seq_lengths": [1]},
+        {"batch_axis": 0, "seq_axis": 1},
+        shape=(1, 2),
+        index_types=tuple(name for name in ELEMENT_TYPES if name != "boolean"),
+    ),
 }
 
-Attempt: TypeAlias = Callable[[str, dict[str, Array], dict[str, Any]], object]
+Attempt: TypeAlias = Callable[[str, dict[str, Any], dict[str, Any]], object]
 
 
 def probe_types(
@@ -62,18 +124,20 @@ def probe_types(
         return {"types": [name for name in DML_TYPES if accepted(name, {})]}
     support: dict[str, Any] = {"types": [name for name in ELEMENT_TYPES if accepted(name, {})]}
     grouped = {name for group in same_types for name in group}
-    groups = [*same_types, *([name] for name in INDEX_INPUTS[operator] if name not in grouped)]
+    plain = PLAIN_CALLS[operator]
+    groups = [*same_types, *([name] for name in plain.indices if name not in grouped)]
     types_by_input: dict[str, list[str]] = {}
     for group in groups:
-        types = [name for name in INTEGERS if accepted("f32", dict.fromkeys(group, name))]
+        types = [name for name in plain.index_types if accepted("f32", dict.fromkeys(group, name))]
         types_by_input |= dict.fromkeys(group, types)
-    first, *others = types_by_input.values()
-    if all(types == first for types in others):
-        support["index_types"] = first
+    distinct = {tuple(types) for types in types_by_input.values()}
+    if len(distinct) == 1 and not plain.has_more_data:
+        support["index_types"] = list(*distinct)
     else:
-        support["input_types"] = {
-            name: types for name, types in types_by_input.items() if types != list(INTEGERS)
+        narrower = {
+            n: types for n, types in types_by_input.items() if types != [*plain.index_types]
         }
+        support |= {"input_types": narrower} if narrower else {}
     if same_types:
         support["same_types"] = [list(group) for group in same_types]
     return support
@@ -81,15 +145,20 @@ def probe_types(
 
 def _plain_call(
     operator: str, name: str, index_types: Mapping[str, str]
-) -> tuple[dict[str, Array], dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a valid call with data of type `name`; index inputs are i64 by default."""
-    data = np.zeros(2, ELEMENT_TYPES[name])
     if operator == DML_SPLIT:
         descriptions = [{"Sizes": [2], "DataType": DML_TYPES[name]}]
         attributes = {"OutputCount": 1, "OutputTensors": descriptions, "Axis": 0}
-        return {"InputTensor": data}, attributes
-    index_inputs = {
+        return {"InputTensor": np.zeros(2, ELEMENT_TYPES[name])}, attributes
+    plain = PLAIN_CALLS[operator]
+    inputs: dict[str, Any] = {}
+    for key in plain.data:
+        array = np.zeros(plain.shape, ELEMENT_TYPES[name])
+        inputs[key.removesuffix("*")] = [array] if key.endswith("*") else array
+    inputs |= {
         key: np.array(value, ELEMENT_TYPES[index_types.get(key, "i64")])
-        for key, value in INDEX_INPUTS[operator].items()
+        for key, value in plain.indices.items()
     }
-    return {"data": data, **index_inputs}, {}
+    inputs |= {key: np.zeros((), ELEMENT_TYPES[name]) for key in plain.fills}
+    return inputs, dict(plain.attributes)

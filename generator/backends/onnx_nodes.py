@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from opcert.arrays import ELEMENT_TYPES, Array, type_name
-from opcert.backends.composition import replace_rest
+from opcert.backends.composition import are_integers, has_axis, replace_rest, to_list
 from opcert.backends.declared_support import DML_SPLIT, DML_TYPES
 
-Inputs: TypeAlias = Mapping[str, Array]
+Inputs: TypeAlias = Mapping[str, Any]
 Attributes: TypeAlias = Mapping[str, Any]
 
 OPSET = 21
@@ -113,9 +113,9 @@ def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
     axis, descriptions = attributes["Axis"], attributes["OutputTensors"]
     sizes = [size for description in descriptions for size in description["Sizes"]]
     # In a model, a negative axis counts from the end, and a negative size is unknown.
-    for field, value in [("Axis", axis), *(("Sizes", size) for size in sizes)]:
+    for member, value in [("Axis", axis), *(("Sizes", size) for size in sizes)]:
         if value < 0:
-            raise ValueError(f"{field}: found {value}; expected an unsigned number")
+            raise ValueError(f"{member}: found {value}; expected an unsigned number")
     outputs = tuple(
         (
             DATA_TYPES.get(description["DataType"], TensorProto.UNDEFINED),
@@ -137,12 +137,147 @@ def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
     return NodeCall(node, {"InputTensor": tensor})
 
 
+def _align_ranks(inputs: dict[str, Any], _: dict[str, Any]) -> None:
+    """Give data and repeats, of which a node expects the same number, leading ones."""
+    data, repeats = inputs["data"], inputs["repeats"]
+    if repeats.ndim == 1:
+        missing = repeats.size - data.ndim
+        inputs["data"] = data.reshape((1,) * max(missing, 0) + data.shape)
+        inputs["repeats"] = np.concatenate([np.ones(max(-missing, 0), repeats.dtype), repeats])
+
+
+def _check_parts(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Reject a number of parts that does not divide: a node makes the last part smaller."""
+    parts, shape, axis = attributes["num_splits"], inputs["data"].shape, inputs["axis"]
+    number = _attribute_value(axis)
+    if are_integers([parts]) and has_axis(len(shape), number):
+        if parts < 1 or shape[number] % parts:
+            raise ValueError(f"{parts} parts of a dimension of {shape[number]}")
+    elif not are_integers([parts]) or not 0 < parts <= max(shape, default=1):
+        # A node has as many outputs as names.
+        raise ValueError(f"{parts} parts of data of shape {shape}")
+
+
+def _join_pads(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Join both lists of pads; a negative one would crop data.
+
+    Raises:
+        NotImplementedError: Pad lacks the mode symmetric.
+    """
+    if attributes["pad_mode"] == "symmetric":
+        raise NotImplementedError("Pad has no mode symmetric")
+    pads = [inputs.pop(name) for name in ("pads_begin", "pads_end")]
+    if pads[0].shape != pads[1].shape or any((array < 0).any() for array in pads):
+        raise ValueError("the lists of pads have different lengths, or a pad is negative")
+    inputs["pads"] = np.concatenate(pads)
+
+
+def _order_to_list(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Make an attribute of the order, which a node omits to reverse the axes."""
+    if order := to_list(inputs.pop("input_order")):
+        attributes["perm"] = order
+
+
+def _negate(_: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Turn special_zero into its opposite.
+
+    Raises:
+        TypeError: it is no truth value.
+    """
+    special_zero = attributes["special_zero"]
+    if not isinstance(special_zero, bool):
+        raise TypeError(f"special_zero {special_zero!r}; expected a truth value")
+    attributes["special_zero"] = int(not special_zero)
+
+
+@dataclass(frozen=True)
+class NodeRule:
+    """How a call becomes a node: where its arguments go.
+
+    `required` are arguments that the call must have. `prepare` changes the arguments where the node
+    has another convention, and may reject the call. Then `inputs` are the inputs of the node by
+    position, and `renamed` maps other arguments to attributes of the node; an input among them
+    becomes its value. Arguments that no rule mentions reach the node too, which rejects them.
+    `outputs` is the attribute that counts the outputs, if there can be several.
+    """
+
+    type: str
+    required: tuple[str, ...]
+    inputs: tuple[str, ...]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    outputs: str = ""
+    prepare: Callable[[dict[str, Any], dict[str, Any]], None] = lambda *_: None
+
+    def __call__(self, inputs: Inputs, attributes: Attributes) -> NodeCall:
+        """Return the node of a call.
+
+        Raises:
+            NotImplementedError: the node lacks a mode.
+            Exception: a required argument is missing, or no node can express the call.
+        """
+        arrays, rest = dict(inputs), dict(attributes)
+        if missing := [name for name in self.required if name not in {*arrays, *rest}]:
+            raise TypeError(f"the call lacks {', '.join(missing)}")
+        self.prepare(arrays, rest)
+        for argument, attribute in self.renamed.items():
+            if argument in arrays:
+                rest[attribute] = _attribute_value(arrays.pop(argument))
+            elif argument in rest:
+                rest[attribute] = rest.pop(argument)
+        ports: dict[str, Array] = {}
+        for name in sorted(arrays, key=[*self.inputs, *arrays].index):
+            value = arrays[name]
+            if isinstance(value, list):
+                ports |= {f"{name}{i}": array for i, array in enumerate(value)}
+            else:
+                ports[name] = value
+        return _node_call(self.type, ports, rest, rest.get(self.outputs, 1))
+
+
 NODES: Mapping[str, Callable[[Inputs, Attributes], NodeCall]] = {
     "openvino/VariadicSplit-1": variadic_split,
     "openvino/Slice-8": slice_8,
     "openvino/Broadcast-1": broadcast_1,
     "openvino/Gather-8": gather_8,
     DML_SPLIT: dml_split,
+    "openvino/Split-1": NodeRule(
+        "Split",
+        ("data", "axis", "num_splits"),
+        ("data",),
+        {"axis": "axis", "num_splits": "num_outputs"},
+        outputs="num_outputs",
+        prepare=_check_parts,
+    ),
+    "openvino/Concat-1": NodeRule("Concat", ("inputs", "axis"), ("inputs",)),
+    "openvino/Tile-1": NodeRule(
+        "Tile", ("data", "repeats"), ("data", "repeats"), prepare=_align_ranks
+    ),
+    "openvino/Pad-1": NodeRule(
+        "Pad",
+        ("data", "pads_begin", "pads_end", "pad_mode"),
+        ("data", "pads", "pad_value"),
+        {"pad_mode": "mode"},
+        prepare=_join_pads,
+    ),
+    "openvino/Transpose-1": NodeRule(
+        "Transpose", ("arg", "input_order"), ("arg",), prepare=_order_to_list
+    ),
+    "openvino/Reshape-1": NodeRule(
+        "Reshape",
+        ("data", "shape", "special_zero"),
+        ("data", "shape"),
+        {"special_zero": "allowzero"},
+        prepare=_negate,
+    ),
+    "openvino/GatherElements-6": NodeRule(
+        "GatherElements", ("data", "indices", "axis"), ("data", "indices")
+    ),
+    "openvino/ScatterElementsUpdate-3": NodeRule(
+        "ScatterElements",
+        ("data", "indices", "updates", "axis"),
+        ("data", "indices", "updates"),
+        {"axis": "axis"},
+    ),
 }
 
 
@@ -178,7 +313,7 @@ def _node_call(
     inputs = tuple(
         (name, type_name(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
     )
-    declared = ((TYPES.get(inputs[0][1], TensorProto.UNDEFINED), None),) * outputs
+    declared = ((TYPES.get(inputs[0][1] if inputs else "", TensorProto.UNDEFINED), None),) * outputs
     node = Node(node_type, inputs, json.dumps(dict(attributes)), declared)
     return NodeCall(node, {name: array for name, array in arrays.items() if name})
 

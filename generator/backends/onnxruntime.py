@@ -11,7 +11,7 @@ import onnxruntime as ort
 from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
 from opcert.backends.composition import CACHE, check_options, to_int64
 from opcert.backends.contract import adapter_rejections
-from opcert.backends.declared_support import DECLARED_SUPPORT, DML_SPLIT, probe_types
+from opcert.backends.declared_support import DECLARED_SUPPORT, PLAIN_CALLS, probe_types
 from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, build_model
 
 # The number of cached sessions: few, so that a call finds the same sessions as if its case ran
@@ -27,7 +27,10 @@ REUSE = {
 _FATAL = 4
 _NAMES = {number: name for name, number in TYPES.items()}
 # ONNX has one type symbol for these inputs.
-SAME_TYPES = {"openvino/Slice-8": [["start", "stop", "step", "axes"]]}
+SAME_TYPES = {
+    "openvino/Slice-8": [["start", "stop", "step", "axes"]],
+    "openvino/Pad-1": [["pads_begin", "pads_end"]],
+}
 # Missing in ONNX: Expand aligns axes only at the end, and Gather has no batches and rejects indices
 # out of range.
 EXCLUDED = {
@@ -66,7 +69,7 @@ class OnnxRuntime:
         support: dict[str, dict[str, Any]] = {}
         for operator in NODES:
             how = DECLARED_SUPPORT["onnxruntime"][operator]
-            if self._widens and operator != DML_SPLIT:
+            if self._widens and operator in PLAIN_CALLS and PLAIN_CALLS[operator].indices:
                 how += "; the host converts indices to int64, larger ones to its largest"
             same_types = () if self._widens else SAME_TYPES.get(operator, ())
             types = probe_types(
@@ -80,7 +83,7 @@ class OnnxRuntime:
         return support
 
     def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> list[Array]:
         """Run the node on the inputs; ONNX Runtime validates the call.
 
@@ -96,11 +99,13 @@ class OnnxRuntime:
         return [_to_array(value) for value in outputs]
 
     def _node_call(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> NodeCall:
         if operator not in NODES:
             raise NotImplementedError(f"no node of ONNX for {operator}")
-        call = NODES[operator](_widen_indices(inputs) if self._widens else inputs, attributes)
+        call = NODES[operator](
+            _widen_indices(operator, inputs) if self._widens else inputs, attributes
+        )
         for array in call.arrays.values():
             name = type_name(array.dtype)
             if name not in TYPES or name in FOUR_BIT_TYPES:
@@ -121,11 +126,12 @@ class OnnxRuntime:
         return ort.InferenceSession(model, options, providers=[self._provider])
 
 
-def _widen_indices(inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the inputs, with all integer inputs but the first as int64."""
-    first = next(iter(inputs), "")
+def _widen_indices(operator: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs, with all integer indices as int64."""
+    plain = PLAIN_CALLS.get(operator)
+    indices = () if plain is None else plain.indices
     return {
-        name: to_int64(array) if name != first and array.dtype.kind in "iu" else array
+        name: to_int64(array) if name in indices and array.dtype.kind in "iu" else array
         for name, array in inputs.items()
     }
 

@@ -29,7 +29,7 @@ REUSE = {
 
 
 class OpenVino:
-    """Runs the four OpenVINO operators that opcert knows, each by its own node.
+    """Runs the OpenVINO operators that opcert knows, each by its own node.
 
     `device` is one that OpenVINO finds. `feed` is how data reaches the node: as a parameter of
     `dynamic` or `static` shape, or as a constant. `indices` is how the other inputs reach it.
@@ -63,13 +63,13 @@ class OpenVino:
         return {
             operator: {
                 "how": DECLARED_SUPPORT["openvino"][operator],
-                **probe_types(operator, lambda *call: self._compile(self._planner.plan(*call))),
+                **probe_types(operator, lambda *call: self._compile(self._planner.plan(*call)[0])),
             }
             for operator in NODE_TYPES
         }
 
     def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> list[Array]:
         """Run the node on the inputs; OpenVINO validates the call.
 
@@ -79,10 +79,10 @@ class OpenVino:
             Exception: OpenVINO rejects the call.
         """
         with adapter_rejections():
-            spec = self._planner.plan(operator, inputs, attributes)
+            spec, arrays = self._planner.plan(operator, inputs, attributes)
         request = self._request(spec)
-        for position, name in enumerate(spec.parameters):
-            request.set_input_tensor(position, to_tensor(inputs[name]))
+        for position, array in enumerate(spec.parameters(arrays)):
+            request.set_input_tensor(position, to_tensor(array))
         # The synchronous infer() sometimes returns empty outputs instead of raising an error.
         request.start_async()
         request.wait()

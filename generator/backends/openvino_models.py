@@ -1,6 +1,7 @@
 """OpenVINO models of one node: a call -> the key of a model, and the model."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +18,16 @@ from opcert.backends.openvino_tensors import TYPES, to_tensor
 class NodeType:
     """A node type with its inputs in order, optional ones last.
 
-    The lengths of the inputs in `static_lengths` determine the rank or the number of outputs, which
-    a model needs. The inputs in `constants` must be constants if data has a static shape.
+    `data` are the inputs that are moved; the others are indices. The lengths of the inputs in
+    `static_lengths` determine the rank or the number of outputs, which a model needs. The inputs in
+    `constants` must be constants if data has a static shape. A variadic input is a list of arrays.
     """
 
     opset: str
     name: str
     inputs: tuple[str, ...]
     optional: tuple[str, ...] = ()
+    data: tuple[str, ...] = ("data",)
     static_lengths: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
 
@@ -49,6 +52,35 @@ NODE_TYPES = {
     "openvino/Gather-8": NodeType(
         "opset8", "Gather", ("data", "indices", "axis"), constants=("axis",)
     ),
+    "openvino/Split-1": NodeType("opset1", "Split", ("data", "axis")),
+    "openvino/Concat-1": NodeType("opset1", "Concat", ("inputs",), data=("inputs",)),
+    "openvino/Tile-1": NodeType("opset1", "Tile", ("data", "repeats"), static_lengths=("repeats",)),
+    "openvino/Pad-1": NodeType(
+        "opset1",
+        "Pad",
+        ("data", "pads_begin", "pads_end"),
+        optional=("pad_value",),
+        data=("data", "pad_value"),
+    ),
+    "openvino/Transpose-1": NodeType("opset1", "Transpose", ("arg", "input_order"), data=("arg",)),
+    "openvino/Reshape-1": NodeType(
+        "opset1", "Reshape", ("data", "shape"), static_lengths=("shape",)
+    ),
+    "openvino/GatherElements-6": NodeType("opset6", "GatherElements", ("data", "indices")),
+    "openvino/ScatterElementsUpdate-3": NodeType(
+        "opset3",
+        "ScatterElementsUpdate",
+        ("data", "indices", "updates", "axis"),
+        data=("data", "updates"),
+    ),
+    "openvino/StridedSlice-1": NodeType(
+        "opset1",
+        "StridedSlice",
+        ("data", "begin", "end"),
+        optional=("stride",),
+        static_lengths=("begin", "end", "stride"),
+    ),
+    "openvino/ReverseSequence-1": NodeType("opset1", "ReverseSequence", ("data", "seq_lengths")),
 }
 
 
@@ -63,16 +95,19 @@ class Port:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """The key of a compiled model: everything that the model depends on."""
+    """The key of a compiled model: everything that the model depends on.
+
+    `attributes` is JSON.
+    """
 
     operator: str
-    ports: tuple[tuple[str, Port], ...]
-    attributes: tuple[tuple[str, Any], ...]
+    ports: tuple[Port, ...]
+    attributes: str
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The inputs that a call of the compiled model passes, in order."""
-        return tuple(name for name, port in self.ports if port.elements is None)
+    def parameters(self, arrays: Sequence[Array]) -> list[Array]:
+        """Return those of a call's arrays that are parameters of the compiled model, in order."""
+        ports = zip(self.ports, arrays, strict=True)
+        return [array for port, array in ports if port.elements is None]
 
 
 @dataclass(frozen=True)
@@ -83,9 +118,9 @@ class ModelPlanner:
     constant_indices: bool
 
     def plan(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> ModelSpec:
-        """Return the key of the model for a call.
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> tuple[ModelSpec, list[Array]]:
+        """Return the key of the model for a call, and the arrays of its ports.
 
         Raises:
             NotImplementedError: the operator is not in `NODE_TYPES`.
@@ -98,12 +133,18 @@ class ModelPlanner:
         if missing:
             # Inputs go by position: a later input would take the place of the missing one.
             raise TypeError(f"{operator} lacks {', '.join(missing)}")
-        names = [name for name in (*node_type.inputs, *node_type.optional) if name in inputs]
-        ports = tuple((name, self._port(node_type, name, inputs[name])) for name in names)
-        return ModelSpec(operator, ports, tuple(attributes.items()))
+        named = [
+            (name, array)
+            for name in (*node_type.inputs, *node_type.optional)
+            if name in inputs
+            for array in (inputs[name] if isinstance(inputs[name], list) else [inputs[name]])
+        ]
+        ports = tuple(self._port(node_type, name, array) for name, array in named)
+        spec = ModelSpec(operator, ports, json.dumps(dict(attributes)))
+        return spec, [array for _, array in named]
 
     def _port(self, node_type: NodeType, name: str, array: Array) -> Port:
-        constant = self.data == "constant" if name == "data" else self.constant_indices
+        constant = self.data == "constant" if name in node_type.data else self.constant_indices
         constant |= self.data != "dynamic" and name in node_type.constants
         element_type, shape = type_name(array.dtype), array.shape
         if constant:
@@ -120,7 +161,7 @@ def build_model(spec: ModelSpec) -> Model:
     """
     node_type = NODE_TYPES[spec.operator]
     inputs: list[Parameter | Constant] = []
-    for _, port in spec.ports:
+    for port in spec.ports:
         if port.elements is not None:
             elements = np.frombuffer(port.elements, ELEMENT_TYPES[port.type])
             tensor = to_tensor(elements.reshape(port.shape))
@@ -130,6 +171,6 @@ def build_model(spec: ModelSpec) -> Model:
         else:
             raise NotImplementedError(f"no element type of OpenVINO for {port.type}")
     factory = NodeFactory(node_type.opset)
-    node = factory.create(node_type.name, inputs, dict(spec.attributes))
+    node = factory.create(node_type.name, inputs, json.loads(spec.attributes))
     parameters = [node_input for node_input in inputs if isinstance(node_input, Parameter)]
     return Model(node.outputs(), parameters, node_type.name)

@@ -16,11 +16,10 @@ from opcert.cases.list_mutations import (
     ListMutation,
     MutationContext,
     at_position,
-    element_mutations,
+    integer_list_mutations,
     order_mutations,
-    pair_mutations,
 )
-from opcert.cases.record_mutations import record_mutations
+from opcert.cases.record_mutations import field_mutations, record_mutations
 from opcert.roles import Attribute, Role
 from opcert.specification import Spec
 
@@ -66,19 +65,16 @@ def attribute_mutations(
     spec: Spec, attribute: Attribute | Role
 ) -> Iterator[tuple[str, str, ValueMutation]]:
     """Yield the position and the name of each mutation of an attribute, and the mutation."""
-    if attribute.type != "list":
+    if attribute.type == "record":
+        yield from field_mutations(_table_words(spec))
+    elif attribute.type != "list":
         for name, mutation in _single_mutations(attribute.type, attribute.one_of).items():
             yield "", name, mutation
     elif attribute.elements in (None, "int"):
-        for name, list_mutation in LENGTHS.items():
-            yield "", name, partial(_of_integers, list_mutation)
-        for position, name, list_mutation in (
-            *(*element_mutations(), *order_mutations(), *pair_mutations()),
-        ):
+        for position, name, list_mutation in integer_list_mutations():
             yield position, name, partial(_of_integers, list_mutation)
         if attribute.elements is None:
-            words = {*chain(*(table.values() for table in spec.constants.values()))}
-            yield from record_mutations(sorted(words))
+            yield from record_mutations(_table_words(spec))
     else:
         for name in _LENGTHS_OF_ANY:
             yield "", name, LENGTHS[name]
@@ -86,6 +82,11 @@ def attribute_mutations(
         for name, mutation in _single_mutations(attribute.elements, attribute.one_of).items():
             for position in POSITIONS:
                 yield position, name, at_position(position, mutation)
+
+
+def _table_words(spec: Spec) -> list[str]:
+    """Return the words of all tables of constants."""
+    return sorted({*chain(*(table.values() for table in spec.constants.values()))})
 
 
 def _single_mutations(kind: str, words: tuple[str, ...] | None) -> Mapping[str, ValueMutation]:

@@ -35,6 +35,8 @@ _PATIENCE = 8
 _MAX_INAPPLICABLE = 48
 # With fewer candidates than these for a requirement, all baselines are tried.
 _FEW_CANDIDATES = 16
+# A baseline has at most so many input tensors.
+_MAX_INPUTS = 40
 # How many elements the outputs of a mutated call may have, where it is still valid.
 _MAX_OUTPUT_ELEMENTS = 1 << 18
 
@@ -141,7 +143,8 @@ class CandidateSearch:
         self._spec = conditions.spec
         self._applications = _APPLICATIONS[profile]
         self._seed = seed
-        self._baselines = baselines
+        # A change of a call with hundreds of tensors takes much space, and shows nothing more.
+        self._baselines = [case for case in baselines if len(case.call.inputs) <= _MAX_INPUTS]
         self._mistakes = mistakes
         self._by_owner: defaultdict[str, list[Candidate]] = defaultdict(list)
         self._rings: dict[tuple[str, bool | None], list[list[_Baseline]]] = {}
@@ -335,9 +338,9 @@ class CandidateSearch:
             by_type: defaultdict[str, list[_Baseline]] = defaultdict(list)
             for case in self._baselines:
                 inputs = case.call.inputs
-                if present is None or (argument in inputs) == present:
+                if present is None or (argument in case.call.arguments) == present:
                     position = int(short_digest(f"{self._seed}|{argument}|{case.id}"), 16)
-                    leading = inputs[self._spec.leading.name]
+                    leading = inputs[self._spec.leading_key]
                     element_type = inputs.get(argument, leading).type
                     by_type[element_type].append(_Baseline(position, case, element_type))
             self._rings[key] = [

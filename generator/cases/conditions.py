@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opcert.arrays import Call, Tensor
+from opcert.arrays import Call, Tensor, tensors_in
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification import (
     Ambiguity,
@@ -93,7 +93,7 @@ class Conditions:
 
         An omitted argument has its default, or is None; `omitted` lists them.
         """
-        arguments = {**call.inputs, **call.attributes}
+        arguments = call.arguments
         omitted = tuple(name for name in self.spec.defaults if name not in arguments)
         return {**self._fixed_names, **arguments, "omitted": omitted}
 
@@ -239,7 +239,7 @@ class Conditions:
         scope = evaluation_scope(self.names(call))
         # The first input of each type symbol gives its type.
         types = {
-            declared.type: scope[declared.name].type
+            declared.type: tensors_in(scope[declared.name])[0].type
             for declared in reversed(self.spec.inputs)
             if declared.required
         }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, Tensor, bits_dtype, type_name
+from opcert.arrays import Array, Tensor, bits_dtype, group_variadic, type_name
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, SpecError
@@ -24,6 +24,7 @@ from opcert.specification import (
     ElementwiseValues,
     EvaluationScope,
     IndexedInput,
+    IndexedInputs,
     Output,
     SpecFile,
     abbreviate,
@@ -66,7 +67,11 @@ class ElementFormulas:
         for name, tensor in case.call.inputs.items():
             tensors[name] = _indexed(name, tensor, first)
             first += tensor.size
-        scope = {**self._functions, **self._conditions.names(case.call), **tensors}
+        arguments = {
+            name: IndexedInputs(item) if isinstance(item, list) else item
+            for name, item in group_variadic(tensors).items()
+        }
+        scope = {**self._functions, **self._conditions.names(case.call), **arguments}
         # For each output, the position of its description, and its number among the outputs that
         # this describes.
         counts = self._conditions.output_counts(case.call)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
-from opcert.arrays import TENSOR_BUILDERS, Call, Tensor
+from opcert.arrays import TENSOR_BUILDERS, Call, Tensor, flatten_variadic
 from opcert.cases.factors import FactorLevels, RowChoice
 from opcert.cases.level_constraints import (
     constraint_from_expression,
@@ -109,7 +110,15 @@ class InputSpace:
         """
         spec, section = self._spec, self._spec.cases
         indices = dict(zip(self.factors, row, strict=True))
-        context = BuildContext(RowChoice(self._table, indices), seed, random_source)
+
+        def evaluate_over_arguments(text: str) -> Any:
+            expression = parse_expression(text)
+            used = [role for role in spec.bound_roles if role.name in expression.names]
+            built = {role.name: role.build(context) for role in used}
+            return evaluate_in(evaluation_scope({**self._table.fixed, **built}), expression)
+
+        choice = RowChoice(self._table, indices)
+        context = BuildContext(choice, seed, evaluate_over_arguments, random_source)
         arguments = {role.name: role.build(context) for role in spec.bound_roles}
         # The draws and arguments that the spec writes can use all of these, and earlier draws.
         names = {
@@ -124,11 +133,13 @@ class InputSpace:
             sampler.reseed(f"{seed}|{name}")
             scope[name] = evaluate_in(scope, parse_expression(text))
         scope = evaluation_scope(scope, TENSOR_BUILDERS)
+        variadic = {item.name for item in spec.inputs if item.variadic is not None}
         types = {item.name: item.type for item in spec.attributes}
         for name, text in {**section.inputs, **section.attributes}.items():
             arguments[name] = evaluate_in(scope, parse_expression(text))
             value = arguments[name]
-            if name in section.inputs and not isinstance(value, Tensor | None):
+            parts = value if name in variadic and isinstance(value, tuple) else (value,)
+            if name in section.inputs and not all(isinstance(p, Tensor | None) for p in parts):
                 problem = f"{abbreviate(value)}; expected a tensor: filled(), tensor(), vector() or"
                 raise ExpressionError(f"{problem} scalar()", ("cases", "inputs", name))
             if name in types and value is not None and not is_plain_value(value, types[name]):
@@ -139,4 +150,4 @@ class InputSpace:
             {item.name: present[item.name] for item in declared if item.name in present}
             for declared in (spec.inputs, spec.attributes)
         )
-        return Call(inputs, attributes)
+        return Call(flatten_variadic(inputs), attributes)

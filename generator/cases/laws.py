@@ -16,6 +16,8 @@ from opcert.arrays import (
     Call,
     Tensor,
     elements_of,
+    flatten_variadic,
+    group_variadic,
     tensor_of_array,
 )
 from opcert.cases.conditions import Conditions
@@ -84,8 +86,11 @@ class Laws:
         """
         law = self._spec.laws[i]
         names = {**self._conditions.names(call), "outputs": tuple(map(tensor_of_array, outputs))}
-        for name, array in inputs.items():
-            names[name] = tensor_of_array(array, call.inputs[name].values)
+        tensors = {
+            key: tensor_of_array(array, call.inputs[key].values) for key, array in inputs.items()
+        }
+        for name, value in group_variadic(tensors).items():
+            names[name] = tuple(value) if isinstance(value, list) else value
         further_calls: list[FurtherCall] = []
         for name, law_call in law.calls.items():
             place = ("laws", i, "calls", name)
@@ -101,7 +106,7 @@ class Laws:
     def _further_call(
         self, law_call: LawCall, names: Mapping[str, Any], place: YamlPath
     ) -> FurtherCall:
-        tensors = dict(_arguments(law_call.inputs, names, (*place, "inputs")))
+        tensors = flatten_variadic(dict(_arguments(law_call.inputs, names, (*place, "inputs"))))
         attributes = dict(_arguments(law_call.attributes, names, (*place, "attributes")))
         operator = law_call.operator or self._spec.operator
         if operator not in self._references:
@@ -135,7 +140,8 @@ def _arguments(
     for name, text in expressions.items():
         with _located((*place, name)):
             value = evaluate(parse_expression(text), names, functions)
-            if place[-1] == "inputs" and not isinstance(value, Tensor | None):
+            parts = value if isinstance(value, tuple) else (value,)
+            if place[-1] == "inputs" and not all(isinstance(part, Tensor | None) for part in parts):
                 problem = f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"
                 raise ExpressionError(problem)
         if value is not None:

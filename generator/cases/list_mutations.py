@@ -235,6 +235,15 @@ def pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
             yield pair, f"balanced-by-{name}", _at_pair(pair, _shifted(distance))
 
 
+def integer_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
+    """Yield the position and the name of each mutation of a list of integers, and the mutation."""
+    for name, mutation in LENGTHS.items():
+        yield "", name, mutation
+    yield from element_mutations()
+    yield from order_mutations()
+    yield from pair_mutations()
+
+
 def _both(number: int) -> PairMutation:
     return lambda _, __: (number, number)
 

@@ -70,6 +70,8 @@ _RANKS = {
     "with-one-before": "with-dimension-before",
     "with-two-ones-before": "with-two-dimensions-before",
 }
+# Of a variadic input, by the names of mutations of lists.
+_COUNTS = ("without-first", "without-last", "first-alone")
 # Other shapes for the same n values.
 _SHAPES: dict[str, Callable[[int], tuple[int, ...]]] = {
     "scalar": lambda _: (),
@@ -120,12 +122,12 @@ class Mutation:
     def apply(self, spec: Spec, call: Call, context: MutationContext) -> Call | None:
         """Return the mutated call; None where the mutation does not apply, or changes nothing."""
         order = tuple(spec.defaults)
-        arguments = {**call.inputs, **call.attributes}
+        arguments = call.arguments
         is_given = self.argument in arguments
         if self.kind == OMITTED:
             return call.changed(self.argument, None, order) if is_given else None
         if self.adds:
-            value = None if is_given else call.inputs[spec.leading.name]
+            value = None if is_given else call.inputs[spec.leading_key]
         else:
             # An omitted argument has its default.
             value = arguments.get(self.argument, spec.defaults[self.argument])
@@ -140,7 +142,9 @@ def mutations_of(spec: Spec) -> list[Mutation]:
     mutations: list[Mutation] = []
     for argument in spec.inputs:
         parts = [_OMISSION, *_tensor_mutations()]
-        if argument.name in spec.number_inputs:
+        if argument.variadic is not None:
+            parts = [_OMISSION, *_variadic_mutations()]
+        elif argument.name in spec.number_inputs:
             parts += _value_mutations()
             if not set(FLOATS).isdisjoint(spec.type_sets[argument.type]):
                 parts += [(p, "plus-half", partial(_with_fraction, p)) for p in POSITIONS]
@@ -171,6 +175,39 @@ def _tensor_mutations() -> Iterator[_Parts]:
             yield position, f"extent-{name}", partial(_with_extents, mutation)
     for position, name, mutation in order_mutations():
         yield position, f"extents-{name}", partial(_with_extents, mutation)
+
+
+def _variadic_mutations() -> Iterator[_Parts]:
+    """Yield mutations of the number of tensors, of one of them, and of all of them alike."""
+    for name in _COUNTS:
+        yield "", name, partial(_with_count, LENGTHS[name])
+    for within, kind, mutation in _tensor_mutations():
+        for which in ("every", "first", "middle", "last"):
+            position = "-".join(part for part in (which, within) if part)
+            yield position, kind, partial(_on_tensors, which, mutation)
+
+
+def _with_count(
+    mutation: ListMutation, value: tuple[Tensor, ...], context: MutationContext
+) -> tuple[Tensor, ...] | None:
+    """Drop or repeat tensors of a variadic input."""
+    numbers = mutation(range(len(value)), context)
+    return None if not numbers else tuple(value[number % len(value)] for number in numbers)
+
+
+def _on_tensors(
+    which: str, mutation: ArgumentMutation, value: tuple[Tensor, ...], context: MutationContext
+) -> tuple[Tensor, ...] | None:
+    """Mutate one tensor of a variadic input that has several, or every one."""
+    last = len(value) - 1
+    if which == "every":
+        mutated = [mutation(tensor, context) for tensor in value]
+        return None if None in mutated else tuple(mutated)
+    number = {"first": 0, "middle": len(value) // 2, "last": last}[which]
+    if last < 1 or (which == "middle" and number == last):
+        return None
+    tensor = mutation(value[number], context)
+    return None if tensor is None else (*value[:number], tensor, *value[number + 1 :])
 
 
 def _value_mutations() -> Iterator[_Parts]:

@@ -7,7 +7,6 @@ for another reason anyway does not reveal that the check is missing.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from copy import deepcopy
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification import Reference, Rule, Spec
+from opcert.specification import Reference, Rule, Spec, call_reference
 
 # The most cases of a stratum: the calls that violate a requirement by one kind of mutation of one
 # argument.
@@ -179,7 +178,7 @@ class NegativeCases:
     def _run_unchecked(self, call: Call, rule: str) -> UncheckedResult:
         """Run the reference with the check of `rule` disabled."""
         required = {argument.name for argument in self._spec.arguments if argument.required}
-        if not required <= {*call.inputs, *call.attributes}:
+        if not required <= call.arguments.keys():
             return UncheckedResult.FAILED
         outputs: list[Tensor] = []
         # The declared shapes of an invalid call need not be computable.
@@ -190,7 +189,7 @@ class NegativeCases:
         inputs = {name: _plain_array(tensor) for name, tensor in call.inputs.items()}
         try:
             with np.errstate(all="ignore"), unchecked(self._spec.full_id(rule)):
-                self._reference(**inputs, **deepcopy(dict(call.attributes)))
+                call_reference(self._reference, inputs, call.attributes)
         except RuleBroken:
             return UncheckedResult.REJECTED
         except Exception:  # without its check, a reference may fail in any way

@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, INTEGERS, LAYOUTS, MAX_STORED_BYTES, Call, Tensor, fits
+from opcert.arrays import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    LAYOUTS,
+    MAX_STORED_BYTES,
+    Call,
+    Tensor,
+    argument_of,
+    fits,
+    flatten_variadic,
+    tensors_in,
+)
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
@@ -28,6 +39,8 @@ _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
 _MAX_BASELINES = 200
 # How many neighbours of a baseline are compared; successive baselines select different ones.
 _VARIANTS = 4
+# Neighbours of a call with more tensors of one variadic input would take much space.
+_MAX_TENSORS = 32
 # Data of fewer bytes is likely to be compared whole by a runtime that recognises it.
 _COMPARED_BYTES = 256
 
@@ -74,10 +87,31 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
     `outputs` returns the declared outputs of a call.
     """
     by_name: dict[str, Variation] = {
-        "other-data": lambda call, _: with_other_data(call, outputs(call))
+        "other-data": lambda call, _: with_other_data(call, outputs(call)),
+        **_input_variations(spec),
     }
-    for name in (argument.name for argument in spec.inputs):
-        if name in spec.number_inputs:
+    if any(declared.variadic is not None for declared in spec.inputs):
+        # Many tensors admit few other values; those that change nothing should not take their turn.
+        for attribute in spec.attributes:
+            by_name[f"effective-{attribute.name}"] = partial(
+                _effective_attribute, attribute.name, outputs
+            )
+    for attribute in spec.attributes:
+        by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
+    for argument in spec.arguments:
+        if not argument.required:
+            by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
+    return by_name
+
+
+def _input_variations(spec: Spec) -> dict[str, Variation]:
+    by_name: dict[str, Variation] = {}
+    for declared in spec.inputs:
+        name = declared.name
+        if declared.variadic is not None:
+            for key, change in _TENSOR_LISTS.items():
+                by_name[f"{key}-of-{name}"] = partial(_other_tensors, name, change)
+        elif name in spec.number_inputs:
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
             by_name[f"other-shape-of-{name}"] = partial(_other_shape, name)
@@ -87,11 +121,6 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
         names = [argument.name for argument in spec.inputs if argument.type == symbol]
         if set(names) <= set(spec.number_inputs):
             by_name[f"other-type-of-{symbol}"] = partial(_other_index_type, names, types)
-    for attribute in spec.attributes:
-        by_name[f"other-{attribute.name}"] = partial(_other_attribute, attribute.name)
-    for argument in spec.arguments:
-        if not argument.required:
-            by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
     return by_name
 
 
@@ -203,13 +232,78 @@ def _other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[
             yield Call(call.inputs, {**call.attributes, name: value})
 
 
+def _effective_attribute(
+    name: str,
+    outputs: Callable[[Call], Sequence[Tensor]],
+    call: Call,
+    others: Sequence[Call],
+) -> Iterator[Call]:
+    """Yield calls with the attribute of another call, if the outputs have other shapes then."""
+    shapes = [output.shape for output in outputs(call)]
+    for changed in _other_attribute(name, call, others):
+        with suppress(ExpressionError, Inapplicable):
+            if [output.shape for output in outputs(changed)] != shapes:
+                yield changed
+
+
 def _omitted(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield the call without an optional argument."""
-    if name in call.inputs or name in call.attributes:
+    if name in call.arguments:
         yield Call(
-            {key: tensor for key, tensor in call.inputs.items() if key != name},
+            {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name},
             {key: value for key, value in call.attributes.items() if key != name},
         )
+
+
+def _other_tensors(
+    name: str,
+    change: Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]],
+    call: Call,
+    _: Sequence[Call],
+) -> Iterator[Call]:
+    """Yield calls with the tensors of a variadic input in another number, order or form."""
+    tensors = tensors_in(call.arguments.get(name))
+    if not 0 < len(tensors) <= _MAX_TENSORS or any(t.nbytes > MAX_STORED_BYTES for t in tensors):
+        return
+    others = {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name}
+    for changed in change(tensors):
+        if changed and tuple(changed) != tensors:
+            yield Call({**flatten_variadic({name: changed}), **others}, call.attributes)
+
+
+def _relaid(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
+    return [
+        [*tensors[:-1], replace(tensors[-1], requested_layout=layout)]
+        for layout in LAYOUTS
+        if replace(tensors[-1], requested_layout=layout).layout != tensors[-1].layout
+    ]
+
+
+def _resized(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
+    """Return lists whose second tensor, or the only one, is longer by one along some axis."""
+    number = min(1, len(tensors) - 1)
+    changed = tensors[number]
+    shapes = (
+        (*changed.shape[:axis], changed.shape[axis] + 1, *changed.shape[axis + 1 :])
+        for axis in range(changed.rank)
+    )
+    return [
+        [*tensors[:number], replace(changed, shape=shape), *tensors[number + 1 :]]
+        for shape in shapes
+    ]
+
+
+# The lists of tensors that a list is changed to, by how they differ.
+_TENSOR_LISTS: dict[str, Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]]] = {
+    "one-more": lambda tensors: [(*tensors, tensors[0])],
+    "one-fewer": lambda tensors: [tensors[:-1]],
+    "other-order": lambda tensors: [tensors[::-1], (*tensors[1:], tensors[0])],
+    "other-layout": _relaid,
+    "other-length": _resized,
+    "other-type": lambda tensors: [
+        [replace(tensor, type=name) for tensor in tensors] for name in ELEMENT_TYPES
+    ],
+}
 
 
 def _with_input(call: Call, name: str, tensor: Tensor) -> Call:

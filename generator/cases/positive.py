@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from opcert.arrays import Call, Tensor
+from opcert.arrays import Call, Tensor, flatten_variadic
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import can_discriminate
@@ -46,7 +46,8 @@ class PositiveCases:
         """Yield the documented calls."""
         for i, example in enumerate(self._spec.examples):
             with self._mistakes.collect(("examples", i)):
-                inputs = {name: _tensor(documented) for name, documented in example.inputs.items()}
+                documented = flatten_variadic(example.inputs)
+                inputs = {key: _tensor(tensor) for key, tensor in documented.items()}
                 call = Call(inputs, example.attributes)
                 yield self._case(example.id, call, ("examples", i), example=example)
 
@@ -122,7 +123,7 @@ class PositiveCases:
 
     def _feature_levels(self, call: Call) -> tuple[str, ...]:
         """Return the feature levels whose table has the first input's rank and type."""
-        first = call.inputs[self._spec.leading.name]
+        first = call.inputs[self._spec.leading_key]
         return tuple(
             level.name
             for level in self._spec.feature_levels

@@ -1,4 +1,4 @@
-"""Mutations of a list of records: of their number, of a field of some of them, or across them.
+"""Mutations of one record, and of a list: of their number, of fields of some, or across them.
 
 A record has fields that are lists of integers or words, as a described tensor has.
 """
@@ -14,6 +14,7 @@ from opcert.cases.list_mutations import (
     MutationContext,
     element_mutations,
     indices_at,
+    integer_list_mutations,
     order_mutations,
     pair_mutations,
 )
@@ -43,11 +44,7 @@ def record_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMut
     yield "", "merged", _merged
     for position, name, mutation in (*element_mutations(), *order_mutations(), *pair_mutations()):
         yield position, f"fields-{name}", partial(_across_records, mutation)
-    spellings: dict[str, Callable[[str], str]] = {
-        "empty": lambda _: "",
-        "cut": lambda word: word[:-1],
-        **{f"set-to-{word}": partial(_word, word) for word in (*words, "UNKNOWN")},
-    }
+    spellings = _spellings(words)
     for position in POSITIONS:
         for name, mutation in LENGTHS.items():
             yield position, f"field-{name}", partial(_of_lists, position, mutation)
@@ -56,6 +53,28 @@ def record_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMut
             yield position, kind, partial(_of_lists, position, mutation)
         for name, spelling in spellings.items():
             yield position, f"field-{name}", partial(_of_words, position, spelling)
+
+
+def field_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMutation]]:
+    """Yield the position and the name of each mutation of the fields of one record."""
+    for position, name, mutation in integer_list_mutations():
+        yield position, f"field-{name}", partial(_of_record, partial(_of_lists, "", mutation))
+    for name, spelling in _spellings(words).items():
+        yield "", f"field-{name}", partial(_of_record, partial(_of_words, "", spelling))
+
+
+def _spellings(words: Sequence[str]) -> dict[str, Callable[[str], str]]:
+    return {
+        "empty": lambda _: "",
+        "cut": lambda word: word[:-1],
+        **{f"set-to-{word}": partial(_word, word) for word in (*words, "UNKNOWN")},
+    }
+
+
+def _of_record(mutation: RecordMutation, value: Any, context: MutationContext) -> Any:
+    """Mutate one record as a list of one record."""
+    mutated = mutation([value], context)
+    return None if mutated is None else mutated[0]
 
 
 def _word(word: str, _: str) -> str:

@@ -7,7 +7,6 @@ from opcert.certificate.certificate import (
     BackendEntry,
     Certificate,
     ClaimEntry,
-    SuiteEntry,
     WaiversEntry,
 )
 from opcert.certificate.certify_suite import (
@@ -15,7 +14,6 @@ from opcert.certificate.certify_suite import (
     OnVerdict,
     UnusedWaiverError,
     certify,
-    open_suite,
 )
 from opcert.certificate.claim_draft import claim_path, draft_claim, write_claim
 from opcert.certificate.entries import backend_entry
@@ -51,7 +49,6 @@ __all__ = [
     "CertificationInterrupted",
     "ClaimEntry",
     "OnVerdict",
-    "SuiteEntry",
     "UnusedWaiverError",
     "WaiversEntry",
     "backend_entry",
@@ -61,7 +58,6 @@ __all__ = [
     "draft_claim",
     "files_below",
     "json_differences",
-    "open_suite",
     "parse_certificate",
     "read_certificate",
     "read_certificate_bytes",

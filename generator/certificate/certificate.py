@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, JsonValue, computed_field, model_val
 from opcert.errors import did_you_mean
 from opcert.run import Excerpt, Rejecter
 from opcert.scope import ClaimContent, OperatorSupport, Scope, Support, Waiver
-from opcert.suite import Digest, Extent, StrictModel
+from opcert.suite import Digest, StrictModel, SuiteEntry
 from opcert.verdicts import (
     FAILURE_STATUSES,
     STATUSES,
@@ -39,17 +39,6 @@ def _printable(text: str) -> str:
 Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_printable)]
 # A single word has no room for a path, a sentence or two names.
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+!-]{1,100}$")]
-
-
-class SuiteEntry(StrictModel):
-    """The suite: its format, profile, seed, digest and number of cases, and its specs' digests."""
-
-    version: int
-    profile: str
-    seed: int
-    digest: Digest
-    cases: Extent
-    specs: Mapping[str, Digest]
 
 
 class Selection(StrictModel):

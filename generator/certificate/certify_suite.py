@@ -1,12 +1,11 @@
 """Suite x backend -> certificate, in one run or in several that resume each other."""
 
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from opcert.backends import Backend, close_backend, in_process_backend, with_reference_specs
-from opcert.certificate.certificate import Certificate, SuiteEntry
+from opcert.certificate.certificate import Certificate
 from opcert.certificate.entries import (
     backend_entry,
     claim_entry,
@@ -19,7 +18,7 @@ from opcert.certificate.file import json_differences
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
 from opcert.scope import Waivers, checked_support, read_claim, read_waivers
-from opcert.suite import Suite, generate
+from opcert.suite import Suite, SuiteEntry, open_suite
 from opcert.verdicts import (
     FAILURE_STATUSES,
     WAIVABLE_KINDS,
@@ -62,7 +61,7 @@ def certify(
     *,
     options: Mapping[str, Any] | None = None,
     specs: str | Path | None = None,
-    operator: str = "*",
+    operator: str | None = None,
     case: str = "*",
     feature_level: str | None = None,
     claim: str | Path | YamlSource | None = None,
@@ -79,12 +78,13 @@ def certify(
         backend: an object, which runs in this process, or a name as for `load`. A named backend
             runs in a process of its own, unless it is the reference or `isolated` is False.
         suite: a folder that `generate` wrote; by default a suite generated from `specs`, or the
-            core suite without `specs`.
+            core suite without `specs`. If `operator` matches shipped operators that the core suite
+            lacks, the suite of all that match is generated.
         isolated: whether the backend runs in a process of its own, in which a crash or a hang only
             fails the current case.
         options: arguments for the backend's constructor; the certificate records them.
         specs: a folder of specs, which the reference backend follows as well.
-        operator: a glob that selects operators.
+        operator: a glob that selects operators; by default all of the suite.
         case: a glob that selects cases.
         feature_level: the feature level to certify, for operators that have feature levels.
         claim: the file that states what the backend is claimed to support.
@@ -102,9 +102,10 @@ def certify(
         CertificationInterrupted: the run was interrupted; the remaining cases are not-run.
     """
     opened = open_suite(suite, specs, operator)
+    selected = "*" if operator is None else operator
     options = dict(options or {})
     # Read before the backend starts, which may change the current folder.
-    claimed = None if claim is None else read_claim(_as_file(claim), opened, operator)
+    claimed = None if claim is None else read_claim(_as_file(claim), opened, selected)
     level = feature_level if claimed is None else claimed.feature_level(feature_level)
     known = None
     if waivers is not None:
@@ -120,7 +121,7 @@ def certify(
         name = backend if isinstance(backend, str) else None
         certificate = Certificate(
             suite=SuiteEntry(**opened.identity),
-            selection=selection_entry(operator, case, level),
+            selection=selection_entry(selected, case, level),
             backend=backend_entry(made, name, options, checked_support(made, opened)),
             run=run_entry(made, timeout, memory),
             claim=claim_entry(claimed),
@@ -129,7 +130,7 @@ def certify(
             files={},
             excerpts={},
             reproductions={},
-            verdicts=tuple(_not_run(opened, case_id) for case_id in opened.select(operator, case)),
+            verdicts=tuple(_not_run(opened, case_id) for case_id in opened.select(selected, case)),
         )
         if resume is not None:
             certificate = _resumed(resume, certificate)
@@ -261,17 +262,3 @@ def _identity(certificate: Certificate) -> dict[str, Any]:
 
 def _as_file(path: str | Path | YamlSource) -> Path | YamlSource:
     return path if isinstance(path, YamlSource) else Path(path)
-
-
-def open_suite(
-    suite: str | Path | Suite | None, specs: str | Path | None = None, operator: str = "*"
-) -> Suite:
-    """Return a suite as passed, from a folder, or generated from `specs`; by default the core."""
-    if isinstance(suite, Suite):
-        return suite
-    spec_folder = Path(specs) if specs is not None else None
-    if suite is not None or specs is None:
-        return Suite(Path(suite) if suite is not None else None, spec_folder)
-    with tempfile.TemporaryDirectory() as folder:
-        generate(Path(folder) / "suite", specs, operator=operator)
-        return Suite(Path(folder) / "suite", spec_folder)

@@ -11,11 +11,11 @@ import yaml
 from opcert.arrays import ELEMENT_TYPES
 from opcert.backends import Backend
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.certify_suite import OnVerdict, certify, open_suite
+from opcert.certificate.certify_suite import OnVerdict, certify
 from opcert.certificate.file import refuse_path_in_suite
 from opcert.errors import OpcertError
 from opcert.scope import rules_and_levels
-from opcert.suite import IndexedCase, Suite
+from opcert.suite import IndexedCase, Suite, open_suite
 from opcert.untrusted_files import make_folder
 from opcert.verdicts import FAILURE_STATUSES
 
@@ -88,7 +88,7 @@ def draft_claim(
     *,
     options: Mapping[str, Any] | None = None,
     specs: str | Path | None = None,
-    operator: str = "*",
+    operator: str | None = None,
     feature_level: str | None = None,
     progress: OnVerdict = lambda *_: None,
 ) -> ClaimDraft:

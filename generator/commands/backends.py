@@ -13,10 +13,12 @@ from opcert.commands.options import (
     OperatorOption,
     SpecsOption,
     SuiteOption,
+    announce,
     echo_line,
     echo_lines,
     finite,
     reports_errors,
+    worker_count,
 )
 
 
@@ -25,9 +27,10 @@ def backends() -> None:
     """List the available backends and their support of each operator."""
     from opcert.commands.tables import print_backends
     from opcert.report import console
-    from opcert.run import available_backends, core_operators
+    from opcert.run import available_backends
+    from opcert.specification import shipped_operators
 
-    print_backends(available_backends(), core_operators(), console())
+    print_backends(available_backends(), shipped_operators(), console())
 
 
 @reports_errors
@@ -36,7 +39,7 @@ def claim(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     suite: SuiteOption = None,
-    operator: OperatorOption = "*",
+    operator: OperatorOption = None,
     specs: SpecsOption = None,
     feature_level: FeatureLevelOption = None,
 ) -> None:
@@ -47,13 +50,15 @@ def claim(
     from opcert.backends import parse_backend_options
     from opcert.certificate import claim_path, draft_claim, write_claim
     from opcert.report import console, progress
+    from opcert.suite import open_suite
 
     options = parse_backend_options(backend_option)
     target = claim_path(out, suite)
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announce)
     with progress(console(stderr=True)) as on_verdict:
         draft = draft_claim(
             backend,
-            suite,
+            opened,
             options=options,
             specs=specs,
             operator=operator,

@@ -18,10 +18,12 @@ from opcert.commands.options import (
     SpecsOption,
     SuiteOption,
     TimeoutOption,
+    announce,
     echo_line,
     print_error,
     reports_errors,
     warn_of_unknown_operators,
+    worker_count,
 )
 from opcert.errors import OpcertError, did_you_mean
 
@@ -46,7 +48,7 @@ def certify(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     suite: SuiteOption = None,
-    operator: OperatorOption = "*",
+    operator: OperatorOption = None,
     case: Annotated[str, typer.Option(metavar="GLOB", help="Only cases whose id matches.")] = "*",
     specs: SpecsOption = None,
     out: Annotated[
@@ -90,9 +92,10 @@ def certify(
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
     """
     from opcert.backends import parse_backend_options
-    from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, open_suite
+    from opcert.certificate import CLAIM_FILE, WAIVERS_FILE
     from opcert.certificate import certify as certify_suite
     from opcert.isolation import configurations
+    from opcert.suite import open_suite
     from opcert.yaml_files import YamlSource
 
     if sign is not None and out is None:
@@ -107,9 +110,10 @@ def certify(
     selected = configurations(backend, parse_backend_options(backend_option), isolated)
     if as_json and len(selected) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
-    opened = open_suite(suite, specs, operator)
-    ids = opened.select(operator, "*")
-    if ids and not opened.select(operator, case):
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announce)
+    selected_operators = "*" if operator is None else operator
+    ids = opened.select(selected_operators, "*")
+    if ids and not opened.select(selected_operators, case):
         near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
         echo_line(f"opcert: no case matches '{case}'{near}", err=True)
     # Resolved before the backend runs, which may change the current folder.

@@ -24,7 +24,7 @@ from opcert.commands.options import (
 def explore(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
-    operator: OperatorOption = "*",
+    operator: OperatorOption = None,
     specs: SpecsOption = None,
     minutes: Annotated[
         float,
@@ -48,7 +48,7 @@ def explore(
         backend,
         options=options,
         specs=specs,
-        operator=operator,
+        operator=operator or "*",
         minutes=minutes,
         seed=seed,
         isolated=False if in_process else None,

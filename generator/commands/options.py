@@ -1,5 +1,6 @@
 """Shared by all commands: exit codes, options, printed lines and error messages."""
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from enum import IntEnum, StrEnum
@@ -93,7 +94,12 @@ FeatureLevelOption = Annotated[
     str | None, typer.Option(help="Feature level to certify, for operators with feature levels.")
 ]
 OperatorOption = Annotated[
-    str, typer.Option(metavar="GLOB", help="Only operators whose ids match.")
+    str | None,
+    typer.Option(
+        metavar="GLOB",
+        help="Only operators whose ids match. Those that the core suite lacks are included, and "
+        "their suite is generated.",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of random choices.")]
 
@@ -122,13 +128,23 @@ def echo_lines(text: str) -> None:
     typer.echo("\n".join(map(printable_line, text.split("\n"))))
 
 
+def announce(text: str) -> None:
+    """Print a sentence about what the command did on the way to its result."""
+    echo_line(text, err=True)
+
+
+def worker_count() -> int:
+    """Return the number of processes that generate a suite."""
+    return os.cpu_count() or 1
+
+
 def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> None:
-    """Warn of declared operators that neither `suite` nor the core suite has."""
+    """Warn of declared operators that neither `suite` nor the shipped specs have."""
     from opcert.scope import unknown_operators
 
     names = unknown_operators(certificate.backend.support or {}, suite)
     if names:
-        text = "the backend declares operators that neither this suite nor the core suite has"
+        text = "the backend declares operators that neither this suite nor the shipped specs have"
         echo_line(f"opcert: {text}: {', '.join(names)}", err=True)
 
 

@@ -10,9 +10,11 @@ from opcert.commands.options import (
     OperatorOption,
     SpecsOption,
     SuiteOption,
+    announce,
     echo_line,
     echo_lines,
     reports_errors,
+    worker_count,
 )
 from opcert.errors import OpcertError
 
@@ -21,7 +23,7 @@ from opcert.errors import OpcertError
 def docs(
     out: Annotated[Path, typer.Option(help="Folder for the site, without other files.")],
     specs: SpecsOption = None,
-    operator: OperatorOption = "*",
+    operator: OperatorOption = None,
     suite: SuiteOption = None,
     strength: Annotated[
         bool,
@@ -35,10 +37,11 @@ def docs(
     from opcert.pages import render_site, write_site
     from opcert.panel import measure_strength
     from opcert.specification import read_specs_in
-    from opcert.suite import Suite
+    from opcert.suite import open_suite
 
     refuse_path_in_suite(out.resolve(), suite)
-    opened, spec_files = Suite(suite, specs), read_specs_in(specs, operator)
+    spec_files = read_specs_in(specs, operator or "*")
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announce)
     strengths = {
         file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
         for file in spec_files
@@ -62,12 +65,13 @@ def explain(
     from opcert.backends import parse_backend_options, setup_code
     from opcert.pages import describe_case, explain_case, find_case
     from opcert.programs import case_program
-    from opcert.suite import Suite
+    from opcert.suite import open_suite_of_case
 
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
     options = parse_backend_options(backend_option)
-    operator, indexed_case = find_case(Suite(suite, specs), case)
+    opened = open_suite_of_case(case, suite, specs, announce=announce)
+    operator, indexed_case = find_case(opened, case)
     setup = None if backend is None else setup_code(backend, options)
     program = case_program(operator, indexed_case, setup)
     echo_lines(explain_case(describe_case(operator, indexed_case), program))
@@ -100,7 +104,7 @@ def report(
         report_files,
         write_report,
     )
-    from opcert.suite import Suite
+    from opcert.suite import open_certified_suite
 
     read = [
         read_certificate(path / CERTIFICATE_FILE if path.is_dir() else path)
@@ -114,7 +118,9 @@ def report(
         return
     refuse_path_in_suite(out.resolve(), suite)
     if len(read) == 1:
-        files = report_files(read[0], Suite(suite, specs), specs)
+        entry = read[0].suite
+        opened = open_certified_suite(entry, suite, specs, jobs=worker_count(), announce=announce)
+        files = report_files(read[0], opened, specs)
     else:
         files = render_side_by_side(read)
     write_report(out, files)

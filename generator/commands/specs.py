@@ -12,8 +12,10 @@ from opcert.commands.options import (
     SeedOption,
     SpecsOption,
     SuiteOption,
+    announce,
     echo_line,
     reports_errors,
+    worker_count,
 )
 from opcert.errors import OpcertError
 
@@ -55,7 +57,7 @@ def generate(
         Path, typer.Option(help="Folder for the suite; replaces an earlier one.")
     ] = Path("generated"),
     profile: Annotated[Profile, typer.Option(help="Size of the suite.")] = Profile.CORE,
-    operator: OperatorOption = "*",
+    operator: OperatorOption = None,
     specs: SpecsOption = None,
     seed: SeedOption = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
@@ -66,7 +68,10 @@ def generate(
         ),
     ] = False,
 ) -> None:
-    """Generate a suite from specs."""
+    """Generate a suite from specs.
+
+    By default it has the operators of the core suite, or all operators of --specs.
+    """
     from opcert.suite import generate as generate_suite
 
     differences = generate_suite(
@@ -91,7 +96,7 @@ def generate(
 @reports_errors
 def coverage(
     suite: SuiteOption = None,
-    operator: OperatorOption = "*",
+    operator: OperatorOption = None,
     specs: SpecsOption = None,
 ) -> None:
     """Measure the coverage of a suite.
@@ -100,24 +105,16 @@ def coverage(
 
     Exit codes: 0 complete; 1 incomplete; 2 invalid input.
     """
-    from tempfile import TemporaryDirectory
-
     from opcert.commands.tables import print_coverage
     from opcert.report import console
     from opcert.specification import read_specs_in
-    from opcert.suite import Suite, measure_coverage
-    from opcert.suite import generate as generate_suite
+    from opcert.suite import measure_coverage, open_suite
 
     spec_files = {
-        spec_file.spec.operator: spec_file for spec_file in read_specs_in(specs, operator)
+        spec_file.spec.operator: spec_file for spec_file in read_specs_in(specs, operator or "*")
     }
-    with TemporaryDirectory() as folder:
-        if suite is None and specs is not None:
-            suite = Path(folder) / "suite"
-            echo_line(f"generating the core suite of {specs}", err=True)
-            generate_suite(suite, specs, operator=operator)
-        opened = Suite(suite, specs)
-        coverages = list(measure_coverage(opened, spec_files))
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announce)
+    coverages = list(measure_coverage(opened, spec_files))
     for operator_coverage in coverages:
         print_coverage(operator_coverage, console())
     if not coverages:

@@ -39,18 +39,19 @@ def print_strength(strength: Strength, console: Console) -> None:
 def print_backends(
     backends: Iterable[AvailableBackend], operators: Sequence[str], console: Console
 ) -> None:
-    """Print each backend with its packages and its support of each operator."""
-    # Lines between the columns would take up space for names.
+    """Print each backend with its packages, and its support of each operator."""
+    listed = list(backends)
     table = Table("backend", "packages", box=box.SIMPLE_HEAD)
-    for operator in operators:
-        table.add_column(table_cell(operator).replace("/", "/\n"))
-    for backend in backends:
-        packages = table_cell(
-            backend.packages if backend.installed else f"not installed: {backend.packages}"
-        )
-        how = (backend.how.get(operator, "undeclared") for operator in operators)
-        table.add_row(table_cell(backend.name), packages, *map(table_cell, how))
+    for backend in listed:
+        packages = backend.packages if backend.installed else f"not installed: {backend.packages}"
+        table.add_row(table_cell(backend.name), table_cell(packages))
     console.print(table)
+    # Lines between the columns would take up space for names.
+    support = Table("operator", *(table_cell(b.name) for b in listed), box=box.SIMPLE_HEAD)
+    for operator in operators:
+        how = (backend.how.get(operator, "undeclared") for backend in listed)
+        support.add_row(table_cell(operator), *map(table_cell, how))
+    console.print(support)
     text = "undeclared: the backend declares no support, so every call counts as supported"
     print_line(console, text)
 

@@ -10,9 +10,11 @@ from opcert.commands.options import (
     ExitCode,
     SpecsOption,
     SuiteOption,
+    announce,
     echo_line,
     reports_errors,
     warn_of_unknown_operators,
+    worker_count,
 )
 from opcert.errors import OpcertError
 
@@ -48,13 +50,12 @@ def verify(
     """
     from opcert.certificate import parse_certificate, read_certificate_bytes
     from opcert.report import conclusion_line
-    from opcert.suite import Suite
+    from opcert.suite import open_certified_suite
     from opcert.verification import (
         find_certificate,
         folder_findings,
         form_findings,
         has_this_version,
-        regenerate_suite,
         verify_certificate,
     )
 
@@ -70,10 +71,9 @@ def verify(
         findings += folder_findings(path, certificate)
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
-    if specs is not None and suite is None:
-        opened = regenerate_suite(certificate.suite, specs)
-    else:
-        opened = Suite(suite, specs)
+    opened = open_certified_suite(
+        certificate.suite, suite, specs, jobs=worker_count(), announce=announce
+    )
     own_findings = verify_certificate(certificate, opened)
     findings += own_findings
     if path.is_dir():

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from opcert.arrays import Array, type_name
+from opcert.arrays import Array, group_variadic, type_name
 from opcert.cases import short_digest
 from opcert.errors import printable_line
 from opcert.exploration.search import Counterexample, ExplorationResult
@@ -102,9 +102,15 @@ def example_text(counterexample: Counterexample) -> str:
     is_listed = all(
         array.size <= _MAX_LISTED and is_exact_as_text(array) for array in (*data, *golden)
     )
-    inputs = [
-        f"    {key}: {_tensor(array, is_listed or key not in step.data_inputs)}\n"
+    tensors = {
+        key: _tensor(array, is_listed or key not in step.data_inputs)
         for key, array in step.inputs.items()
+    }
+    inputs = [
+        f"    {name}: {text}\n"
+        if isinstance(text, str)
+        else "".join([f"    {name}:\n", *(f"      - {part}\n" for part in text)])
+        for name, text in group_variadic(tensors).items()
     ]
     attributes = [f"    {key}: {json.dumps(value)}\n" for key, value in step.attributes.items()]
     return "".join(

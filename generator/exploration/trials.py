@@ -4,7 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from opcert.arrays import Array, Call, invert_bits, materialize, materialize_numbered, type_name
+from opcert.arrays import (
+    Array,
+    Call,
+    argument_of,
+    invert_bits,
+    materialize,
+    materialize_numbered,
+    type_name,
+)
 from opcert.cases import (
     Conditions,
     InputSpace,
@@ -62,7 +70,10 @@ class _StepProperties:
 
     @property
     def input_types(self) -> Mapping[str, str]:
-        return {name: type_name(array.dtype) for name, array in self.step.inputs.items()}
+        types: dict[str, str] = {}
+        for key, array in self.step.inputs.items():
+            types.setdefault(argument_of(key), type_name(array.dtype))
+        return types
 
     @property
     def type(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
 from opcert.scope import Support
-from opcert.specification import load_references
+from opcert.specification import call_reference, load_references
 from opcert.suite import IndexedCase, OperatorSuite, Suite
 
 # The minimum size of a large array in bytes, and the number of calls tried for large outputs.
@@ -47,6 +47,7 @@ def probes(suite: Suite, support: Support) -> Iterator[Probe]:
         ("an unknown operator", {"data": data}, {}),
         ("odd attributes", {"data": data}, _TRICKY_ATTRIBUTES),
         ("no inputs", {}, {}),
+        ("a variadic input", {f"inputs[{k}]": data for k in range(12)}, {"axis": -1}),
         ("16 MB, unknown", {"data": large}, {}),
     ):
         yield Probe(description, _UNKNOWN_OPERATOR, inputs, attributes, ("unsupported",))
@@ -130,7 +131,7 @@ class _SupportedCases:
                 continue
             for inputs in _enlarged_inputs(operator.inputs(case)):
                 try:
-                    outputs = reference(**inputs, **case.attributes)
+                    outputs = call_reference(reference, inputs, case.attributes)
                 except Exception:  # noqa: S112 -- enlarged along this axis, the call is invalid
                     continue
                 if sum(output.nbytes for output in outputs) >= _LARGE_BYTES:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opcert.arrays import flatten_variadic
 from opcert.cases import Level, levels_by_factor
 from opcert.errors import OpcertError
 from opcert.panel import Strength
@@ -270,7 +271,7 @@ def _example(spec: Spec, example: Example) -> ExampleEntry:
     return ExampleEntry(
         spec.full_id(example.id),
         example,
-        tuple(_tensor(name, tensor) for name, tensor in example.inputs.items()),
+        tuple(_tensor(key, tensor) for key, tensor in flatten_variadic(example.inputs).items()),
         attributes,
         tuple(_tensor(f"output {i}", tensor) for i, tensor in outputs),
         _errata(spec, example.id),

@@ -82,7 +82,7 @@ def data_faults(signature: OperatorSignature) -> Iterator[Fault]:
                 f"{name} in memory layout '{layout}' is read in C order",
                 partial(_read_in_c_order, name, layout),
             )
-    yield from _size_faults(signature.spec.leading.name)
+    yield from _size_faults(signature.spec.leading_key)
 
 
 def _has_type(name: str, element_type: str, call: ArrayCall) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import Array, invert_bits
+from opcert.arrays import Array, argument_of, invert_bits, tensor_key
 from opcert.specification import Spec
 
 
@@ -19,8 +19,12 @@ class ArrayCall:
     _integers: dict[str, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def argument(self, name: str) -> Any:
-        """Return an input or an attribute, or None where the call omits it."""
-        return self.inputs.get(name, self.attributes.get(name))
+        """Return an input or an attribute, or None where the call omits it.
+
+        Of a variadic input, that is its first tensor.
+        """
+        first = self.inputs.get(tensor_key(name, 0))
+        return self.inputs.get(name, self.attributes.get(name, first))
 
     def integers(self, name: str) -> tuple[int, ...]:
         """Return every integer in an argument; cached, since most faults ask for them."""
@@ -37,7 +41,7 @@ class ArrayCall:
     def without(self, name: str) -> "ArrayCall":
         """Return the call with an argument omitted."""
         return ArrayCall(
-            {key: array for key, array in self.inputs.items() if key != name},
+            {key: array for key, array in self.inputs.items() if argument_of(key) != name},
             {key: value for key, value in self.attributes.items() if key != name},
         )
 
@@ -73,7 +77,8 @@ class Fault:
 class OperatorSignature:
     """The source of faults: a spec, and the types and ranks of its valid calls by input.
 
-    The inputs in `data` have elements that the operator only moves.
+    The inputs in `data` have elements that the operator only moves. A variadic input is represented
+    by the keys of its first tensors.
     """
 
     spec: Spec
@@ -84,7 +89,12 @@ class OperatorSignature:
     @property
     def numbers(self) -> tuple[str, ...]:
         """The inputs whose elements the operator interprets, such as axes, indices or lengths."""
-        return tuple(item.name for item in self.spec.inputs if item.name not in self.data)
+        return tuple(item.name for item in self.spec.inputs if item.name not in self.data_arguments)
+
+    @property
+    def data_arguments(self) -> tuple[str, ...]:
+        """The inputs in `data`, variadic ones by name."""
+        return tuple(dict.fromkeys(map(argument_of, self.data)))
 
     @property
     def integers(self) -> tuple[str, ...]:
@@ -92,7 +102,8 @@ class OperatorSignature:
         attributes = [
             item.name
             for item in self.spec.attributes
-            if item.type == "int" or (item.type == "list" and item.elements in (None, "int"))
+            if item.type in ("int", "record")
+            or (item.type == "list" and item.elements in (None, "int"))
         ]
         return (*self.numbers, *attributes)
 

@@ -23,13 +23,14 @@ from opcert.arrays import (
     highest,
     lowest,
     materialize,
+    tensors_in,
     with_shape,
     with_type,
 )
 from opcert.cases import Conditions, add_special_values
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.fault import ArrayCall, Outputs, integers_in
-from opcert.specification import Reference, evaluate_integer, parse_expression
+from opcert.specification import Reference, call_reference, evaluate_integer, parse_expression
 
 # How many calls of the suite are mutated, and how many mutations of each are tried.
 _MAX_BASES = 20
@@ -119,8 +120,11 @@ def _is_declared(conditions: Conditions, call: Call) -> bool:
     if any(argument.required and names[argument.name] is None for argument in spec.arguments):
         return False
     for declared in spec.inputs:
-        tensor = call.inputs.get(declared.name)
-        if tensor is not None:
+        if declared.variadic is not None:
+            least, greatest = declared.variadic
+            if not least <= len(names[declared.name] or ()) <= greatest:
+                return False
+        for tensor in tensors_in(names[declared.name]):
             ends = map(parse_expression, declared.rank)
             least, greatest = (evaluate_integer(end, names) for end in ends)
             if not least <= tensor.rank <= greatest:
@@ -149,7 +153,7 @@ def _run(reference: Reference, call: Call, seed: str) -> tuple[ArrayCall, Output
 def _result(reference: Reference, call: ArrayCall) -> Outputs | Exception:
     try:
         with np.errstate(all="ignore"):
-            return reference(**call.inputs, **call.attributes)
+            return call_reference(reference, call.inputs, call.attributes)
     except Exception as error:
         return error
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays import Array, argument_of
 from opcert.panel.fault import (
     ArrayCall,
     Fault,
@@ -89,8 +89,8 @@ def _squeezed(outputs: list[Array]) -> list[Array]:
 
 def _memory_faults(signature: OperatorSignature) -> Iterator[Fault]:
     """Yield faults that share memory with the caller, or write to memory of the caller."""
-    for argument in signature.spec.inputs:
-        yield from _input_memory_faults(argument.name)
+    for key in signature.ranks:
+        yield from _input_memory_faults(key)
     for length in (1, 2, 4, 8):
         yield Fault(
             f"buffers-reused-after-{length}",
@@ -176,24 +176,24 @@ def _cache_faults(signature: OperatorSignature) -> Iterator[Fault]:
     """Yield faults of a plan or a result that is kept under an incomplete key."""
     for argument in signature.spec.arguments:
         name = argument.name
-        if name not in signature.data:
+        if name not in signature.data_arguments:
             yield Fault(
                 f"plan-without-{name}",
                 f"the plan of a call is kept for later calls with another {name}",
-                partial(_reusing_plans, (name,), signature.data),
+                partial(_reusing_plans, (name,), signature.data_arguments),
                 "history",
             )
     yield Fault(
         "plan-by-shapes",
         "the plan of a call is kept for later calls with inputs of its types and shapes",
-        partial(_reusing_plans, (*signature.integers,), signature.data),
+        partial(_reusing_plans, (*signature.integers,), signature.data_arguments),
         "history",
     )
     for name in signature.data:
         yield Fault(
             f"results-without-{name}",
             f"the results of a call are returned again for other elements of {name}",
-            partial(_reusing_results, signature.data),
+            partial(_reusing_results, signature.data_arguments),
             "history",
         )
     keys: tuple[tuple[str, str, Callable[[Array], Hashable]], ...] = (
@@ -242,7 +242,10 @@ def _reusing_plans(missing: tuple[str, ...], data: tuple[str, ...]) -> Run:
 
     def run(call: ArrayCall, reference: RunReference) -> Outputs | None:
         key = tuple(
-            (name, _form_key(value) if name in (*missing, *data) else _value_key(value))
+            (
+                name,
+                _form_key(value) if argument_of(name) in (*missing, *data) else _value_key(value),
+            )
             for name, value in {**call.inputs, **call.attributes}.items()
         )
         # An invalid call gets no plan.
@@ -264,7 +267,7 @@ def _reusing_results(data: tuple[str, ...]) -> Run:
 
     def run(call: ArrayCall, reference: RunReference) -> Outputs:
         key = tuple(
-            (name, _form_key(value) if name in data else _value_key(value))
+            (name, _form_key(value) if argument_of(name) in data else _value_key(value))
             for name, value in {**call.inputs, **call.attributes}.items()
         )
         if key not in results:

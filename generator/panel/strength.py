@@ -5,14 +5,21 @@ that makes no difference (an equivalent mutant) does not count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, Call, Tensor, type_name
+from opcert.arrays import (
+    Array,
+    Call,
+    Tensor,
+    argument_of,
+    flatten_variadic,
+    tensor_key,
+    type_name,
+)
 from opcert.cases import Conditions, declared_bounds
 from opcert.errors import describe_error
 from opcert.panel.argument_faults import argument_faults, requirement_faults
@@ -21,11 +28,14 @@ from opcert.panel.fault import ArrayCall, Fault, OperatorSignature, Outputs, Run
 from opcert.panel.fresh_calls import FreshCall, fresh_calls
 from opcert.panel.integer_faults import integer_faults, range_end_faults
 from opcert.panel.output_faults import output_faults
+from opcert.panel.variadic_faults import variadic_faults
 from opcert.run import CallRecord, Outcome, compare_outputs, run_repeatedly, run_vector
-from opcert.specification import Reference, SpecFile
+from opcert.specification import Reference, SpecFile, call_reference
 from opcert.suite import DigestedArray, IndexedCase, OperatorSuite, valid_calls
 from opcert.verdicts import FAILURE_STATUSES, is_repeatable, judge
 
+# How many tensors of a variadic input have faults of their own.
+_REPRESENTATIVES = 2
 # How many calls' outputs are kept, to be compared again after later cases.
 _MAX_KEPT = 32
 
@@ -88,9 +98,17 @@ class Panel:
         self._decisive = [case for case in operator.index.cases if case.ambiguity is None]
         self._known: dict[str, tuple[_KnownCall, ...]] = {}
         self._valid = [*valid_calls(operator).values()]
+        keys = [
+            key
+            for argument in spec_file.spec.inputs
+            for key in (
+                (argument.name,)
+                if argument.variadic is None
+                else (tensor_key(argument.name, k) for k in range(_REPRESENTATIVES))
+            )
+        ]
         tensors = {
-            name: [call.inputs[name] for call in self._valid if name in call.inputs]
-            for name in (argument.name for argument in spec_file.spec.inputs)
+            key: [call.inputs[key] for call in self._valid if key in call.inputs] for key in keys
         }
         self._signature = OperatorSignature(
             spec_file.spec,
@@ -109,6 +127,7 @@ class Panel:
             if argument.range is not None and argument.name in signature.integers:
                 yield from range_end_faults(argument.name, partial(self._bounds, argument.name))
         yield from data_faults(signature)
+        yield from variadic_faults(signature)
         yield from output_faults(signature)
 
     def _bounds(self, name: str, call: ArrayCall) -> tuple[int | None, int | None]:
@@ -119,7 +138,9 @@ class Panel:
             key: Tensor(
                 type_name(array.dtype),
                 array.shape,
-                None if key in self._signature.data else tuple(array.ravel().tolist()),
+                None
+                if argument_of(key) in self._signature.data_arguments
+                else tuple(array.ravel().tolist()),
             )
             for key, array in call.inputs.items()
         }
@@ -272,17 +293,17 @@ class _FaultyBackend:
         self._run_reference = partial(run_reference, reference)
 
     def run(
-        self, _: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+        self, _: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> Sequence[Array]:
         """Return the result of the fault, or the outputs of the reference if it has none."""
-        call = ArrayCall(inputs, attributes)
+        call = ArrayCall(flatten_variadic(inputs), attributes)
         outputs: Sequence[Array] | None = self._run(call, self._run_reference)
         return self._run_reference(call) if outputs is None else outputs
 
 
 def run_reference(reference: Reference, call: ArrayCall) -> Outputs:
     """Return the outputs of the reference, which gets a copy of the attributes."""
-    return reference(**call.inputs, **deepcopy(dict(call.attributes)))
+    return call_reference(reference, call.inputs, call.attributes)
 
 
 def _is_affected(fault: Fault, reference: Reference, call: ArrayCall) -> bool:

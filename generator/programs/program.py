@@ -49,6 +49,18 @@ def reject(operator, inputs, attributes):
     else:
         raise AssertionError("a call that violates a rule was accepted")
 """
+_ARGUMENTS = """\
+def arguments(inputs):
+    # The arrays x[0], x[1], ... of a variadic input are passed as one list.
+    grouped = {}
+    for name, array in inputs.items():
+        argument, bracket, _ = name.partition("[")
+        if bracket:
+            grouped.setdefault(argument, []).append(array)
+        else:
+            grouped[argument] = array
+    return grouped
+"""
 _SEEDED = """\
 def seeded(seed, width, dtype, shape):
     # An array too large for the pack: in C order, the upper bits of the outputs of SplitMix64.
@@ -132,6 +144,7 @@ def write_program(
     the imports of `backend`, and ml_dtypes for types that NumPy lacks.
     """
     body = "\n".join(_call_lines(calls, backend))
+    is_variadic = any("[" in name for call in calls for name in call.inputs)
     has_digests = "Digest(" in body
     checks_outputs = backend is not None and "call(" in body
     checks_rejection = backend is not None and "reject(" in body
@@ -149,13 +162,17 @@ def write_program(
     if names:
         head.append(_PACK.format(path=pack, names="".join(f"    {name!r},\n" for name in names)))
 
-    definitions = [_SEEDED] if "seeded(" in body else []
+    definitions = [_ARGUMENTS] if is_variadic else []
+    definitions += [_SEEDED] if "seeded(" in body else []
     definitions += [_INVERTED] if "inverted(" in body else []
     definitions += [_MEMORY] if checks_outputs or checks_rejection else []
     if checks_outputs:
         definitions += [_CHECK + (_CHECK_DIGEST if has_digests else _CHECK_BYTES), _CALL]
     definitions += [_REJECT] if checks_rejection else []
 
+    if is_variadic:
+        plain, grouped = "run(operator, inputs,", "run(operator, arguments(inputs),"
+        definitions = [definition.replace(plain, grouped) for definition in definitions]
     functions = "\n\n\n" + "\n\n".join(definitions) if definitions else "\n"
     return "\n\n".join(head) + f"{functions}\n{body}\n"
 
@@ -219,15 +236,17 @@ def _statements(
     if previous is None or call.attributes != previous.attributes or whole:
         lines.append(f"attributes = {dict(call.attributes)!r}")
     arguments = f'"{call.operator}", inputs, attributes'
+    is_variadic = any("[" in name for name in call.inputs)
+    passed = arguments.replace(" inputs,", " arguments(inputs),") if is_variadic else arguments
     if call.ending is not None:
         lines.append(f"# {_ENDINGS[call.ending]}")
         if backend is not None:
-            lines += [f"backend.run({arguments})", 'print("the last call has returned")']
+            lines += [f"backend.run({passed})", 'print("the last call has returned")']
         return lines
     if call.expected is None:
-        rejection = f"# backend.run({arguments}) must raise an exception"
+        rejection = f"# backend.run({passed}) must raise an exception"
         return [*lines, rejection if backend is None else f"reject({arguments})"]
     if previous is None or call.expected != previous.expected or whole:
         lines += ["expected = [", *(f"    {output}," for output in call.expected), "]"]
-    comparison = f"# backend.run({arguments}) must return what is expected"
+    comparison = f"# backend.run({passed}) must return what is expected"
     return [*lines, comparison if backend is None else f"call({arguments}, expected)"]

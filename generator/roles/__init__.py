@@ -20,6 +20,7 @@ from opcert.roles.axis import AxisRole
 from opcert.roles.count import CountRole
 from opcert.roles.counts import CountsRole
 from opcert.roles.data import DataRole
+from opcert.roles.descriptor import DescriptorRole
 from opcert.roles.descriptors import DescriptorsRole
 from opcert.roles.factors import (
     BuildContext,
@@ -47,11 +48,14 @@ from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
 from opcert.roles.permutation import PermutationRole
+from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
 from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.spans import SpansRole
+from opcert.roles.tensors import TensorsRole
+from opcert.roles.windows import WindowsRole
 
 __all__ = [
     "DRAW_FUNCTIONS",
@@ -71,6 +75,7 @@ __all__ = [
     "DataRole",
     "DerivedAmbiguity",
     "DerivedFactor",
+    "DescriptorRole",
     "DescriptorsRole",
     "ExpressionText",
     "Factor",
@@ -93,6 +98,7 @@ __all__ = [
     "PermutationRole",
     "RandomSource",
     "Requirement",
+    "ReshapeRole",
     "Role",
     "Sampler",
     "ShapeRole",
@@ -100,6 +106,8 @@ __all__ = [
     "SlicingStepsRole",
     "SpansRole",
     "SpecModel",
+    "TensorsRole",
+    "WindowsRole",
     "bound_draw_functions",
     "forbid",
     "is_plain_value",
@@ -109,6 +117,7 @@ __all__ = [
 
 ROLES: dict[str, type[Role]] = {
     "data": DataRole,
+    "tensors": TensorsRole,
     "axis": AxisRole,
     "indices": IndicesRole,
     "leading_dims": LeadingDimsRole,
@@ -116,10 +125,13 @@ ROLES: dict[str, type[Role]] = {
     "spans": SpansRole,
     "partition": PartitionRole,
     "shape": ShapeRole,
+    "reshape": ReshapeRole,
     "mapping": MappingRole,
     "mode": ModeRole,
     "flag": FlagRole,
     "descriptors": DescriptorsRole,
+    "descriptor": DescriptorRole,
+    "windows": WindowsRole,
     "count": CountRole,
     "parts": PartsRole,
     "permutation": PermutationRole,

@@ -19,7 +19,7 @@ ExpressionText = Annotated[
 BoundExpressions = tuple[ExpressionText, ExpressionText]
 # The types of plain values; the first four are also those of the elements of a list.
 ElementKind = Literal["int", "float", "boolean", "string"]
-AttributeType = Literal["int", "float", "boolean", "string", "list"]
+AttributeType = Literal["int", "float", "boolean", "string", "list", "record"]
 ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
@@ -38,10 +38,15 @@ class Argument(SpecModel):
     required: bool
     text: str
     range: BoundExpressions | None = None
+    variadic: tuple[int, int] | None = Field(
+        default=None,
+        description="Of an input that is a list of tensors: the least and the greatest number of "
+        "them. Cases use both ends.",
+    )
 
 
 _PLAIN_TYPES: dict[str, type] = {
-    **{"int": int, "float": float, "boolean": bool, "string": str, "list": list}
+    **{"int": int, "float": float, "boolean": bool, "string": str, "list": list, "record": dict}
 }
 
 

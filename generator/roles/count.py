@@ -1,4 +1,4 @@
-"""The role `count`: the number of tensors that another argument describes."""
+"""The role `count`: the number of tensors that another argument describes or is."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal
@@ -9,13 +9,13 @@ from opcert.roles.role import Role
 
 
 class CountRole(Role):
-    """The number of tensors that a list describes: an attribute in addition to the list, as in C.
+    """The number of tensors that a list has or describes: an attribute beside the list, as in C.
 
     With `surplus`, the list may be longer. No rule follows for its further elements, which are not
     read.
     """
 
-    relations: ClassVar = {"of": ("descriptors",)}
+    relations: ClassVar = {"of": ("descriptors", "tensors")}
 
     role: Literal["count"]
     of: str
@@ -30,6 +30,10 @@ class CountRole(Role):
         count: int = context.choice[f"{self.of}_count"]
         return count
 
+    @property
+    def _verb(self) -> str:
+        return "has" if self.related(self.of, Role).variadic is not None else "describes"
+
     def requirements(self) -> Iterator[Requirement]:
         """Yield its least value, and the length of the list."""
         name, of = self.name, self.of
@@ -39,7 +43,7 @@ class CountRole(Role):
             relation, number = ">=", "no fewer tensors than"
         yield Requirement(
             f"{name}.described",
-            f"{of} describes {number} {name} says.",
+            f"{of} {self._verb} {number} {name} says.",
             f"len({of}) {relation} {name}",
             prerequisites=(f"{name}.least",),
         )

@@ -113,14 +113,9 @@ class DataRole(Role):
 
     def constraints(self) -> Iterator[Constraint]:
         """Forbid axes beyond the rank, and extents and layouts that exclude each other."""
-        rank, length, others = map(self.factor, ("rank", "length", "others"))
-        layout, elements, axis = map(self.factor, ("layout", "elements", "axis"))
-        yield from axis_position_constraints(axis, rank)
-        if int(self.rank[0]) == 0:
-            yield forbid(
-                lambda rank, n, axis: rank == 0 and (n != 1 or axis != "first"),
-                *(rank, length, LevelName(axis)),
-            )
+        length, others = map(self.factor, ("length", "others"))
+        layout, elements = map(self.factor, ("layout", "elements"))
+        yield from self.axis_constraints()
         crowded = (*PAST_A_TILE, "zero")
         yield forbid(
             lambda elements, n, others: elements != "no" and (n < 2 or others in crowded),
@@ -133,6 +128,16 @@ class DataRole(Role):
         yield forbid(lambda others, n: others == "huge" and n > 10, others, length)
         if self.has_own_shape:
             yield from self._extent_constraints()
+
+    def axis_constraints(self) -> Iterator[Constraint]:
+        """Forbid axes beyond the rank."""
+        rank, length, axis = map(self.factor, ("rank", "length", "axis"))
+        yield from axis_position_constraints(axis, rank)
+        if int(self.rank[0]) == 0:
+            yield forbid(
+                lambda rank, n, axis: rank == 0 and (n != 1 or axis != "first"),
+                *(rank, length, LevelName(axis)),
+            )
 
     def _extent_constraints(self) -> Iterator[Constraint]:
         """Forbid levels that contradict the extents which this role draws."""
@@ -171,6 +176,15 @@ class DataRole(Role):
         )
 
     @property
+    def tensor_expr(self) -> str:
+        """The expression of the tensor whose rank and extents other arguments refer to."""
+        return self.name
+
+    def tensor_of(self, call: Call) -> Tensor:
+        """Return the tensor whose rank and extents other arguments refer to."""
+        return call.inputs[self.name]
+
+    @property
     def has_own_shape(self) -> bool:
         """Whether no other role determines its shape."""
         return not any(self.name in role.shapes for role in self._signature.roles)
@@ -200,7 +214,7 @@ class DataRole(Role):
 
     def axis_points(self, call: Call) -> list[ObservationPoint]:
         """Return each of its axes as an observation point; a scalar is one point."""
-        return [{"axis": axis} for axis in range(call.inputs[self.name].rank)] or [{}]
+        return [{"axis": axis} for axis in range(self.tensor_of(call).rank)] or [{}]
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the axis of `point` as the tested axis."""

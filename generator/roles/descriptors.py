@@ -1,4 +1,4 @@
-"""The role `descriptors`: records that describe the parts of an axis, as in C structures."""
+"""The base class of described tensors, and the role `descriptors` for the parts of an axis."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -31,20 +31,16 @@ from opcert.roles.role import Role
 _MAX_SIZE = highest("u32")
 
 
-class DescriptorsRole(Role):
-    """Records with the sizes and the element type of each output: a list attribute.
+class RecordRole(Role):
+    """Tensors that are described by records with their sizes and element type, as in C structures.
 
-    The outputs divide an axis of data, none of them is empty, and their other sizes are those of
-    data. `sizes` and `element_type` name the fields of a record, `type_names` names the table of
-    constants with the name of each element type.
+    `sizes` and `element_type` name the fields of a record, `type_names` names the table of
+    constants with the name of each element type, which is that of data.
     """
 
-    relations: ClassVar = {"of": ("data",), "along": ("axis",)}
+    relations: ClassVar[Mapping[str, tuple[str, ...]]] = {"of": ("data",)}
 
-    role: Literal["descriptors"]
-    type: Literal["list"]
     of: str
-    along: str
     sizes: str
     element_type: str
     type_names: str
@@ -66,8 +62,27 @@ class DescriptorsRole(Role):
 
     @property
     def data(self) -> DataRole:
-        """The data that is divided."""
+        """The data whose element type the described tensors have."""
         return self.related(self.of, DataRole)
+
+    def record(self, context: BuildContext, sizes: Sequence[int]) -> dict[str, Any]:
+        """Return the description of a tensor."""
+        name = self._signature.constants[self.type_names][context.choice[self.data.type_factor]]
+        return {self.sizes: [*sizes], self.element_type: name}
+
+
+class DescriptorsRole(RecordRole):
+    """Records with the sizes and the element type of each output: a list attribute.
+
+    The outputs divide an axis of data, none of them is empty, and their other sizes are those of
+    data.
+    """
+
+    relations: ClassVar = {"of": ("data",), "along": ("axis",)}
+
+    role: Literal["descriptors"]
+    type: Literal["list"]
+    along: str
 
     @property
     def axis(self) -> AxisRole:
@@ -105,12 +120,8 @@ class DescriptorsRole(Role):
         lengths = context.draw(
             self.name, lambda sampler: draw_lengths(kind, n, count, _MAX_SIZE, sampler)
         )
-        name = self._signature.constants[self.type_names][choice[data.type_factor]]
         shape = data.shape(context)
-        return [
-            {self.sizes: [*replace(shape, axis, length)], self.element_type: name}
-            for length in lengths
-        ]
+        return [self.record(context, replace(shape, axis, length)) for length in lengths]
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe the number of outputs and the kinds of their sizes on the axis."""

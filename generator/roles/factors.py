@@ -89,11 +89,13 @@ class BuildContext:
     """The choice that a call is built for, and the values drawn for the call.
 
     Values that several arguments share, such as the extents of data, are drawn once, under a name.
-    Each name has its own seed, so that an additional draw changes no other.
+    Each name has its own seed, so that an additional draw changes no other. `evaluate` returns the
+    value of an expression over the arguments that roles build.
     """
 
     choice: Choice
     seed: str
+    evaluate: Callable[[str], Any]
     random_source: RandomSource | None = None
     _drawn: dict[str, Any] = field(default_factory=dict)
 

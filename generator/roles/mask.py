@@ -30,7 +30,7 @@ class MaskRole(ListRole):
     """A list of 0 and 1, an attribute: a 1 marks a slicing step of `of`.
 
     `marks` is what a 1 means: the step slices from the `start` or to the `stop` of its axis, it
-    inserts a `new` axis, it takes a `single` element and removes the axis, or it stands for the
+    inserts a `new` axis, it takes a `single` element and removes the axis, or it skips the
     `rest` of the axes. A shorter list is padded with zeros, and further elements are ignored.
     """
 
@@ -47,7 +47,7 @@ class MaskRole(ListRole):
         return self.related(self.of, SlicingStepsRole)
 
     def factors(self, _: str) -> Iterator[Factor]:
-        """Yield the place of its marks beside the tested step, and its omission."""
+        """Yield the place of its marks next to the tested step, and its omission."""
         if self.marks in _MEANINGS:
             words = {"none": "", "before": _MEANINGS[self.marks].format("before")}
             words["after"] = _MEANINGS[self.marks].format("after")

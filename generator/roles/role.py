@@ -54,6 +54,8 @@ class Role(Argument):
 
     # The keys that name other arguments, and the roles that these arguments may have.
     relations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    # Whether the role describes a list of tensors.
+    can_be_variadic: ClassVar[bool] = False
     # What the elements of a list attribute are.
     elements: ClassVar[ElementKind | None] = None
 
@@ -148,7 +150,7 @@ class Role(Argument):
 
     def is_given_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""
-        return self.name in call.inputs or call.attributes.get(self.name) is not None
+        return self.name in call.arguments or call.attributes.get(self.name) is not None
 
     def values_in(self, call: Call) -> tuple[int, ...]:
         """Return its integers in a call; none if it is omitted."""

@@ -242,7 +242,7 @@ class SlicingStepsRole(SpansRole):
     def _skipped_and_removed(
         self, context: BuildContext, sampler: Sampler
     ) -> tuple[range, int | None]:
-        """Draw the axes that the rest stands for, and one that is removed beside the tested one."""
+        """Draw the axes that the rest skips, and one that is removed next to the tested one."""
         choice, data = context.choice, self.data
         rank, tested = choice[data.factor("rank")], choice[data.factor("axis")]
         rest, single = map(choice.level, map(self._marks_factor, ("rest", "single")))

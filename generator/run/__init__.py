@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from opcert.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from opcert.run.backend_list import AvailableBackend, available_backends, core_operators
+    from opcert.run.backend_list import AvailableBackend, available_backends
     from opcert.run.call_protocol import ECHO_PREFIX, repetition_plan, run_repeatedly, run_vector
     from opcert.run.comparison import Difference, FailureKind, compare_outputs
     from opcert.run.excerpts import Excerpt, ExcerptRow, excerpt_rows
@@ -40,7 +40,6 @@ __all__ = [
     "available_backends",
     "call_backend",
     "compare_outputs",
-    "core_operators",
     "dirty_freed_memory",
     "excerpt_rows",
     "repetition_plan",
@@ -70,7 +69,6 @@ __getattr__ = lazy_attributes(
         "available_backends": "backend_list",
         "call_backend": "outcome",
         "compare_outputs": "comparison",
-        "core_operators": "backend_list",
         "dirty_freed_memory": "freed_memory",
         "excerpt_rows": "excerpts",
         "repetition_plan": "call_protocol",

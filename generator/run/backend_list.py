@@ -15,7 +15,7 @@ from importlib.metadata import (
 from opcert.backends import BUILT_IN_BACKENDS, registered_backends
 from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.scope import declared_support
-from opcert.suite import core_suite_folder, read_manifest
+from opcert.specification import shipped_operators
 
 UNSUPPORTED = "unsupported"
 
@@ -42,11 +42,6 @@ def available_backends() -> Iterator[AvailableBackend]:
         yield _entry_point(point)
 
 
-def core_operators() -> list[str]:
-    """Return the operators of the core suite."""
-    return list(read_manifest(core_suite_folder()).operators)
-
-
 def _built_in(name: str) -> AvailableBackend:
     packages = packages_of_extra(name) or ["opcert"]
     versions = {package: _version_of(package) for package in packages}
@@ -68,7 +63,7 @@ def _how(name: str) -> dict[str, str]:
         declared = {operator: entry.how for operator, entry in support.items()}
     return {
         operator: declared.get(operator, UNSUPPORTED).partition(":")[0]
-        for operator in core_operators()
+        for operator in shipped_operators()
     }
 
 

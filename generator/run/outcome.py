@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from opcert.arrays import InputArrays
+from opcert.arrays import InputArrays, group_variadic
 from opcert.backends import Backend
 from opcert.errors import describe_error
 from opcert.run.freed_memory import dirty_freed_memory
@@ -73,13 +73,14 @@ def call_backend(
 ) -> Outcome:
     """Make one call; every exception of the backend but a KeyboardInterrupt is an outcome.
 
+    The arrays of a variadic input, which have a key each, reach the backend as a list.
     Freed memory blocks of about `dirty_sizes` bytes are dirtied before the call, where possible.
     """
     if isinstance(backend, IsolatedBackend):
         return backend.call(operator, inputs, attributes, dirty_sizes)
     dirty_freed_memory(dirty_sizes)
     try:
-        returned = backend.run(operator, dict(inputs), _copy_attributes(dict(attributes)))
+        returned = backend.run(operator, group_variadic(inputs), _copy_attributes(dict(attributes)))
         outputs = _plain_arrays(returned)
     except NotImplementedError as error:
         return Outcome("unsupported", reason=describe_error(error))

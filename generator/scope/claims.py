@@ -15,7 +15,8 @@ from opcert.scope.support import (
     misspelt_operators,
     unknown_operators,
 )
-from opcert.suite import Suite, core_suite_folder, read_manifest
+from opcert.specification import shipped_operators
+from opcert.suite import Suite
 from opcert.yaml_files import YamlPath, YamlSource, validated_content
 
 
@@ -90,7 +91,7 @@ def claim_mistakes(
     for name, scope in claim.operators.items():
         place: YamlPath = ("operators", name)
         if name in misspelt or (name in unknown and fnmatchcase(name, operator)):
-            known = sorted({*suite.operators, *read_manifest(core_suite_folder()).operators})
+            known = sorted({*suite.operators, *shipped_operators()})
             yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
         for part, text in _scope_mistakes(name, scope, suite):
             yield (*place, *part), text

@@ -13,7 +13,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 from opcert.arrays import ELEMENT_TYPES
 from opcert.backends import as_backend_error
 from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
-from opcert.suite import Suite, core_suite_folder, read_manifest
+from opcert.specification import shipped_operators
+from opcert.suite import Suite
 
 # Names of operators share family and version, so only very similar names are misspellings.
 _MISSPELLING_CUTOFF = 0.9
@@ -196,8 +197,8 @@ def _validation_message(error: ValidationError) -> str:
 
 
 def unknown_operators(names: Collection[str], suite: Suite) -> list[str]:
-    """Return the names that are operators neither of `suite` nor of the core suite."""
-    known = {*suite.operators, *read_manifest(core_suite_folder()).operators}
+    """Return the names that are operators neither of `suite` nor of the shipped specs."""
+    known = {*suite.operators, *shipped_operators()}
     return [name for name in names if name not in known]
 
 

@@ -7,6 +7,7 @@ from opcert.specification.elementwise import (
     ZERO_SOURCE,
     ElementwiseValues,
     IndexedInput,
+    IndexedInputs,
     parse_elementwise,
     source_positions,
 )
@@ -41,9 +42,11 @@ from opcert.specification.named_values import needed_names
 from opcert.specification.references import (
     Reference,
     RejectedError,
+    call_reference,
     find_spec_files,
     golden_outputs,
     load_references,
+    shipped_operators,
 )
 
 __all__ = [
@@ -59,6 +62,7 @@ __all__ = [
     "Example",
     "Expression",
     "IndexedInput",
+    "IndexedInputs",
     "Law",
     "LawCall",
     "Levels",
@@ -69,6 +73,7 @@ __all__ = [
     "Spec",
     "SpecFile",
     "abbreviate",
+    "call_reference",
     "evaluate",
     "evaluate_condition",
     "evaluate_condition_in",
@@ -85,6 +90,7 @@ __all__ = [
     "read_spec",
     "read_specs",
     "read_specs_in",
+    "shipped_operators",
     "source_positions",
     "subexpression",
 ]

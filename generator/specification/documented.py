@@ -65,3 +65,17 @@ WrittenTensor = Annotated[
     DocumentedTensor,
     BeforeValidator(_read_tensor, json_schema_input_type=str | DocumentedTensor),
 ]
+
+
+def _read_input(value: Any) -> Any:
+    """Return the tensor of an input, or those of a variadic one."""
+    return tuple(map(_read_tensor, value)) if isinstance(value, list) else _read_tensor(value)
+
+
+WrittenInput = Annotated[
+    DocumentedTensor | tuple[DocumentedTensor, ...],
+    BeforeValidator(
+        _read_input,
+        json_schema_input_type=str | DocumentedTensor | list[str | DocumentedTensor],
+    ),
+]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, Tensor
+from opcert.arrays import Array, Tensor, part_at
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 from opcert.specification.expressions import (
     Expression,
@@ -146,6 +146,44 @@ class IndexedInput(Tensor):
         return SourceElements(np.asarray(position + self.first, np.int64), self)
 
 
+class IndexedInputs(tuple[IndexedInput, ...]):
+    """The tensors of a variadic input; a formula can name another one for each element."""
+
+    __slots__ = ()
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, ElementwiseValues):
+            return _ChosenInput(tuple(self), number.array)
+        return super().__getitem__(number)
+
+
+@dataclass(frozen=True)
+class _ChosenInput:
+    """For each element of an output, one of several inputs of the same rank, by its number."""
+
+    inputs: tuple[IndexedInput, ...]
+    numbers: Array
+
+    __iter__ = None
+
+    def __getitem__(self, index: Any) -> SourceElements:
+        indices = index if isinstance(index, tuple | list) else (index,)
+        ranks = {tensor.rank for tensor in self.inputs}
+        if ranks != {len(indices)}:
+            raise ValueError(f"{len(indices)} indices into inputs of rank {sorted(ranks)}")
+        within = (self.numbers >= 0) & (self.numbers < len(self.inputs))
+        numbers = np.where(within, self.numbers, 0)
+        position = np.zeros((), np.int64)
+        for axis, axis_index in enumerate(indices):
+            extents = np.array([tensor.shape[axis] for tensor in self.inputs], np.int64)[numbers]
+            number = _exact(axis_index)
+            within = within & (number >= 0) & (number < extents)
+            position = position * extents + number
+        position = position + np.array([tensor.first for tensor in self.inputs])[numbers]
+        positions = np.where(within, position, OUTSIDE_SOURCE)
+        return SourceElements(np.asarray(positions, np.int64), None)
+
+
 def source_positions(value: object) -> Array | None:
     """Return the positions of the elements that a formula gives, or None for any other value."""
     if isinstance(value, SourceElements):
@@ -212,6 +250,16 @@ def _wrap(axis: Any, rank: Any) -> Any:
     return _choose(axis < 0, lambda: axis + rank, lambda: axis)
 
 
+def _part_at(lengths: Any, position: Any) -> tuple[Any, Any]:
+    """Return what the function of the same name returns, element by element."""
+    if not isinstance(position, ElementwiseValues):
+        return part_at(lengths, position)
+    ends = np.cumsum([0, *lengths])
+    # Of the parts that begin at one position, all but the last are empty.
+    numbers = np.searchsorted(ends, position.array, side="right") - 1
+    return ElementwiseValues(numbers), ElementwiseValues(position.array - ends[numbers])
+
+
 def _extreme(of_numbers: Callable[..., Any], of_arrays: Callable[[Any, Any], Any]) -> Any:
     def function(*items: Any) -> Any:
         numbers = items if len(items) > 1 else tuple(items[0])
@@ -226,7 +274,12 @@ def _extreme(of_numbers: Callable[..., Any], of_arrays: Callable[[Any, Any], Any
 FORMULA_FUNCTIONS: Functions = {
     **EXPRESSION_FUNCTIONS,
     **{"if": _choose, "and": _and, "or": _or, "not": _not},
-    **{"wrap": _wrap, "min": _extreme(min, np.minimum), "max": _extreme(max, np.maximum)},
+    **{
+        "wrap": _wrap,
+        "part_at": _part_at,
+        "min": _extreme(min, np.minimum),
+        "max": _extreme(max, np.maximum),
+    },
 }
 
 

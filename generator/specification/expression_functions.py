@@ -11,6 +11,7 @@ from opcert.arrays import (
     highest,
     insert,
     lowest,
+    part_at,
     python_slice,
     replace,
     within,
@@ -78,8 +79,8 @@ def bounded_prod(values: Iterable[int]) -> int:
 EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip)},
-    **{f.__name__: f for f in (wrap, broadcasts, python_slice, within, extent_kinds)},
-    **{f.__name__: f for f in (insert, replace, fits, lowest, highest)},
+    **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within)},
+    **{f.__name__: f for f in (extent_kinds, insert, replace, fits, lowest, highest)},
     "range": bounded_range,
     "prod": bounded_prod,
 }

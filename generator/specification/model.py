@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from opcert.arrays import INTEGERS, TYPE_SETS
+from opcert.arrays import INTEGERS, TYPE_SETS, tensor_key
 from opcert.roles import (
     ROLES,
     Argument,
@@ -21,7 +21,7 @@ from opcert.roles import (
     SpecModel,
     role_classes,
 )
-from opcert.specification.documented import WrittenTensor
+from opcert.specification.documented import WrittenInput, WrittenTensor
 from opcert.specification.expressions import EXPRESSION_CONSTANTS
 from opcert.yaml_files import VERBATIM
 
@@ -181,7 +181,7 @@ class Example(SpecModel):
     id: KebabCaseId
     clause: str
     text: str
-    inputs: dict[str, WrittenTensor]
+    inputs: dict[str, WrittenInput]
     attributes: dict[str, JsonValue] = Field(default_factory=dict)
     outputs: tuple[WrittenTensor, ...]
 
@@ -346,6 +346,12 @@ class Spec(SpecModel):
     def leading(self) -> Input | Role:
         """The first required input; its type and rank are those of a case."""
         return next(argument for argument in self.inputs if argument.required)
+
+    @cached_property
+    def leading_key(self) -> str:
+        """The key of the first required input in a call, or of its first tensor."""
+        name = self.leading.name
+        return name if self.leading.variadic is None else tensor_key(name, 0)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

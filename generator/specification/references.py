@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays import Array, group_variadic
 from opcert.errors import OpcertError, SpecError, describe_error
 from opcert.python_files import import_file
 from opcert.roles import Role
@@ -30,6 +30,11 @@ def find_spec_files(folder: Path | None) -> list[Path]:
     if not paths:
         raise OpcertError(f"no spec in {folder}; expected a folder with *.yaml files")
     return paths
+
+
+def shipped_operators() -> list[str]:
+    """Return the ids of the operators whose specs come with opcert, by the paths of the specs."""
+    return [f"{path.parent.name}/{path.stem}" for path in find_spec_files(None)]
 
 
 def load_reference(source: YamlSource, name: str) -> Reference:
@@ -95,6 +100,16 @@ class RejectedError(OpcertError):
         super().__init__(f"the reference rejects a valid call: {self.raised}")
 
 
+def call_reference(
+    reference: Reference, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+) -> list[Array]:
+    """Return what a reference returns, which gets a copy of the attributes.
+
+    The arrays of a variadic input, which have a key each, reach it as a list.
+    """
+    return reference(**group_variadic(inputs), **deepcopy(dict(attributes)))
+
+
 def golden_outputs(
     reference: Reference, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
 ) -> list[Array]:
@@ -106,7 +121,7 @@ def golden_outputs(
     """
     copies = {name: array.copy() for name, array in inputs.items()}
     try:
-        outputs = reference(**copies, **deepcopy(dict(attributes)))
+        outputs = call_reference(reference, copies, attributes)
     except (Exception, SystemExit) as error:
         raise RejectedError(error) from None
     is_list = isinstance(outputs, list)

@@ -16,7 +16,7 @@ from opcert.arrays import (
     fits,
 )
 from opcert.errors import ExpressionError, did_you_mean
-from opcert.roles.argument import Attribute, is_plain_value
+from opcert.roles.argument import Argument, Attribute, is_plain_value
 from opcert.roles.role import Role
 from opcert.specification.documented import DocumentedTensor
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
@@ -85,7 +85,11 @@ def call_names(spec: Spec) -> KnownNames:
     constants = (*EXPRESSION_CONSTANTS, *spec.constants, *spec.types, "omitted")
     return {
         **dict.fromkeys(constants, ()),
-        **dict.fromkeys((argument.name for argument in spec.inputs), TENSOR_ATTRIBUTES),
+        # A variadic input is a list, whose tensors have the attributes.
+        **{
+            argument.name: TENSOR_ATTRIBUTES if argument.variadic is None else ()
+            for argument in spec.inputs
+        },
         **dict.fromkeys((argument.name for argument in spec.attributes), ()),
         **dict.fromkeys(spec.names, ()),
     }
@@ -151,9 +155,13 @@ def _argument_mistakes(spec: Spec) -> Mistakes:
     known = call_names(spec)
     for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, argument in enumerate(arguments):
+            yield from _variadic_mistakes((part, i, "variadic"), argument)
             for key in ("rank", "range"):
                 for j, bound in enumerate(getattr(argument, key, None) or ()):
                     yield from expression_mistakes((part, i, key, j), bound, known)
+            extents = getattr(argument, "extents", None)
+            if isinstance(extents, str):
+                yield from expression_mistakes((part, i, "extents"), extents, known)
     for i, attribute in enumerate(spec.attributes):
         if attribute.range is not None and attribute.type != "int":
             text = f"'range' of an attribute of type {attribute.type}; only integers have a range"
@@ -164,6 +172,20 @@ def _argument_mistakes(spec: Spec) -> Mistakes:
         if attribute.default is not None:
             path = ("attributes", i, "default")
             yield from _value_mistakes(path, attribute, attribute.default)
+
+
+def _variadic_mistakes(path: YamlPath, argument: Argument) -> Mistakes:
+    if argument.variadic is None:
+        return
+    least, most = argument.variadic
+    can_be_variadic = not isinstance(argument, Attribute) and (
+        not isinstance(argument, Role) or argument.can_be_variadic
+    )
+    if not can_be_variadic:
+        text = f"'variadic' of '{argument.name}'; only an input of the role 'tensors', or without a"
+        yield (*path, KEY_STEP), f"{text} role, can be a list of tensors"
+    elif not 0 <= least <= most:
+        yield path, f"from {least} to {most} tensors; expected the least number, then the greatest"
 
 
 def _value_mistakes(path: YamlPath, attribute: Attribute | Role, value: JsonValue) -> Mistakes:
@@ -339,8 +361,20 @@ def _example_mistakes(spec: Spec) -> Mistakes:
     for i, example in enumerate(spec.examples):
         path = ("examples", i)
         yield from _example_argument_mistakes(spec, example, path)
-        for name, tensor in example.inputs.items():
-            yield from _tensor_mistakes((*path, "inputs", name), tensor)
+        variadic = {argument.name: argument.variadic is not None for argument in spec.inputs}
+        for name, value in example.inputs.items():
+            here = (*path, "inputs", name)
+            if isinstance(value, tuple) != variadic.get(name, isinstance(value, tuple)):
+                expected = "a list of tensors" if variadic[name] else "one tensor"
+                yield (
+                    here,
+                    f"'{name}' is {'' if variadic[name] else 'not '}variadic; expected {expected}",
+                )
+            elif isinstance(value, tuple):
+                for k, tensor in enumerate(value):
+                    yield from _tensor_mistakes((*here, k), tensor)
+            else:
+                yield from _tensor_mistakes(here, value)
         for j, tensor in enumerate(example.outputs):
             yield from _tensor_mistakes((*path, "outputs", j), tensor)
 

@@ -14,14 +14,16 @@ from opcert.suite.format import (
     RuleText,
     StoredArray,
     StrictModel,
+    SuiteEntry,
     TypeName,
 )
 from opcert.suite.generation import generate, generate_suite_files
+from opcert.suite.opening import load, open_certified_suite, open_suite, open_suite_of_case
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.rule_cases import RuleCases, cases_by_rule, valid_calls
 from opcert.suite.spec_check import check_specs
 from opcert.suite.spec_warnings import RuleCounts
-from opcert.suite.suite import CasesById, Suite, SuiteCase, core_suite_folder, load, read_manifest
+from opcert.suite.suite import CasesById, Suite, SuiteCase, core_suite_folder, read_manifest
 from opcert.suite.writing import refuse_foreign_files, replace_marked_folder, write_suite
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "StrictModel",
     "Suite",
     "SuiteCase",
+    "SuiteEntry",
     "TypeName",
     "cases_by_rule",
     "check_specs",
@@ -52,6 +55,9 @@ __all__ = [
     "generate_suite_files",
     "load",
     "measure_coverage",
+    "open_certified_suite",
+    "open_suite",
+    "open_suite_of_case",
     "read_manifest",
     "refuse_foreign_files",
     "replace_marked_folder",

@@ -190,7 +190,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iter
     for vector in vectors:
         case, tensors = vector.case, vector.case.call.inputs
         stem = short_digest(case.id)
-        leading = tensors.get(spec.leading.name)
+        leading = tensors.get(spec.leading_key)
         # A case that omits the first input has the type and rank of its baseline.
         first_input[case.id] = (
             (leading.type, leading.rank) if leading else first_input.get(case.baseline, ("", 0))
@@ -296,8 +296,14 @@ def _docstring(text: str) -> str:
     return f'"""{escaped}"""'
 
 
-def _tensor_literal(documented: DocumentedTensor, indent: int) -> str:
+def _tensor_literal(
+    documented: DocumentedTensor | tuple[DocumentedTensor, ...], indent: int
+) -> str:
     """Return a documented tensor as Python: its elements, or a placeholder for packed ones."""
+    if isinstance(documented, tuple):
+        inner = " " * (indent + 4)
+        parts = (f"{inner}{_tensor_literal(part, indent + 4)},\n" for part in documented)
+        return f"[\n{''.join(parts)}{' ' * indent}]"
     if documented.values is None:
         return f'packed("{documented.type}", {list(documented.shape)})'
     dtype = ELEMENT_TYPES[documented.type]

@@ -14,7 +14,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from opcert.arrays import ELEMENT_TYPES, MAX_DIMENSIONS, MAX_ELEMENTS, Layout
+from opcert.arrays import ELEMENT_TYPES, MAX_DIMENSIONS, MAX_ELEMENTS, Layout, argument_of
 
 FORMAT = 5
 MANIFEST = "manifest.json"
@@ -166,13 +166,19 @@ class IndexedCase(StrictModel):
 
     @property
     def index_types(self) -> frozenset[str]:
-        """The element types of all inputs but the first."""
-        return frozenset([array.type for array in self.inputs.values()][1:])
+        """The element types of all inputs but the first, which may be variadic."""
+        first = argument_of(next(iter(self.inputs), ""))
+        return frozenset(
+            array.type for key, array in self.inputs.items() if argument_of(key) != first
+        )
 
     @property
     def input_types(self) -> Mapping[str, str]:
-        """The element type of each input by name."""
-        return {name: array.type for name, array in self.inputs.items()}
+        """The element type of each input by name; of a variadic one that of its first tensor."""
+        types: dict[str, str] = {}
+        for key, array in self.inputs.items():
+            types.setdefault(argument_of(key), array.type)
+        return types
 
 
 class Index(StrictModel):
@@ -211,6 +217,17 @@ class OperatorEntry(StrictModel):
     cases: Extent
     rejections: Extent
     implementation_defined: Extent
+
+
+class SuiteEntry(StrictModel):
+    """A suite in a certificate: profile, seed, digest, number of cases, and its specs' digests."""
+
+    version: int
+    profile: str
+    seed: int
+    digest: Digest
+    cases: Extent
+    specs: Mapping[str, Digest]
 
 
 class Manifest(StrictModel):

@@ -9,6 +9,7 @@ from pathlib import Path
 from opcert.cases import COVERING_STRENGTH, generate_cases, iterate_vectors
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.specification import SpecFile, read_spec, read_specs_in
+from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import FileContents, operator_files, suite_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.writing import folder_differences, write_suite
@@ -22,7 +23,7 @@ def generate(
     specs: str | Path | None = None,
     *,
     profile: str = "core",
-    operator: str = "*",
+    operator: str | None = None,
     seed: int = 0,
     jobs: int = 1,
     check: bool = False,
@@ -30,15 +31,18 @@ def generate(
 ) -> list[str]:
     """Generate a suite in the folder `out`, and replace an earlier suite.
 
-    `specs` is a folder of specs, by default opcert's own; `operator` is a glob that selects
-    operators; `jobs` is the number of worker processes. `on_operator` is called with each finished
+    `specs` is a folder of specs, by default opcert's own. `operator` is a glob that selects
+    operators, by default all of `specs`, or those of the core suite among opcert's own. `jobs` is
+    the number of worker processes. `on_operator` is called with each finished
     operator. With `check`, nothing is written; the result lists the differences between `out` and
     the suite, one line per file.
 
     Raises:
         OpcertError: a spec has mistakes, or `out` holds other files or cannot be written.
     """
-    spec_files = read_specs_in(None if specs is None else Path(specs), operator)
+    spec_files = read_specs_in(None if specs is None else Path(specs), operator or "*")
+    if specs is None and operator is None:
+        spec_files = [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
     files = generate_suite_files(spec_files, profile, seed, jobs, on_operator)
     if check:
         return folder_differences(Path(out), files)

@@ -10,6 +10,7 @@ from pathlib import Path
 from opcert.arrays import (
     ELEMENT_TYPES,
     Array,
+    argument_of,
     copy_in_layout,
     invert_bits,
     read_elements,
@@ -60,7 +61,8 @@ class OperatorSuite:
     @cached_property
     def input_names(self) -> list[str]:
         """The names of the inputs that occur in any case."""
-        return list(dict.fromkeys(name for case in self.index.cases for name in case.inputs))
+        keys = (key for case in self.index.cases for key in case.inputs)
+        return list(dict.fromkeys(map(argument_of, keys)))
 
     def inputs(self, case: IndexedCase) -> dict[str, Array]:
         """Return fresh, writeable inputs in their memory layouts, by name in the spec's order."""

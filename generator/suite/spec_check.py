@@ -1,19 +1,20 @@
 """Checks a spec with its cases: a rule, type or bound that no case exercises is a mistake."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from opcert.arrays import tensors_in
 from opcert.cases import Case, Conditions, Vector, check_laws, generate_cases, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles import BoundExpressions
 from opcert.specification import (
     SpecFile,
     abbreviate,
+    call_reference,
     evaluate_integer,
     load_references,
     parse_expression,
@@ -89,7 +90,8 @@ def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Iterator[Mistak
         if vector.case.violated_rule is not None:
             continue
         inputs = {name: array.copy() for name, array in vector.inputs.items()}
-        outputs = spec_file.reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
+        attributes = vector.case.call.attributes
+        outputs = call_reference(spec_file.reference, inputs, attributes)
         for name, array in inputs.items():
             # The inputs are copies, so memory bounds overlap only if an output is a view.
             if any(np.may_share_memory(array, output) for output in outputs):
@@ -109,9 +111,11 @@ def _unexercised_rules(spec_file: SpecFile, counts: Sequence[RuleCounts]) -> Ite
 def _unreached(spec_file: SpecFile, valid_cases: Sequence[Case]) -> Iterator[Mistake]:
     """Yield each type, feature level, and bound of a rank or range that no valid case reaches."""
     spec = spec_file.spec
+    conditions = Conditions(spec)
+    scopes = [conditions.names(case.call) for case in valid_cases]
     for i, argument in enumerate(spec.inputs):
-        inputs = (case.call.inputs.get(argument.name) for case in valid_cases)
-        types = {tensor.type for tensor in inputs if tensor is not None}
+        tensors = (tensors_in(scope[argument.name]) for scope in scopes)
+        types = {tensor.type for parts in tensors for tensor in parts}
         for name in sorted(set(spec.type_sets[argument.type]) - types):
             text = f"no case has '{argument.name}' of {name}"
             yield spec_file.mistake(("inputs", i, "type"), text)
@@ -119,8 +123,6 @@ def _unreached(spec_file: SpecFile, valid_cases: Sequence[Case]) -> Iterator[Mis
         if not any(level.name in case.feature_levels for case in valid_cases):
             text = f"no case is in feature level {level.name}"
             yield spec_file.mistake(("feature_levels", i), text)
-    conditions = Conditions(spec)
-    scopes = [conditions.names(case.call) for case in valid_cases]
     for path, name, values_of, bounds in _declared_ranges(spec_file):
         with_argument = [scope for scope in scopes if scope[name] is not None]
         try:
@@ -136,7 +138,15 @@ def _declared_ranges(
 ) -> Iterator[tuple[YamlPath, str, ValuesOf, BoundExpressions]]:
     """Yield each rank and range: its path, argument, function for the values, and bounds."""
     for i, argument in enumerate(spec_file.spec.inputs):
-        yield ("inputs", i, "rank"), argument.name, lambda tensor: (tensor.rank,), argument.rank
+        yield ("inputs", i, "rank"), argument.name, _ranks, argument.rank
+        if argument.variadic is not None:
+            least, most = map(str, argument.variadic)
+            yield (
+                ("inputs", i, "variadic"),
+                argument.name,
+                lambda value: (len(value),),
+                (least, most),
+            )
         if argument.range is not None:
             # A tensor filled by a pattern has no values.
             path: YamlPath = ("inputs", i, "range")
@@ -145,6 +155,10 @@ def _declared_ranges(
         if attribute.range is not None:
             path = ("attributes", i, "range")
             yield path, attribute.name, lambda value: (value,), attribute.range
+
+
+def _ranks(value: Any) -> list[int]:
+    return [tensor.rank for tensor in tensors_in(value)]
 
 
 def _unreached_bounds(

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from opcert.arrays import INTEGERS, TYPE_SETS, Tensor, highest, lowest
+from opcert.arrays import INTEGERS, TYPE_SETS, Tensor, highest, lowest, tensors_in
 from opcert.cases import Case, Conditions
 from opcert.errors import ExpressionError, Inapplicable, Mistake
 from opcert.roles import BoundExpressions
@@ -59,11 +59,11 @@ def _unviolated_declarations(spec_file: SpecFile, negative: Sequence[Case]) -> I
     conditions = Conditions(spec)
     scopes = [conditions.names(case.call) for case in negative]
     for i, argument in enumerate(spec.inputs):
-        tensors = [case.call.inputs.get(argument.name) for case in negative]
+        tensors = [tensor for scope in scopes for tensor in tensors_in(scope[argument.name])]
         types = set(spec.type_sets[argument.type])
         # No type is outside the set of all types.
         if not types.issuperset(TYPE_SETS["any"]) and all(
-            tensor is None or tensor.type in types for tensor in tensors
+            tensor.type in types for tensor in tensors
         ):
             text = f"no negative case has '{argument.name}' of a type outside {argument.type}"
             yield spec_file.mistake(("inputs", i, "type"), text)
@@ -98,7 +98,7 @@ def _unexceeded_bounds(
         with suppress(ExpressionError, Inapplicable, TypeError):
             lower, upper = (evaluate_integer(parse_expression(bound), scope) for bound in bounds)
             if is_rank:
-                values: Sequence[Any] = (argument.rank,)
+                values: Sequence[Any] = [tensor.rank for tensor in tensors_in(argument)]
             elif isinstance(argument, Tensor):
                 values = argument.values or ()
                 is_integer = argument.type in INTEGERS

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from opcert.arrays import Array
+from opcert.arrays import Array, group_variadic
 from opcert.errors import SuiteError
 from opcert.specification import SpecFile, read_specs_in
 from opcert.suite.format import FORMAT, MANIFEST, Index, IndexedCase, Manifest, OperatorEntry
@@ -46,12 +46,12 @@ class SuiteCase(NamedTuple):
         return self.record.expects
 
     @property
-    def inputs(self) -> dict[str, Array]:
+    def inputs(self) -> dict[str, Any]:
         """New, writeable input arrays by name, in the order of the spec and in their layouts.
 
-        Scalars are 0-d; an omitted optional input is absent.
+        Scalars are 0-d; an omitted optional input is absent; a variadic input is a list of arrays.
         """
-        return self.operator_suite.inputs(self.record)
+        return group_variadic(self.operator_suite.inputs(self.record))
 
     @property
     def attributes(self) -> Mapping[str, JsonValue]:
@@ -91,36 +91,6 @@ class SuiteCase(NamedTuple):
 CasesById = Mapping[str, SuiteCase]
 
 
-def load(folder: str | Path | None = None, specs: str | Path | None = None) -> "Suite":
-    """Read a suite, by default the core suite that comes with opcert.
-
-    A suite yields its cases with their golden data, in the order in which a certification runs
-    them:
-
-        for case in opcert.load():
-            if case.expects == "outputs" and case.ambiguity is None:
-                outputs = run(case.operator, case.inputs, case.attributes)
-                for actual, expected in zip(outputs, case.outputs, strict=True):
-                    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
-                    assert actual.tobytes() == expected.tobytes()
-
-    `suite.cases[id]` is the case with an id. A case has `id`, `operator`, `expects` ("outputs" or
-    "rejection"), `inputs` (arrays by name), `attributes`, `outputs` (a list of arrays), and where
-    they apply `violated_rule`, `baseline`, `ambiguity` and `rules`; `record` has all that the
-    index states. Element types that NumPy lacks are those of ml_dtypes.
-
-    Outputs that are too large to store are recomputed by the reference of the operator's spec in
-    the folder `specs`, by default opcert's own, and checked by their digests.
-
-    Raises:
-        SuiteError: the suite is missing, damaged, incomplete or of another format.
-    """
-    suite = Suite(None if folder is None else Path(folder), None if specs is None else Path(specs))
-    # Check the indexes now: they are read on first use.
-    _ = suite.operators
-    return suite
-
-
 def core_suite_folder() -> Path:
     """Return the folder of the core suite that comes with opcert."""
     return Path(str(files("opcert.generated")))
@@ -136,7 +106,7 @@ class Suite:
     """
 
     def __init__(self, folder: Path | None = None, specs: Path | None = None) -> None:
-        """Read the files of a suite; `folder` and `specs` are those of `load`.
+        """Read the files of a suite; see `load` for `folder` and `specs`.
 
         Raises:
             SuiteError: a file is missing or damaged, or the manifest has another format.

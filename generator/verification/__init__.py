@@ -11,7 +11,7 @@ from opcert.verification.folder_checks import (
 )
 from opcert.verification.rerun import rerun_findings, sample_verdicts
 from opcert.verification.verdict_checks import Finding
-from opcert.verification.verification import regenerate_suite, verify_certificate
+from opcert.verification.verification import verify_certificate
 
 __all__ = [
     "Finding",
@@ -21,7 +21,6 @@ __all__ = [
     "form_findings",
     "has_this_version",
     "read_signature",
-    "regenerate_suite",
     "report_findings",
     "rerun_findings",
     "sample_verdicts",

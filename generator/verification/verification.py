@@ -1,17 +1,13 @@
 """Finds contradictions between a certificate and its suite, and within the certificate."""
 
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 
-from opcert.certificate import Certificate, SuiteEntry, json_differences
+from opcert.certificate import Certificate, json_differences
 from opcert.errors import BackendError
 from opcert.scope import Support, checked_support, claim_mistakes
-from opcert.specification import read_specs_in
-from opcert.suite import Suite, generate_suite_files, write_suite
+from opcert.suite import Suite
 from opcert.verdicts import FAILURE_STATUSES, is_repeatable
 from opcert.verification.verdict_checks import (
     CaseVerdict,
@@ -133,17 +129,3 @@ def _evidence_findings(
         if any(call.case not in operator.cases for call in reproduction.calls):
             text = f"expected calls of cases of {operator.index.operator}"
             yield Finding(f"reproductions, {case}, calls", text)
-
-
-def regenerate_suite(suite: SuiteEntry, specs: Path) -> Suite:
-    """Generate the suite of a certificate from `specs`: same operators, profile and seed.
-
-    Raises:
-        OpcertError: a spec is at fault, or the profile is unknown.
-    """
-    spec_files = [file for file in read_specs_in(specs, "*") if file.spec.operator in suite.specs]
-    jobs = min(len(spec_files), os.cpu_count() or 1)
-    files = generate_suite_files(spec_files, suite.profile, suite.seed, jobs)
-    with tempfile.TemporaryDirectory() as folder:
-        write_suite(Path(folder) / "suite", files)
-        return Suite(Path(folder) / "suite", specs)

@@ -6,20 +6,24 @@ import pytest
 
 from opcert.arrays import ELEMENT_TYPES, INTEGERS, Array
 from opcert.backends import load
-from opcert.backends.declared_support import DML_SPLIT, INDEX_INPUTS, probe_types
-from opcert.specification import read_specs_in
+from opcert.backends.declared_support import DML_SPLIT, PLAIN_CALLS, probe_types
+from opcert.specification import read_specs_in, shipped_operators
 
 REFERENCE = load("reference")
 
 
-@pytest.mark.parametrize("operator", [*INDEX_INPUTS, DML_SPLIT])
+@pytest.mark.parametrize("operator", sorted({*PLAIN_CALLS, DML_SPLIT} & {*shipped_operators()}))
 def test_the_reference_accepts_the_types_of_the_spec(operator: str) -> None:
     (spec,) = (file.spec for file in read_specs_in(None) if file.spec.operator == operator)
     support = probe_types(operator, REFERENCE.run)
     if operator == DML_SPLIT:
         assert set(support["types"]) == set(spec.types["T"])
     else:
-        assert support == {"types": list(ELEMENT_TYPES), "index_types": list(INTEGERS)}
+        allowed = {each.name: spec.type_sets[each.type] for each in spec.inputs}
+        assert set(allowed[spec.inputs[0].name]) <= set(support["types"])
+        for name, types in support.get("input_types", {}).items():
+            assert types == [t for t in INTEGERS if t in allowed[name]]
+        assert support.get("index_types", list(INTEGERS)) == list(INTEGERS)
 
 
 def test_a_rejected_type_is_not_declared() -> None:

@@ -13,9 +13,8 @@ from opcert.cases.observation import Observation
 from opcert.errors import ExpressionError
 from opcert.specification import Spec, read_specs_in
 from opcert.suite import IndexedCase, OperatorSuite
-from tests.faults.finding import core_suite
+from tests import shipped
 
-SUITE = core_suite()
 SPECS = {each.spec.operator: each for each in read_specs_in(None)}
 each_spec = pytest.mark.parametrize("name", SPECS)
 
@@ -232,14 +231,14 @@ def uniformity(array: Array) -> Literal["no", "some", "zero"]:
 
 @cache
 def stored_calls(name: str) -> list[tuple[Mapping[str, str], Call]]:
-    operator = SUITE.operators[name]
+    operator = shipped.suite(name).operators[name]
     drawn = [case for case in operator.index.cases if case.levels]
     # Generation asks it of every case; a third of them is quick.
     return [(case.levels, stored_call(operator, case)) for case in drawn[::3]]
 
 
 @each_spec
-def test_each_case_of_the_core_suite_exhibits_its_levels(name: str) -> None:
+def test_each_case_of_a_core_suite_exhibits_its_levels(name: str) -> None:
     subject = Observer(SPECS[name].spec)
     for levels, stored in stored_calls(name):
         assert subject.unobserved(stored, levels) == []

@@ -13,6 +13,7 @@ from opcert.suite import core_suite_folder
 from tests import samples
 from tests.command_line import WRONG, opcert, opcert_program
 from tests.small_suite import contents, files
+from tests.suite_of_levels import write_specs
 
 PAGE = "operators/directml-DML_OPERATOR_SPLIT.html"
 DML = ["--operator", "directml/*"]
@@ -114,18 +115,30 @@ def test_invalid_arguments_exit_2_and_change_nothing(
 
 
 def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> None:
+    (tmp_path / "specs").mkdir()
+    write_specs(tmp_path / "specs")
+    out, specs = tmp_path / "out", ("--specs", tmp_path / "specs")
+    assert opcert("certify", *specs, "--out", out).exit_code == 0
+    refused = opcert("report", out, "--out", tmp_path / "html")
+    assert refused.exit_code == 2
+    assert not (tmp_path / "html").exists()
+    assert opcert("report", out, *specs, "--out", tmp_path / "html").exit_code == 0
+
+
+def test_the_suite_of_shipped_specs_is_generated_again_for_the_page(tmp_path: Path) -> None:
     for name, data in files().items():
         (tmp_path / "small" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "small" / name).write_bytes(data)
     out, suite = tmp_path / "out", tmp_path / "small"
     assert opcert("certify", "--suite", suite, "--out", out, "--case", "*valid-i8*").exit_code == 0
-    refused = opcert("report", out, "--out", tmp_path / "html")
-    assert refused.exit_code == 2
-    result = opcert("report", out, "--suite", suite, "--out", tmp_path / "html")
-    assert result.exit_code == 0
+    with_suite = opcert("report", out, "--suite", suite, "--out", tmp_path / "html")
+    assert (with_suite.exit_code, "generated" in with_suite.stderr) == (0, False)
     assert contents(tmp_path / "html") == {
         name: data for name, data in contents(out).items() if name != "certificate.json"
     }
+    without = opcert("report", out, "--out", tmp_path / "again")
+    assert (without.exit_code, "generated the core suite of" in without.stderr) == (0, True)
+    assert contents(tmp_path / "again") == contents(tmp_path / "html")
 
 
 @pytest.mark.parametrize(("backend", "code"), [("reference", 0), ("AcceptsEverything", 1)])

@@ -18,7 +18,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from tests.mutation.equivalents import Equivalent, equivalents
 from tests.mutation.mutants import MODULES, Mutant, mutants_of
-from tests.mutation.trial import Fate, fate_of
+from tests.mutation.trial import Fate, fate_of, served_by
 
 # Seconds: many times what the longest trial takes, that of a survivor in a module that all use.
 DEADLINE = 30.0
@@ -113,7 +113,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10)
     options = parser.parse_args()
     begin = time.monotonic()
-    modules = options.module or MODULES
+    modules = options.module or [module for module in MODULES if served_by(module)]
     mutants = [mutant for module in modules for mutant in mutants_of(module)]
     listed = [each for each in equivalents() if each.module in modules]
     score = tried(mutants, options.jobs, begin + options.minutes * 60 - time.monotonic())

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from opcert.arrays import Array
 from opcert.specification import read_specs_in
+from opcert.specs import CORE_OPERATORS
 from opcert.suite import IndexedCase, Suite
 from opcert.verdicts import Certification, Verdict
 from tests.mutation.mutants import MODULES, Mutant, source_of
@@ -111,9 +112,11 @@ def served_by(module: str) -> list[str]:
 
 @cache
 def _homes() -> dict[str, tuple[str, str]]:
-    """Return the module and the function that each spec names."""
+    """Return the module and the function that the spec of each core operator names."""
     found = {}
     for each in read_specs_in(None):
+        if each.spec.operator not in CORE_OPERATORS:
+            continue
         module, _, function = each.spec.reference.partition(":")
         found[each.spec.operator] = module, function
     return found

@@ -11,7 +11,7 @@ from opcert.pages.operator_page import OperatorPage, operator_page
 from opcert.panel.strength import MissedFault, Strength
 from opcert.specification import read_spec, read_specs_in
 from tests.faults.finding import core_suite
-from tests.shipped import SPECS, each_spec, spec
+from tests.shipped import SPECS, each_core_spec, each_spec, spec
 from tests.suite_of_levels import write_specs
 
 SUITE = core_suite()
@@ -21,7 +21,7 @@ def page_of(name: str) -> OperatorPage:
     return operator_page(spec(name), SUITE)
 
 
-@each_spec
+@each_core_spec
 def test_the_numbers_of_cases_are_those_of_the_manifest(name: str) -> None:
     page = page_of(name)
     entry = SUITE.manifest.operators[page.spec.operator]

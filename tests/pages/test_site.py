@@ -19,7 +19,7 @@ from opcert.pages.site import MARK
 from opcert.specification import read_specs_in
 from opcert.suite import Suite
 from tests.parsed_pages import parsed
-from tests.shipped import SPECS, each_spec, spec
+from tests.shipped import SPECS, each_core_spec, each_spec, spec
 from tests.suite_of_levels import write_specs
 
 SCRIPTS = {"search.js", "search-index.js"}
@@ -161,7 +161,7 @@ def test_every_case_has_its_place_and_links_to_its_rule_and_baseline(operator: s
             assert f"#{case.baseline}" in links
 
 
-@each_spec
+@each_core_spec
 def test_a_rule_links_to_its_cases(name: str) -> None:
     page = operator_page(spec(name), suite())
     links = {*parsed(pages()[page_name(page.spec.operator)]).links}
@@ -190,7 +190,7 @@ def test_every_text_of_a_spec_is_on_its_page(name: str) -> None:
     assert all(" ".join(part.split()) in text for part in parts)
 
 
-@each_spec
+@each_core_spec
 def test_a_rule_has_the_counts_of_its_cases(name: str) -> None:
     page = operator_page(spec(name), suite())
     text = parsed(pages()[page_name(page.spec.operator)]).text

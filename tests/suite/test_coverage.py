@@ -269,6 +269,6 @@ def test_specs_alone_are_measured_on_a_core_suite_that_is_not_kept(
     monkeypatch.chdir(tmp_path)
     result = opcert("coverage", "--specs", specs)
     assert result.exit_code == 0
-    assert f"generating the core suite of {specs}" in result.stderr.replace("\n", "")
+    assert f"generated the core suite of {OPERATOR} in " in result.stderr
     assert result.stdout.startswith(f"{OPERATOR}: 100%\n")
     assert not list(tmp_path.iterdir())

@@ -4,12 +4,12 @@ import pytest
 
 from opcert.suite import cases_by_rule, valid_calls
 from tests.faults.finding import core_suite
-from tests.shipped import cases, each_spec, spec
+from tests.shipped import cases, each_core_spec, spec
 
 SUITE = core_suite()
 
 
-@each_spec
+@each_core_spec
 def test_the_cases_of_a_rule_are_those_that_the_index_names(name: str) -> None:
     operator = SUITE.operators[spec(name).spec.operator]
     by_rule = cases_by_rule(spec(name).spec, operator, valid_calls(operator))

@@ -11,8 +11,9 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.certificate import CertificationInterrupted
+from opcert.suite import open_certified_suite
 from opcert.verdicts import Verdict
-from opcert.verification import Finding, regenerate_suite, verify_certificate
+from opcert.verification import Finding, verify_certificate
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING
@@ -164,10 +165,12 @@ def test_a_finding_is_one_line_without_control_characters() -> None:
 def test_the_suite_can_be_regenerated_from_specs(tmp_path: Path) -> None:
     write_specs(tmp_path)
     certificate = certify("reference", specs=tmp_path)
-    assert verify_certificate(certificate, regenerate_suite(certificate.suite, tmp_path)) == []
+    suite = open_certified_suite(certificate.suite, specs=tmp_path)
+    assert verify_certificate(certificate, suite) == []
     text = (tmp_path / "take.yaml").read_text()
     (tmp_path / "take.yaml").write_text(text + "# another\n")
-    found = verify_certificate(certificate, regenerate_suite(certificate.suite, tmp_path))
+    changed = open_certified_suite(certificate.suite, specs=tmp_path)
+    found = verify_certificate(certificate, changed)
     assert [each.place for each in found] == ["suite.digest", f"suite.specs.{OPERATOR}"]
 
 

@@ -6,7 +6,8 @@
 
 # In the order of the guide's table.
 from tests.backends.findings import openvino_gather  # noqa: F401, I001
-from tests.backends.findings import openvino, onnxruntime, torch, jax  # noqa: F401
+from tests.backends.findings import openvino, openvino_movement  # noqa: F401
+from tests.backends.findings import onnxruntime, torch, jax  # noqa: F401
 from tests.backends.findings.finding import (
     ANYTHING_ELSE,
     FINDINGS,

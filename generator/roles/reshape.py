@@ -1,0 +1,317 @@
+"""The role `reshape`: a target shape with as many elements as data."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import prod
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from opcert.arrays import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, fits, insert, lowest
+from opcert.roles.data import DataRole
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    forbid,
+    levels_where,
+)
+from opcert.roles.flag import FlagRole
+from opcert.roles.list_role import ListRole
+from opcert.roles.role import OMITTED
+from opcert.roles.samplers import Sampler
+
+_FORMS = {
+    "same": "",
+    "split": "an axis split in two",
+    "merged": "two axes merged",
+    "swapped": "two sizes exchanged",
+    "flat": "all axes merged",
+    "one_more": "a new axis of 1",
+    "squeezed": "axes of 1 left out",
+    "padded": "as many dimensions as possible",
+    "refilled": "another empty shape",
+}
+_LEAST_RANKS = {"split": 1, "merged": 2, "swapped": 2, "flat": 2, "squeezed": 1, "refilled": 1}
+# The number of copied sizes, at least.
+_SIZES = {"none": 0, "one": 1, "several": 2}
+# The target of "refilled" data.
+_REFILLED = (0, 4)
+
+
+class ReshapeRole(ListRole):
+    """The shape that data takes on, with the same elements in the same order.
+
+    A single -1 is inferred from the other sizes. If the flag `copies` is true, a 0 copies the size
+    of data at the same position; otherwise, it is a size like any other. A target has up to `most`
+    elements.
+    """
+
+    relations: ClassVar = {"of": ("data",), "copies": ("flag",)}
+
+    role: Literal["reshape"]
+    of: str
+    copies: str | None = None
+    most: int = Field(8, ge=1, le=8)
+
+    @property
+    def data(self) -> DataRole:
+        """The data that is reshaped."""
+        return self.related(self.of, DataRole)
+
+    def _copies(self, value: Any) -> bool:
+        """Whether a 0 copies a size, for a value of the flag."""
+        if self.copies is None:
+            return False
+        return bool(self.related(self.copies, FlagRole).default if value == OMITTED else value)
+
+    # The shape of a target
+
+    def _length(self, form: str, rank: int) -> int:
+        """Return the least number of dimensions of a target."""
+        changes = {"split": 1, "one_more": 1, "merged": -1, "squeezed": -rank}
+        fixed = {"flat": 1, "padded": self.most, "refilled": len(_REFILLED)}
+        return fixed.get(form, rank + changes.get(form, 0))
+
+    @staticmethod
+    def _kept(form: str, axis: int, rank: int) -> set[int]:
+        """Return the axes of data that a target has at the same position."""
+        pair = min(axis, rank - 2)
+        if form in ("same", "padded"):
+            return {*range(rank)}
+        if form == "swapped":
+            return {*range(rank)} - {pair, pair + 1}
+        before = {"split": axis, "merged": pair, "one_more": axis + (axis == rank - 1)}
+        return {*range(before.get(form, 0))}
+
+    @staticmethod
+    def _position(level: str, length: int) -> int | None:
+        """Return the position of the inferred size."""
+        return {"first": 0, "middle": length // 2, "last": length - 1}.get(level)
+
+    def _targets(self, shape: Sequence[int], axis: int) -> dict[str, Callable[[], Sequence[int]]]:
+        """Return the target of each form, where an axis of data changes."""
+        rank = len(shape)
+        pair = min(axis, rank - 2)
+
+        def split() -> list[int]:
+            divisor = next((d for d in range(2, shape[axis]) if shape[axis] % d == 0), 1)
+            return [*shape[:axis], divisor, shape[axis] // divisor, *shape[axis + 1 :]]
+
+        return {
+            "same": lambda: shape,
+            "split": split,
+            "merged": lambda: [*shape[:pair], shape[pair] * shape[pair + 1], *shape[pair + 2 :]],
+            "swapped": lambda: [*shape[:pair], *shape[pair : pair + 2][::-1], *shape[pair + 2 :]],
+            "flat": lambda: [prod(shape)],
+            "one_more": lambda: insert(shape, axis + (axis == rank - 1), 1),
+            "squeezed": lambda: [extent for extent in shape if extent != 1],
+            "padded": lambda: [*shape, *[1] * (self.most - rank)],
+            "refilled": lambda: _REFILLED,
+        }
+
+    # What a role contributes
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield type, form, the place of the inferred size, the number of copied sizes, layout."""
+        yield from self.type_factors(profile)
+        yield Factor.of_names(self.factor("form"), _FORMS)
+        places = {"none": ""} | {p: f"the {p} size inferred" for p in ("last", "first", "middle")}
+        yield Factor.of_names(self.factor("inferred"), places)
+        if self.copies is not None:
+            words = {"none": "", "one": "a size copied", "several": "several sizes copied"}
+            yield Factor.of_names(self.factor("copied"), words)
+        yield self.layout_factor()
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid forms that data or the type cannot have, and sizes that cannot be inferred."""
+        data, types = self.data, self.type_factor
+        rank, length, others = map(data.factor, ("rank", "length", "others"))
+        form, inferred, layout = map(self.factor, ("form", "inferred", "layout"))
+        yield forbid(
+            lambda form, rank: (
+                rank < _LEAST_RANKS.get(form, 0)
+                or self._length(form, rank) > self.most
+                or (form == "padded" and rank + 1 >= self.most)
+            ),
+            *(form, rank),
+        )
+        composite = (6, 128, 255, 256, 259)
+        yield forbid(
+            lambda form, n, others: (
+                (form == "split" and (n not in composite or others == "zero"))
+                or (form == "swapped" and (n < 3 or others in ("same", "zero")))
+                or (form == "squeezed" and n != 1 and others != "ones")
+                or (form == "refilled" and n != 0 and others != "zero")
+            ),
+            *(form, length, others),
+        )
+        yield forbid(
+            lambda form, n, rank: form == "squeezed" and n != 1 and rank < 2, form, length, rank
+        )
+        # Products are drawn without regard to narrow types.
+        yield forbid(
+            lambda form, t: form in ("merged", "flat") and not fits(t, HUGE_EXTENT**2 // 4),
+            form,
+            types,
+        )
+        yield forbid(lambda n, t: not fits(t, n), length, types)
+        yield forbid(
+            lambda others, t: (
+                (others in ("wide", "tall") and not fits(t, WIDE_EXTENT))
+                or (others == "huge" and not fits(t, HUGE_EXTENT))
+            ),
+            *(others, types),
+        )
+        yield forbid(lambda inferred, t: inferred != "none" and lowest(t) == 0, inferred, types)
+        # Beside a 0, any size could be inferred.
+        yield forbid(
+            lambda inferred, form, n, others: (
+                inferred != "none" and form != "flat" and (n == 0 or others == "zero")
+            ),
+            *(inferred, form, length, others),
+        )
+        needed = {"none": 0, "first": 1, "last": 1, "middle": 3}
+        yield forbid(
+            lambda form, rank, inferred, layout: (
+                self._length(form, rank) < max(needed[inferred], 2 * (layout != "c"))
+            ),
+            *(form, rank, inferred, layout),
+        )
+        if self.copies is not None:
+            yield from self._copy_constraints(self.copies)
+
+    def _copy_constraints(self, flag_name: str) -> Iterator[Constraint]:
+        """Forbid copies of sizes that the target does not have, and zeros that would be copies."""
+        data, flag = self.data, self.related(flag_name, FlagRole).factor("value")
+        rank, length, others, axis = map(data.factor, ("rank", "length", "others", "axis"))
+        form, inferred, copied = map(self.factor, ("form", "inferred", "copied"))
+        yield forbid(lambda copied, flag: copied != "none" and not self._copies(flag), copied, flag)
+
+        def lacks(form: str, axis: int, rank: int, inferred: str, copied: str) -> bool:
+            position = self._position(inferred, self._length(form, rank))
+            return len(self._kept(form, axis, rank) - {position}) < _SIZES[copied]
+
+        yield forbid(lacks, form, axis, rank, inferred, copied)
+        # Where zeros are copies, the size of an axis of 0 is copied or inferred.
+        yield forbid(
+            lambda n, others, flag, form, inferred, copied: (
+                (n == 0 or others == "zero")
+                and self._copies(flag)
+                and (form, copied) not in (("same", "one"), ("same", "several"))
+                and (form != "flat" or inferred == "none")
+            ),
+            *(length, others, flag, form, inferred, copied),
+        )
+        yield forbid(
+            lambda n, others, copied, rank: (
+                (n == 0 or others == "zero") and copied == "one" and rank > 1
+            ),
+            *(length, others, copied, rank),
+        )
+
+    def build(self, context: BuildContext) -> Tensor:
+        """Return the target."""
+        values = context.draw(self.name, partial(self._draw, context))
+        return self.integer_tensor(context, values, context.choice[self.factor("layout")])
+
+    def _draw(self, context: BuildContext, sampler: Sampler) -> list[int]:
+        choice, shape = context.choice, self.data.shape(context)
+        rank, form = len(shape), choice[self.factor("form")]
+        axis = choice[self.data.factor("axis")] if rank else 0
+        target = [*self._targets(shape, axis)[form]()]
+        position = self._position(choice[self.factor("inferred")], len(target))
+        if self.copies is not None and choice[self.factor("copied")] != "none":
+            kept = sorted(self._kept(form, axis, rank) - {position})
+            count = _SIZES[choice[self.factor("copied")]]
+            if count > 1:
+                count = sampler.between(count, len(kept))
+            for copy in kept if 0 in shape else sampler.sample(kept, count):
+                target[copy] = 0
+        if position is not None:
+            target[position] = -1
+        return target
+
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors, with the axis of `point` as the axis that changes."""
+        shape, values = call.inputs[self.of].shape, self.values_in(call)
+        flag = call.attributes.get(self.copies, OMITTED) if self.copies is not None else False
+        copied = [k for k, size in enumerate(values) if size == 0 and self._copies(flag)]
+        target = [shape[k] if k in copied else size for k, size in enumerate(values)]
+        if -1 in target:
+            rest = prod(size for size in target if size != -1)
+            target[target.index(-1)] = prod(shape) // rest
+        axis = point.get("axis", 0)
+        targets = self._targets(shape, axis)
+        places = ("first", "last", "middle")
+        forms = {
+            form: len(shape) >= _LEAST_RANKS.get(form, 0) and [*targets[form]()] == target
+            for form in _FORMS
+        }
+        levels = {
+            self.factor("form"): levels_where(forms),
+            self.factor("inferred"): levels_where(
+                {
+                    "none": -1 not in values,
+                    **{
+                        place: -1 in values
+                        and values.index(-1) == self._position(place, len(values))
+                        for place in places
+                    },
+                }
+            ),
+        }
+        if self.copies is not None:
+            count = len(copied)
+            conditions = {"none": count == 0, "one": count == 1, "several": count > 1}
+            levels[self.factor("copied")] = levels_where(conditions)
+        layout = call.inputs[self.name].layout
+        return ObservedLevels({**self.observed_type(call), self.factor("layout"): layout}, levels)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its form, and that the elements of data fill it."""
+        yield from super().requirements()
+        name, of, values = self.name, self.of, f"{self.name}.values"
+        form = (f"{name}.type", f"{name}.rank")
+        yield self.rank_requirement()
+        yield Requirement(
+            f"{name}.least",
+            f"{name} lists sizes; no element is less than -1.",
+            f"all(size >= -1 for size in {values})",
+            prerequisites=form,
+        )
+        yield Requirement(
+            f"{name}.one-inferred",
+            f"At most one element of {name} is -1.",
+            f"sum(size == -1 for size in {values}) <= 1",
+            prerequisites=(*form, f"{name}.least"),
+        )
+        size, keys = "size", [*form, f"{name}.least", f"{name}.one-inferred"]
+        if self.copies is not None:
+            yield Requirement(
+                f"{name}.copied",
+                f"With {self.copies}, each 0 of {name} has a dimension of {of} to copy.",
+                f"all(size != 0 for size in {values}[{of}.rank:])",
+                self.copies,
+                form,
+            )
+            keys.append(f"{name}.copied")
+            size = f"{of}.shape[k] if {self.copies} and size == 0 else size"
+        product = f"prod([{size} for k, size in enumerate({values}) if size != -1])"
+        yield Requirement(
+            f"{name}.size",
+            f"The sizes in {name} multiply to the number of elements of {of}.",
+            f"{product} == {of}.size",
+            f"-1 not in {values}",
+            keys,
+        )
+        yield Requirement(
+            f"{name}.inferred",
+            f"The sizes other than -1 divide the number of elements of {of}.",
+            f"all(known > 0 and {of}.size % known == 0 for known in [{product}])",
+            f"-1 in {values}",
+            keys,
+        )

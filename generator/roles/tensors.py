@@ -1,0 +1,341 @@
+"""The role `tensors`: a list of tensors that an operator joins along an axis."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+from opcert.arrays import (
+    LONG_AXES_NEEDED,
+    Call,
+    Layout,
+    Tensor,
+    extent_kinds,
+    filled,
+    insert,
+    tensors_in,
+)
+from opcert.roles.data import DataRole
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    forbid,
+    levels_where,
+)
+from opcert.roles.samplers import Sampler
+
+# How many tensors there are: few, and one more than tables and kernels often have room for.
+_COUNTS = {"two": 2, "one": 1, "three": 3, "five": 5, "past_8": 9, "past_16": 17, "past_32": 33}
+_MANY_COUNTS = {"past_64": 65}
+# The greatest number that a factor has, even if more are allowed.
+_MOST = 300
+# With more tensors than these, only the number is tested: each array takes space of its own.
+_FEW = 5
+_CROWD = 40
+# How long the tensors are along the axis, given the length of the plainest.
+_LENGTHS = {"two": 2, "one": 1, "seven": 7, "past_u8": 259}
+_LARGE_LENGTHS = {"past_u16": 65537, "two": 2}
+_VARIATIONS = {
+    "varied": "of different lengths",
+    "equal": "of one length",
+    "first_longest": "the first the longest",
+    "last_longest": "the last the longest",
+    "first_empty": "the first without elements",
+    "middle_empty": "one in the middle without elements",
+    "last_empty": "the last without elements",
+    "all_empty": "all without elements",
+}
+# How many tensors there are at least, where it is not 2.
+_LEAST_COUNTS = {"equal": 1, "all_empty": 1, "middle_empty": 3}
+_OTHERS = ("varied", "equal", "ones", "long", "wide", "tall", "zero")
+_CROWDED = ("long", "wide", "tall", "zero")
+# Of which tensors the memory layout differs from C order.
+_WHICH = {"every": "", "first": "the first alone", "later": "all but the first"}
+
+
+class TensorsRole(DataRole):
+    """A list of tensors that are joined along the axis `along`.
+
+    They have one type and one rank, and the same extents off the axis. Along it, their lengths may
+    differ; unless `empty` is false, an extent may be 0.
+    """
+
+    relations: ClassVar = {"along": ("axis",)}
+    can_be_variadic: ClassVar = True
+
+    role: Literal["tensors"]  # type: ignore[assignment]
+    variadic: tuple[int, int]
+    along: str
+
+    @property
+    def tensor_expr(self) -> str:
+        """The expression of the first tensor."""
+        return f"{self.name}[0]"
+
+    def tensor_of(self, call: Call) -> Tensor:
+        """Return the first tensor."""
+        return tensors_in(call.arguments[self.name])[0]
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield those of data, with the number of tensors and how their lengths differ."""
+        for factor in super().factors(profile):
+            if factor.name == self.factor("length"):
+                lengths = _LARGE_LENGTHS if profile == "stress" else _LENGTHS
+                words = {level: f"tensors of length {n}" for level, n in lengths.items()}
+                yield Factor(factor.name, lengths, words=words)
+            elif factor.name == self.factor("others"):
+                others = ("varied", "ones") if profile == "stress" else _OTHERS
+                allowed = [kind for kind in others if kind != "zero" or self.empty]
+                yield Factor.of_names(factor.name, allowed, "{} extents next to it")
+            else:
+                yield factor
+        least, most = self.variadic
+        counts = _COUNTS if profile == "stress" else {**_COUNTS, **_MANY_COUNTS}
+        counts = {level: n for level, n in counts.items() if least <= n <= most}
+        counts |= {} if profile == "stress" else {"most": min(most, _MOST)}
+        words = {level: f"{n} tensor{'s' * (n > 1)}" for level, n in counts.items()}
+        yield Factor(self.factor("count"), counts, words=words)
+        variations = {
+            level: text
+            for level, text in _VARIATIONS.items()
+            if self.empty or not level.endswith("empty")
+        }
+        yield Factor.of_names(self.factor("lengths"), variations)
+        yield Factor.of_names(self.factor("which"), _WHICH)
+
+    def _layout_constraints(self) -> Iterator[Constraint]:
+        rank, length, others = map(self.factor, ("rank", "length", "others"))
+        layout, which = map(self.factor, ("layout", "which"))
+        count, lengths = self.factor("count"), self.factor("lengths")
+        yield forbid(lambda layout, which: layout == "c" and which != "every", layout, which)
+        yield forbid(lambda which, count: which != "every" and count < 2, which, count)
+        # Each tensor then has enough long axes.
+        yield forbid(
+            lambda layout, n, lengths: layout != "c" and (n < 2 or lengths not in _PLAIN),
+            *(layout, length, lengths),
+        )
+        yield forbid(
+            lambda layout, rank, others: (
+                rank < LONG_AXES_NEEDED[layout]
+                or (LONG_AXES_NEEDED[layout] == 2 and others == "ones")
+                or (LONG_AXES_NEEDED[layout] == 3 and others != "equal")
+            ),
+            *(layout, rank, others),
+        )
+        yield forbid(lambda layout, n: LONG_AXES_NEEDED[layout] > 1 and n > 100, layout, length)
+        yield forbid(lambda layout, others: layout != "c" and others == "zero", layout, others)
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid combinations that exclude each other, and most of those with many tensors."""
+        rank, length = map(self.factor, ("rank", "length"))
+        others, elements = self.factor("others"), self.factor("elements")
+        count, lengths, layout = self.factor("count"), self.factor("lengths"), self.factor("layout")
+        yield from self.axis_constraints()
+        yield from self._layout_constraints()
+        yield forbid(lambda others, rank: others != "varied" and rank < 2, others, rank)
+        yield forbid(lambda others, rank: others == "equal" and rank > 5, others, rank)
+        yield forbid(lambda others, n: n > 100 and others not in ("varied", "ones"), others, length)
+        yield forbid(
+            lambda lengths, count: count < _LEAST_COUNTS.get(lengths, 2),
+            *(lengths, count),
+        )
+        yield forbid(
+            lambda elements, others: elements != "no" and others in _CROWDED, elements, others
+        )
+        yield forbid(
+            lambda elements, lengths: elements != "no" and lengths not in _PLAIN, elements, lengths
+        )
+        # Tensors of one element each are uniform whatever their elements are.
+        yield forbid(lambda elements, n: elements != "no" and n < 2, elements, length)
+        # Many tensors are small and plain.
+        yield forbid(
+            lambda count, n, others: (
+                count > _FEW and (n > 2 or others not in ("varied", "ones", "equal"))
+            ),
+            *(count, length, others),
+        )
+        least = max(int(self.rank[0]), 1)
+        yield forbid(lambda count, rank: count > _FEW and rank > max(3, least), count, rank)
+        yield forbid(lambda count, layout: count > _FEW and layout != "c", count, layout)
+        yield forbid(lambda count, elements: count > _FEW and elements != "no", count, elements)
+        yield forbid(
+            lambda count, lengths: count > _FEW and lengths not in ("varied", "equal"),
+            *(count, lengths),
+        )
+        types = self._signature.types[self.type]
+        plain: list[str] = [name for name in ("f32", "i32", "f16") if name in types] or [types[0]]
+        yield forbid(
+            lambda count, type_name: count > _FEW and type_name not in plain[:2],
+            *(count, LevelName(self.type_factor)),
+        )
+        yield forbid(
+            lambda count, rank, n: count > _CROWD and (rank != least or n != 1),
+            *(count, rank, length),
+        )
+        yield forbid(
+            lambda count, rank, others: count > _CROWD and rank > 1 and others != "ones",
+            *(count, rank, others),
+        )
+        yield forbid(
+            lambda count, lengths, type_name: (
+                count > _CROWD and (lengths != "varied" or type_name != plain[0])
+            ),
+            *(count, lengths, LevelName(self.type_factor)),
+        )
+
+    def masking(self) -> Iterator[Constraint]:
+        """Mask tensors that are empty, or whose elements are equal."""
+        others, lengths = self.factor("others"), self.factor("lengths")
+        rank, length = self.factor("rank"), self.factor("length")
+        yield forbid(lambda elements: elements != "no", self.factor("elements"))
+        yield forbid(lambda lengths: lengths == "all_empty", lengths)
+        yield forbid(lambda others: others == "zero", others)
+        # Each tensor has one element.
+        unequal = ("varied", "first_longest", "last_longest")
+        yield forbid(
+            lambda n, rank, lengths: n == 1 and rank < 2 and lengths not in unequal,
+            *(length, rank, lengths),
+        )
+        yield forbid(
+            lambda n, others, lengths: n == 1 and others == "ones" and lengths not in unequal,
+            *(length, others, lengths),
+        )
+
+    def lengths(self, context: BuildContext) -> list[int]:
+        """Return the length of each tensor along the axis."""
+        choice = context.choice
+        n, count = choice[self.factor("length")], choice[self.factor("count")]
+        return lengths_of(choice.level(self.factor("lengths")), n, count)
+
+    def shapes_of(self, context: BuildContext) -> list[tuple[int, ...]]:
+        """Return the shape of each tensor."""
+        choice, lengths = context.choice, self.lengths(context)
+        rank, axis = choice[self.factor("rank")], choice[self.factor("axis")]
+        if rank == 0:
+            return [() for _ in lengths]
+        others = context.draw(self.factor("shape"), partial(self._other_extents, context))
+        return [insert(others, axis, length) for length in lengths]
+
+    def _other_extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
+        choice, lengths = context.choice, self.lengths(context)
+        kind = choice[self.factor("others")]
+        taken = max(lengths) if kind == "equal" else sum(lengths)
+        return sampler.dims(choice[self.factor("rank")] - 1, kind, taken)
+
+    def build(self, context: BuildContext) -> Any:
+        """Return tensors for data patterns to fill."""
+        choice = context.choice
+        layout, which = choice[self.factor("layout")], choice.level(self.factor("which"))
+        tensors = [
+            replace(
+                filled(choice[self.factor("type")], shape), uniform=choice[self.factor("elements")]
+            )
+            for shape in self.shapes_of(context)
+        ]
+        relaid: dict[str, range] = {
+            "every": range(len(tensors)),
+            "first": range(1),
+            "later": range(1, len(tensors)),
+        }
+        return tuple(
+            replace(tensor, requested_layout=layout if k in relaid[which] else "c")
+            for k, tensor in enumerate(tensors)
+        )
+
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors, with the axis of `point` as the tested axis."""
+        tensors = tensors_in(call.arguments[self.name])
+        first, axis = tensors[0], point.get("axis", 0)
+        lengths = [tensor.shape[axis] if tensor.rank else 1 for tensor in tensors]
+        others = [extent for d, extent in enumerate(first.shape) if d != axis]
+        layouts = [tensor.layout for tensor in tensors]
+        shared: Layout = next((layout for layout in layouts if layout != "c"), "c")
+        is_shared = [layout == shared for layout in layouts]
+        # The length of the plainest tensor: the variation follows from all others.
+        known = {*_LENGTHS.values(), *_LARGE_LENGTHS.values()}
+        count = len(tensors)
+        plain = {
+            kind: {n for n in known if lengths_of(kind, n, count) == lengths}
+            for kind in _VARIATIONS
+            if count >= _LEAST_COUNTS.get(kind, 2)
+        }
+        values = {
+            self.factor("type"): first.type,
+            self.factor("rank"): first.rank,
+            self.factor("axis"): axis,
+            self.factor("layout"): shared,
+            self.factor("elements"): first.uniform,
+            self.factor("count"): count,
+            self.factor("length"): tuple(set().union(*plain.values())),
+            self.factor("others"): extent_kinds(others, max(lengths)),
+        }
+        which = {
+            "every": all(is_shared),
+            "first": is_shared[0] and not any(is_shared[1:]),
+            "later": not is_shared[0] and all(is_shared[1:]),
+        }
+        levels = {
+            self.factor("lengths"): levels_where(
+                {kind: bool(numbers) for kind, numbers in plain.items()}
+            ),
+            self.factor("which"): levels_where(which),
+        }
+        return ObservedLevels(values, levels)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield one type, one rank, and the same extents off the axis."""
+        name, first = self.name, self.tensor_expr
+        yield Requirement(
+            f"{name}.same-type",
+            f"All tensors of {name} have one element type.",
+            f"all(tensor.type == {first}.type for tensor in {name})",
+        )
+        yield Requirement(
+            f"{name}.same-rank",
+            f"All tensors of {name} have as many dimensions.",
+            f"all(tensor.rank == {first}.rank for tensor in {name})",
+        )
+        axis = self.related_axis_expr
+        yield Requirement(
+            f"{name}.off-axis",
+            f"Off the axis, all tensors of {name} have the same extents.",
+            f"all(tensor.shape[d] == {first}.shape[d] "
+            f"for tensor in {name} for d in range({first}.rank) if d != {axis})",
+            prerequisites=(f"{name}.same-rank", f"{self.along}.range"),
+        )
+
+    @property
+    def related_axis_expr(self) -> str:
+        """The expression of the axis, counted from the front."""
+        axis = self._signature.arguments[self.along]
+        return str(axis.wrapped_expr)  # type: ignore[attr-defined]
+
+
+# Variations of which no tensor is empty or of one element, if the plainest length is above 1.
+_PLAIN = ("equal", "varied", "first_longest", "last_longest")
+
+
+def lengths_of(kind: str, n: int, count: int) -> list[int]:
+    """Return the lengths of `count` tensors along the axis, the plainest of which is `n`."""
+    lengths = [n] * count
+    if kind == "varied":
+        # Neighbours differ, and no two runs of them are alike.
+        lengths = [n + (k * k + k) // 2 % 4 for k in range(count)]
+    elif kind == "first_longest":
+        lengths[0] = n + 5
+    elif kind == "last_longest":
+        lengths[-1] = n + 5
+    elif kind == "first_empty":
+        lengths[0] = 0
+    elif kind == "middle_empty":
+        lengths[count // 2] = 0
+    elif kind == "last_empty":
+        lengths[-1] = 0
+    elif kind == "all_empty":
+        lengths = [0] * count
+    return lengths

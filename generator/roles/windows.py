@@ -1,0 +1,242 @@
+"""The role `windows`: on each axis of data, a window of elements and the stride through it."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any, Literal
+
+from opcert.arrays import Call
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    forbid,
+    levels_where,
+)
+from opcert.roles.per_axis import PerAxis
+from opcert.roles.samplers import Sampler
+
+PARTS = ("offset", "size", "stride")
+Window = tuple[int, int, int]
+# Sizes of windows, and offsets, by the length of the axis; with their words.
+_SIZES: dict[str, tuple[Any, str]] = {
+    "whole": (lambda n: n, "a window of the whole axis"),
+    "half": (lambda n: (n + 1) // 2, "a window of half of the axis"),
+    "all_but_one": (lambda n: n - 1, "a window of all but one"),
+    "one": (1, "a window of one"),
+}
+_OFFSETS: dict[str, tuple[Any, str]] = {
+    "zero": (0, ""),
+    "inside": (lambda n, size: (n - size) // 2, "a window inside the axis"),
+    "at_end": (lambda n, size: n - size, "a window up to the end"),
+}
+# Absolute values of strides: the last ones reach two elements and one element of the window, or lie
+# past what narrower integers hold.
+_STRIDES: dict[str, tuple[Any, str]] = {
+    "one": (1, "a stride of 1"),
+    "two": (2, "a stride of 2"),
+    "three": (3, "a stride of 3"),
+    "to_the_end": (lambda size: max(size - 1, 1), "a stride from end to end of the window"),
+    "past": (lambda size: max(size, 1), "a stride past the window"),
+    "past_u8": ((1 << 8) + 1, "a stride of 257"),
+    "past_u16": ((1 << 16) + 1, "a stride of 65537"),
+    "most": ((1 << 31) - 1, "a stride of 2^31 - 1"),
+}
+_STRIDES_UNDER_STRESS = ("one", "two", "past_u8")
+_DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)
+
+
+def reachable(size: int, stride: int) -> int:
+    """Return how many elements of a window a stride reaches, by its magnitude."""
+    return 1 + (size - 1) // stride
+
+
+class WindowsRole(PerAxis):
+    """The offsets, the sizes or the strides of a window of data, with a number for each axis.
+
+    Three arguments have the role, one for each `part`: `offset`, `size` and `stride`. The window
+    has at least one element on each axis, all within data. A negative stride starts at the end of
+    the window. With `surplus`, the lists may be longer than the rank of data. No rule follows for
+    further elements, which are not read.
+    """
+
+    role: Literal["windows"]
+    part: Literal["offset", "size", "stride"]
+    surplus: bool = False
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report missing and repeated parts."""
+        yield from super().mistakes()
+        group = self._group
+        for part in PARTS:
+            names = [role.name for role in group if role.part == part]
+            if len(names) > 1 and self.name in names[1:]:
+                yield "part", f"duplicate {part} of '{self.of}'; the first is '{names[0]}'"
+            if not names and self is group[0]:
+                expected = f"an argument with 'role: windows' and 'part: {part}'"
+                yield "part", f"missing {part} of '{self.of}'; expected {expected}"
+
+    @cached_property
+    def _group(self) -> list["WindowsRole"]:
+        roles = self._signature.roles
+        return [role for role in roles if isinstance(role, WindowsRole) and role.of == self.of]
+
+    @cached_property
+    def parts(self) -> tuple["WindowsRole", "WindowsRole", "WindowsRole"]:
+        """The arguments with the offsets, the sizes and the strides."""
+        offset, size, stride = sorted(self._group, key=lambda role: PARTS.index(role.part))
+        return offset, size, stride
+
+    @cached_property
+    def value_factor(self) -> str:
+        """The factor of its number on the tested axis; of a stride, without the direction."""
+        return self.factor("magnitude" if self.part == "stride" else "value")
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the factors of all parts, where it is the first: they depend on each other."""
+        if self is self._group[0]:
+            offset, size, stride = self.parts
+            for part in (size, offset, stride):
+                yield from part.part_factors(profile)
+
+    def part_factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the number on the tested axis, the direction, the other axes, and layouts."""
+        yield from self.type_factors(profile)
+        length, size = self.data.factor("length"), self.parts[1].value_factor
+        tables = {"offset": _OFFSETS, "size": _SIZES, "stride": _STRIDES}
+        depends_on = {"offset": (length, size), "size": (length,), "stride": (size,)}[self.part]
+        table = tables[self.part]
+        if self.part == "stride" and profile == "stress":
+            table = {level: table[level] for level in _STRIDES_UNDER_STRESS}
+        levels = {level: value for level, (value, _) in table.items()}
+        words = {level: text for level, (_, text) in table.items()}
+        yield Factor(self.value_factor, levels, depends_on, words)
+        if self.part == "offset":
+            words = {"varied": "windows on other axes too", "whole": "other axes in full"}
+            yield Factor.of_names(self.factor("others"), words)
+        if self.part == "stride":
+            words = {"forwards": "forwards", "backwards": "backwards"}
+            yield Factor(self.factor("direction"), {"forwards": 1, "backwards": -1}, words=words)
+        yield from self.layout_factors()
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid levels that coincide with others, and empty windows."""
+        yield from super().constraints()
+        length, size = self.data.factor("length"), self.parts[1].value_factor
+        rank = self.data.factor("rank")
+        if self.part == "size":
+            least = {"whole": 1, "half": 3, "all_but_one": 5, "one": 2}
+            yield forbid(lambda n, level: n < least[level], length, LevelName(self.value_factor))
+        if self.part == "offset":
+            room = {"zero": 0, "inside": 2, "at_end": 1}
+            yield forbid(
+                lambda n, size, level: n - size < room[level],
+                *(length, size, LevelName(self.value_factor)),
+            )
+            others = self.factor("others")
+            yield forbid(lambda others, rank: others == "varied" and rank < 2, others, rank)
+        if self.part == "stride":
+            enough = {"two": 2, "three": 3, "to_the_end": 5, "past": 4}
+            yield forbid(
+                lambda size, level: size < enough.get(level, 1), size, LevelName(self.value_factor)
+            )
+
+    def full_combinations(self) -> Iterator[tuple[str, ...]]:
+        """Yield offset, size and direction."""
+        if self.part == "offset":
+            offset, size, stride = self.parts
+            yield offset.value_factor, size.value_factor, stride.factor("direction")
+
+    def build(self, context: BuildContext) -> Any:
+        """Return its number for each axis."""
+        return self.build_list(
+            context, [window[PARTS.index(self.part)] for window in self.drawn(context)]
+        )
+
+    def drawn(self, context: BuildContext) -> Sequence[Window]:
+        """Return offset, size and stride for each axis."""
+        return context.draw(self.parts[0].factor("windows"), partial(self._draw, context))
+
+    def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[Window]:
+        choice, data, (offset, size, stride) = context.choice, self.data, self.parts
+        direction = choice[stride.factor("direction")]
+        tested_axis = choice[data.factor("axis")]
+        are_varied = choice[offset.factor("others")] == "varied"
+        windows = [(0, extent, 1) for extent in data.shape(context)]
+        for axis, (_, extent, _) in enumerate(windows):
+            if axis == tested_axis:
+                signed_stride = choice[stride.value_factor] * direction
+                windows[axis] = (
+                    *(choice[offset.value_factor], choice[size.value_factor]),
+                    signed_stride,
+                )
+            elif are_varied:
+                least = sampler.pick((1, extent, (extent + 1) // 2))
+                drawn_size = sampler.between(least, extent)
+                drawn_offset = sampler.between(0, extent - drawn_size)
+                windows[axis] = (drawn_offset, drawn_size, sampler.pick(_DRAWN_STRIDES))
+        return windows
+
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors, with the axis of `point` as the tested axis."""
+        axis, shape = point["axis"], call.inputs[self.of].shape
+        windows = [*zip(*(part.values_in(call) for part in self.parts), shape, strict=False)]
+        offset, size, stride, n = windows[axis]
+        values: dict[str, Any] = {**self.observed_list(call)}
+        levels = {}
+        if self.part == "size":
+            values[self.value_factor] = size
+        elif self.part == "stride":
+            values[self.value_factor] = abs(stride)
+            values[self.factor("direction")] = 1 if stride > 0 else -1
+        else:
+            room = n - size
+            levels[self.value_factor] = levels_where(
+                {"zero": offset == 0, "inside": 0 < offset < room, "at_end": 0 < offset == room}
+            )
+            others = [window for d, window in enumerate(windows) if d != axis]
+            are_whole = all(window[:3] == (0, window[3], 1) for window in others)
+            levels[self.factor("others")] = levels_where(
+                {"whole": are_whole, "varied": not are_whole}
+            )
+        return ObservedLevels(values, levels)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield types, ranks and lengths, and that windows are in data, not empty, with strides."""
+        lists = {requirement.key: requirement for requirement in super().requirements()}
+        name, of, length = self.name, self.of, f"{self.name}.length"
+        if self.surplus:
+            lists[length] = Requirement(
+                length,
+                f"{name} has a number for each axis of {of}.",
+                f"{self.length_expr} >= {of}.rank",
+                self.given_expr,
+                lists[length].prerequisites,
+            )
+        yield from lists.values()
+        offset, size, stride = self.parts
+        values, axes = self.values_expr, f"for d in range({of}.rank)"
+        if self is size:
+            yield Requirement(
+                f"{name}.least",
+                f"The window of {of} has at least one element on each axis.",
+                f"all({values}[d] >= 1 {axes})",
+                prerequisites=(length,),
+            )
+        if self is offset:
+            yield Requirement(
+                f"{name}.within",
+                f"The window lies within {of} on each axis.",
+                f"all(0 <= {values}[d] <= {of}.shape[d] - {size.values_expr}[d] {axes})",
+                prerequisites=(length, f"{size.name}.length"),
+            )
+        if self is stride:
+            yield Requirement(
+                f"{name}.nonzero",
+                "No stride is 0.",
+                f"all({values}[d] != 0 {axes})",
+                prerequisites=(length,),
+            )

@@ -1,0 +1,41 @@
+"""DirectML's join: the caller describes the joined tensor."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opcert.reference.dml_split import DATA_TYPES, MAX_UINT
+from opcert.reference.rules import Array, require
+
+
+def dml_join(
+    InputTensors: Sequence[Array], InputCount: int, OutputTensor: Mapping[str, Any], Axis: int
+) -> list[Array]:
+    """Join the first `InputCount` tensors of `InputTensors` along `Axis`.
+
+    Source: DirectML DML_JOIN_OPERATOR_DESC, the pseudocode, "Struct fields", "Tensor constraints".
+
+    Raises:
+        RuleBroken: the call violates a rule of the document.
+    """
+    shapes, sizes = [array.shape for array in InputTensors], OutputTensor["Sizes"]
+    types = [DATA_TYPES[array.dtype.name] for array in InputTensors]
+    n, rank, count = len(shapes), len(shapes[0]), InputCount
+    is_uint = all(0 <= field <= MAX_UINT for field in (count, Axis))
+    require(is_uint, "dml-join/uint-range", f"InputCount {count}, Axis {Axis}")
+    require(count > 0, "dml-join/input-count-positive", f"InputCount {count}")
+    require(n >= count, "dml-join/input-count-matches", f"InputCount {count} for {n} tensors")
+    require(all(len(s) == rank for s in shapes), "dml-join/same-rank", f"sizes {shapes}")
+    require(all(name == types[0] for name in types), "dml-join/same-type", f"types {types}")
+    require(len(sizes) == rank, "dml-join/output-rank", f"Sizes {sizes} for rank {rank}")
+    require(OutputTensor["DataType"] == types[0], "dml-join/output-type", f"not {types[0]}")
+    require(Axis < rank, "dml-join/axis-range", f"Axis {Axis} for rank {rank}")
+    off_axis = {(*s[:Axis], *s[Axis + 1 :]) for s in shapes}
+    require(len(off_axis) == 1, "dml-join/off-axis", f"sizes {shapes} on axis {Axis}")
+    # In C, the array has InputCount elements.
+    lengths = [s[Axis] for s in shapes[:count]]
+    require(all(lengths), "dml-join/axis-size-nonzero", f"sizes {lengths} on the axis")
+    expected = [*shapes[0][:Axis], sum(lengths), *shapes[0][Axis + 1 :]]
+    require([*sizes] == expected, "dml-join/output-sizes", f"Sizes {sizes}; expected {expected}")
+    return [np.concatenate([*InputTensors[:count]], Axis)]

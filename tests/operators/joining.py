@@ -1,0 +1,137 @@
+"""Wrong ways to join tensors along an axis, for every operator that does so."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opcert.arrays import Array
+
+# Returns the output for the tensors and the axis; the last argument is the right output.
+Fault = Callable[[Sequence[Array], int, Array], Any]
+
+
+def _join(tensors: Sequence[Array], axis: int) -> Array:
+    return np.concatenate([*tensors], axis)
+
+
+def _cut(limit: int) -> Fault:
+    return lambda tensors, axis, _: _join(tensors[:limit], axis)
+
+
+def _wrong_past(limit: int) -> Fault:
+    """Return a fault that flips the output of more tensors than `limit`."""
+
+    def fault(tensors: Sequence[Array], _: int, right: Array) -> Array:
+        return right if len(tensors) <= limit else np.flip(right)
+
+    return fault
+
+
+def _offset_in(bits: int) -> Fault:
+    """Return a fault whose offsets on the axis have so many bits."""
+
+    def fault(tensors: Sequence[Array], axis: int, right: Array) -> Array:
+        output, offset = np.zeros_like(right), 0
+        for array in tensors:
+            region = [slice(None)] * right.ndim
+            region[axis] = slice(offset, offset + array.shape[axis])
+            part = output[tuple(region)]
+            part[...] = array[tuple(map(slice, part.shape))]
+            offset = (offset + array.shape[axis]) % (1 << bits)
+        return output
+
+    return fault
+
+
+def _flat(tensors: Sequence[Array], _: int, right: Array) -> Array:
+    return np.concatenate([array.ravel() for array in tensors]).reshape(right.shape)
+
+
+def _in_memory_order(tensors: Sequence[Array], axis: int, _: Array) -> Array:
+    def as_c(array: Array) -> Array:
+        dense = array.flags.forc
+        return array.ravel(order="K").reshape(array.shape) if dense else array
+
+    return _join([tensors[0], *map(as_c, tensors[1:])], axis)
+
+
+def _all_like_first(tensors: Sequence[Array], axis: int, _: Array) -> Array:
+    return _join([np.resize(array, tensors[0].shape) for array in tensors], axis)
+
+
+def _without_ones(tensors: Sequence[Array], axis: int, _: Array) -> Array:
+    kept = [array for array in tensors if array.shape[axis] != 1]
+    return _join(kept or tensors, axis)
+
+
+def _stale() -> Fault:
+    """Return a fault that keeps the lengths of an earlier call with as many tensors."""
+    plans: dict[Any, list[int]] = {}
+
+    def fault(tensors: Sequence[Array], axis: int, right: Array) -> Array:
+        key = len(tensors), axis, right.shape, right.dtype
+        lengths = plans.setdefault(key, [array.shape[axis] for array in tensors])
+        parts = np.split(right, np.cumsum(lengths)[:-1], axis)
+        return _join([np.resize(p, a.shape) for p, a in zip(parts, tensors, strict=True)], axis)
+
+    return fault
+
+
+def _stale_results() -> Fault:
+    """Return a fault that recognises a call by its first tensor."""
+    results: dict[Any, Array] = {}
+
+    def fault(tensors: Sequence[Array], axis: int, right: Array) -> Array:
+        key = tensors[0].tobytes(), len(tensors), right.shape, right.dtype, axis
+        return results.setdefault(key, right)
+
+    return fault
+
+
+WRONG: dict[str, Callable[[], Fault]] = {
+    "reversed": lambda: lambda tensors, axis, _: _join(tensors[::-1], axis),
+    "last-two-exchanged": lambda: (
+        lambda tensors, axis, _: _join([*tensors[:-2], *tensors[:-3:-1]], axis)
+    ),
+    "middle-twice": lambda: (
+        lambda tensors, axis, right: (
+            right if len(tensors) != 3 else _join([tensors[0], tensors[1], tensors[1]], axis)
+        )
+    ),
+    "first-only": lambda: _cut(1),
+    "first-two-only": lambda: _cut(2),
+    "first-three-only": lambda: _cut(3),
+    "first-four-only": lambda: _cut(4),
+    "first-eight-only": lambda: _cut(8),
+    "first-32-only": lambda: _cut(32),
+    "wrong-past-16": lambda: _wrong_past(16),
+    "wrong-past-64": lambda: _wrong_past(64),
+    "wrong-past-128": lambda: _wrong_past(128),
+    "wrong-past-256": lambda: _wrong_past(256),
+    "offset-in-8-bits": lambda: _offset_in(8),
+    "flat": lambda: _flat,
+    "first-axis": lambda: (
+        lambda tensors, axis, right: right if axis == 0 else _flat(tensors, axis, right)
+    ),
+    "later-layouts-ignored": lambda: _in_memory_order,
+    "shapes-of-first": lambda: _all_like_first,
+    "ones-dropped": lambda: _without_ones,
+    "one-tensor-flipped": lambda: (
+        lambda tensors, _, right: np.flip(right) if len(tensors) == 1 else right
+    ),
+    "equal-lengths-interleaved": lambda: (
+        lambda tensors, axis, right: (
+            np.stack(tensors, axis + 1 if axis >= 0 else axis).reshape(right.shape)
+            if len({array.shape for array in tensors}) == 1
+            else right
+        )
+    ),
+    "stale-lengths": _stale,
+    "stale-results": _stale_results,
+    "element-1024-lost": lambda: (
+        lambda _, __, right: np.where(
+            np.arange(right.size).reshape(right.shape) == 1024, np.zeros_like(right), right
+        )
+    ),
+}

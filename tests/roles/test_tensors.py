@@ -1,0 +1,85 @@
+"""The role `tensors`: a list of tensors that are joined along an axis."""
+
+from pathlib import Path
+
+import pytest
+
+from opcert.arrays import Call, Tensor, tensors_in
+from opcert.cases import Conditions
+from opcert.roles.tensors import lengths_of
+from tests.roles.made_up import assert_observed, mistakes, read
+
+SPEC = """\
+types: {T: [f32, u8]}
+inputs:
+  - {name: xs, role: tensors, variadic: [1, 40], along: axis, type: T, rank: [1, 4], text: X.}
+attributes:
+  - {name: axis, role: axis, of: xs, type: int, text: A.}
+outputs:
+  - {name: y, type: T, shape: "replace(xs[0].shape, axis, sum(x.shape[axis] for x in xs))",
+     text: Y.}
+rules:
+  - {id: in-range, from: axis.range, clause: A}
+  - {id: kind, from: xs.same-type, clause: X}
+  - {id: rank, from: xs.same-rank, clause: X}
+  - {id: off, from: xs.off-axis, clause: X}
+"""
+
+
+def _call(*tensors: Tensor, axis: int = 0) -> Call:
+    return Call({f"xs[{k}]": tensor for k, tensor in enumerate(tensors)}, {"axis": axis})
+
+
+def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
+    counts = set()
+    for call in assert_observed(read(tmp_path, SPEC)):
+        tensors, axis = tensors_in(call.arguments["xs"]), call.attributes["axis"]
+        counts.add(len(tensors))
+        assert len({tensor.type for tensor in tensors}) == 1
+        shapes = [list(tensor.shape) for tensor in tensors]
+        for shape in shapes:
+            del shape[axis]
+        assert all(shape == shapes[0] for shape in shapes)
+    assert {1, 2, 3} <= counts <= {1, 2, 3, 5, 9, 17, 33, 40}
+
+
+def test_derived_requirements(tmp_path: Path) -> None:
+    conditions = Conditions(read(tmp_path, SPEC))
+    one, other = Tensor("f32", (2, 3)), Tensor("f32", (4, 3))
+    violated = {
+        (): [_call(one), _call(one, other)],
+        ("kind",): [_call(one, Tensor("u8", (2, 3)))],
+        ("rank",): [_call(one, Tensor("f32", (2,)))],
+        ("off",): [_call(one, other, axis=1), _call(one, one, other, axis=-1)],
+        ("in-range",): [_call(one, axis=2), _call(one, axis=-3)],
+    }
+    for rules, calls in violated.items():
+        assert [conditions.check(call).violated for call in calls] == [rules] * len(calls)
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "lengths"),
+    [
+        ("equal", 2, [7, 7]),
+        ("varied", 4, [7, 8, 10, 9]),
+        ("first_longest", 2, [12, 7]),
+        ("middle_empty", 3, [7, 0, 7]),
+        ("all_empty", 1, [0]),
+    ],
+)
+def test_lengths(kind: str, count: int, lengths: list[int]) -> None:
+    assert lengths_of(kind, 7, count) == lengths
+
+
+def test_only_tensors_can_be_variadic(tmp_path: Path) -> None:
+    assert mistakes(tmp_path, SPEC, "type: int", "variadic: [1, 2], type: int") == [
+        "variadic: [1, 2], type: int, text: A.}: 'variadic' of 'axis'; only an input of the role "
+        "'tensors', or without a role, can be a list of tensors"
+    ]
+
+
+def test_the_least_number_comes_first(tmp_path: Path) -> None:
+    assert mistakes(tmp_path, SPEC, "[1, 40]", "[4, 1]") == [
+        "variadic: [4, 1], along: axis, type: T, rank: [1, 4], text: X.}: from 4 to 1 tensors; "
+        "expected the least number, then the greatest"
+    ]

@@ -1,0 +1,149 @@
+"""Which suite a call is about: the core suite, one in a folder, or one generated for the call."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from opcert import certify, generate, load
+from opcert.certificate import Certificate
+from opcert.errors import OpcertError
+from opcert.specification import SpecFile, read_specs_in, shipped_operators
+from opcert.specs import CORE_OPERATORS
+from opcert.suite import (
+    FileContents,
+    Suite,
+    core_suite_folder,
+    generation,
+    open_certified_suite,
+    open_suite,
+    open_suite_of_case,
+    opening,
+)
+from tests.command_line import opcert
+from tests.faults.finding import core_suite
+from tests.suite_of_levels import write_specs
+
+LACKING = "openvino/Transpose-1"
+SENTENCE = rf"generated the core suite of {LACKING} in \d+\.\d s"
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    """The suite of an operator that the core suite lacks."""
+    return load(operator=LACKING)
+
+
+@pytest.fixture(scope="module")
+def certificate(suite: Suite) -> Certificate:
+    """A certificate of that suite."""
+    return certify("reference", suite, operator=LACKING)
+
+
+@pytest.fixture
+def generated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operators whose suite would be generated."""
+    operators: list[str] = []
+
+    def record(spec_files: Sequence[SpecFile], *_: object) -> FileContents:
+        operators.extend(file.spec.operator for file in spec_files)
+        return {}
+
+    def generated_suite(spec_files: Sequence[SpecFile], *_: object) -> Suite:
+        record(spec_files)
+        return core_suite()
+
+    monkeypatch.setattr(opening, "_generated", generated_suite)
+    monkeypatch.setattr(generation, "generate_suite_files", record)
+    monkeypatch.setattr(generation, "write_suite", lambda *_: None)
+    return operators
+
+
+def test_the_shipped_operators_are_those_of_the_specs() -> None:
+    assert sorted(shipped_operators()) == [file.spec.operator for file in read_specs_in(None)]
+
+
+def test_the_core_suite_has_the_core_operators() -> None:
+    assert tuple(core_suite().manifest.operators) == CORE_OPERATORS
+    assert LACKING in set(shipped_operators()) - set(CORE_OPERATORS)
+
+
+@pytest.mark.parametrize("operator", [None, CORE_OPERATORS[0], "openvino/[BG]*-[18]", "no/such"])
+def test_the_core_suite_serves_its_operators(operator: str | None, generated: list[str]) -> None:
+    assert open_suite(operator=operator).folder == core_suite_folder()
+    assert not generated
+
+
+def test_a_glob_that_matches_both_kinds_gives_one_suite(generated: list[str]) -> None:
+    open_suite(operator="*")
+    assert generated == [file.spec.operator for file in read_specs_in(None)]
+
+
+def test_a_plain_generate_writes_the_core_operators(tmp_path: Path, generated: list[str]) -> None:
+    generate(tmp_path)
+    assert tuple(generated) == CORE_OPERATORS
+
+
+def test_generate_writes_every_shipped_operator_that_matches(
+    tmp_path: Path, generated: list[str]
+) -> None:
+    generate(tmp_path, operator="*")
+    assert sorted(generated) == sorted(shipped_operators())
+
+
+def test_a_generated_suite_has_the_bytes_of_generate(suite: Suite, tmp_path: Path) -> None:
+    assert [*suite.operators] == [LACKING]
+    generate(tmp_path / "suite", operator=LACKING)
+    assert Suite(tmp_path / "suite").digest == suite.digest
+
+
+def test_a_suite_of_other_specs_is_generated(tmp_path: Path) -> None:
+    write_specs(tmp_path)
+    assert [*load(specs=tmp_path).operators] == ["example/Take-1"]
+    with pytest.raises(OpcertError, match="no operator matches 'example/Tale-1'"):
+        load(specs=tmp_path, operator="example/Tale-1")
+
+
+def test_the_suite_of_a_certificate_is_generated_again(
+    suite: Suite, certificate: Certificate
+) -> None:
+    assert certificate.conformant
+    announced: list[str] = []
+    again = open_certified_suite(certificate.suite, announce=announced.append)
+    assert again.digest == suite.digest
+    (sentence,) = announced
+    assert re.fullmatch(SENTENCE, sentence)
+
+
+@pytest.mark.parametrize("name", ["vendor/Reverse-1", LACKING])
+def test_a_certificate_of_other_specs_is_compared_with_the_core_suite(
+    name: str, certificate: Certificate, generated: list[str]
+) -> None:
+    entry = certificate.suite.model_copy(update={"specs": {name: "0" * 64}})
+    assert open_certified_suite(entry).folder == core_suite_folder()
+    assert not generated
+
+
+def test_the_suite_of_a_case_has_the_case(generated: list[str]) -> None:
+    assert open_suite_of_case("gather-8/example-1").folder == core_suite_folder()
+    assert open_suite_of_case("no-such/example-1").folder == core_suite_folder()
+    assert not generated
+    open_suite_of_case("transpose-1/example-1")
+    assert generated == [LACKING]
+
+
+def test_the_commands_generate_what_the_core_suite_lacks(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    for command in (
+        ("certify", "--operator", LACKING, "--out", out),
+        ("verify", out),
+        ("report", out, "--out", tmp_path / "html"),
+        ("explain", "transpose-1/example-1"),
+        ("coverage", "--operator", LACKING),
+        ("claim", "--operator", LACKING, "--out", tmp_path / "claim.yaml"),
+        ("docs", "--operator", LACKING, "--out", tmp_path / "docs"),
+    ):
+        result = opcert(*command)
+        assert result.exit_code == 0, result.stderr
+        assert len(re.findall(SENTENCE, result.stderr)) == 1, command
