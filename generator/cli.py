@@ -1,5 +1,6 @@
 """The command line: all commands, the common options and the entry point."""
 
+import gc
 import sys
 from traceback import print_exc
 from typing import Annotated
@@ -51,8 +52,15 @@ def main_options(
     """Certify implementations of tensor operators against written specifications."""
 
 
+# After how many new objects the garbage collector looks for cycles; Python's own default is 700.
+_OBJECTS_BEFORE_COLLECTION = 50_000
+
+
 def main() -> None:
     """Run the command line; an internal error gives a traceback and exit code 70."""
+    # Commands keep thousands of calls and cases until they end, and make hardly any cycles. To look
+    # for cycles after every few objects would cost several percent of their time.
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     with tolerant_output():
         try:
             app(windows_expand_args=False)

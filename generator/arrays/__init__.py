@@ -1,6 +1,6 @@
 """Element types, memory layouts, data patterns, calls, and packs of arrays."""
 
-from opcert.arrays.calls import Call, Tensor, tensors_in
+from opcert.arrays.calls import Call, Tensor, plain_copy, tensors_in
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
@@ -120,6 +120,7 @@ __all__ = [
     "materialize",
     "materialize_numbered",
     "part_at",
+    "plain_copy",
     "python_slice",
     "read_elements",
     "recipe_seed",

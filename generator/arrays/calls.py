@@ -1,8 +1,7 @@
 """A call of an operator, before it has arrays: a description of each input, and the attributes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import prod
 from typing import Any, Literal
 
@@ -12,6 +11,8 @@ from opcert.arrays.variadic import argument_of, flatten_variadic, group_variadic
 
 # How many values a message lists.
 _MAX_LISTED_VALUES = 16
+# A union of types would be built again for each value.
+_SEQUENCES = (list, tuple)
 
 
 @dataclass(frozen=True)
@@ -38,22 +39,22 @@ class Tensor:
         )
         return f"{self.type}{list(self.shape)}{values}"
 
-    @cached_property
+    @property
     def rank(self) -> int:
         """The number of dimensions."""
         return len(self.shape)
 
-    @cached_property
+    @property
     def size(self) -> int:
         """The number of elements."""
         return prod(self.shape)
 
-    @cached_property
+    @property
     def nbytes(self) -> int:
         """The number of bytes of its elements."""
         return self.size * ELEMENT_TYPES[self.type].itemsize
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
         """The memory layout; `c` also where the requested one has the same strides."""
         long_axes = sum(extent > 1 for extent in self.shape) if self.size else 0
@@ -72,7 +73,7 @@ class Call:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        plain = {name: _plain(value) for name, value in self.attributes.items()}
+        plain = {name: plain_copy(value) for name, value in self.attributes.items()}
         object.__setattr__(self, "attributes", plain)
 
     def __str__(self) -> str:
@@ -82,6 +83,8 @@ class Call:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments by name; a variadic input is a tuple of tensors."""
+        if not any("[" in key for key in self.inputs):
+            return {**self.inputs, **self.attributes}
         grouped = group_variadic(self.inputs).items()
         inputs = {name: tuple(item) if isinstance(item, list) else item for name, item in grouped}
         return {**inputs, **self.attributes}
@@ -100,13 +103,19 @@ class Call:
         }
         return Call(inputs, self.attributes)
 
-    def changed(self, name: str, value: Any, order: Sequence[str]) -> "Call":
+    def changed(self, name: str, value: Any, order: Iterable[str]) -> "Call":
         """Return the call with one argument replaced, added at its place in `order`, or omitted.
 
         A tensor becomes an input, several a variadic one, and anything else an attribute. None
         omits the argument, and no tensors a variadic one. The key of a tensor of a variadic input
         as `name` replaces or removes that tensor.
         """
+        inputs, attributes = self.inputs, self.attributes
+        # Most changes replace a value by one of its kind, which keeps its place.
+        if name in inputs and isinstance(value, Tensor):
+            return self._with({**inputs, name: value}, attributes)
+        if name in attributes and value is not None and not isinstance(value, Tensor):
+            return self._with(inputs, {**attributes, name: plain_copy(value)})
         arguments = self.arguments
         argument = argument_of(name)
         if argument != name:
@@ -118,13 +127,17 @@ class Call:
         is_variadic = isinstance(arguments.get(argument), tuple) or (
             isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value)
         )
-        arguments[argument] = (tuple(value or ()) or None) if is_variadic else _plain(value)
+        arguments[argument] = (tuple(value or ()) or None) if is_variadic else plain_copy(value)
         present = {key: arguments[key] for key in order if arguments.get(key) is not None}
         tensors_by_name = {
             key: item for key, item in present.items() if isinstance(item, Tensor | tuple)
         }
-        inputs = flatten_variadic(tensors_by_name)
         attributes = {key: plain for key, plain in present.items() if key not in tensors_by_name}
+        return self._with(flatten_variadic(tensors_by_name), attributes)
+
+    @staticmethod
+    def _with(inputs: Mapping[str, Tensor], attributes: Mapping[str, Any]) -> "Call":
+        """Return the call with these arguments, of which the attributes are plain."""
         # Skips __post_init__, since all attributes are plain already: thousands of calls are
         # mutated.
         changed = object.__new__(Call)
@@ -140,8 +153,11 @@ def tensors_in(value: Any) -> tuple[Tensor, ...]:
     return () if value is None else (value,)
 
 
-def _plain(value: Any) -> Any:
-    """Return an attribute as backends get it: lists for all sequences."""
+def plain_copy(value: Any) -> Any:
+    """Return a deep copy of an attribute as backends get it, with lists for all sequences."""
+    if isinstance(value, _SEQUENCES):
+        # Most attributes are lists of integers, which need no call for each element.
+        return [item if type(item) is int else plain_copy(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: plain_copy(item) for key, item in value.items()}
+    return value

@@ -56,11 +56,13 @@ def bit_width(name: str) -> int:
     return widths.get(name, 8 * ELEMENT_TYPES[name].itemsize)
 
 
+@cache
 def bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the little-endian unsigned integer as wide as `dtype`."""
     return np.dtype(f"<u{dtype.itemsize}")
 
 
+@cache
 def stored_dtype(name: str) -> np.dtype[Any]:
     """Return the dtype in which a pack stores type `name`: its bits where npy has no such type."""
     dtype = ELEMENT_TYPES[name]
@@ -75,10 +77,15 @@ def bits_of(array: Array) -> Array:
 def invert_bits(array: Array) -> Array:
     """Return an array of the same type and shape with every bit inverted."""
     bits = array.view(bits_dtype(array.dtype))
-    mask = bits.dtype.type((1 << bit_width(type_name(array.dtype))) - 1)
     # With `out`, since without it an array of rank 0 becomes a scalar.
-    inverted: Array = np.bitwise_xor(bits, mask, out=np.empty_like(bits))
+    inverted: Array = np.bitwise_xor(bits, _all_bits(array.dtype), out=np.empty_like(bits))
     return inverted.view(array.dtype)
+
+
+@cache
+def _all_bits(dtype: np.dtype[Any]) -> Any:
+    """Return the bits of an element with every bit set."""
+    return bits_dtype(dtype).type((1 << bit_width(type_name(dtype))) - 1)
 
 
 @cache

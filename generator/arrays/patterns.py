@@ -173,7 +173,11 @@ def materialize_numbered(tensor: Tensor) -> Array:
         return materialize(tensor)
     limit = _MAX_WHOLE.get(tensor.type, 1 << 24)
     limit = min(highest(tensor.type), limit) if tensor.type in INTEGERS else limit
-    numbers = np.arange(tensor.size, dtype=np.int64) % limit + 1
+    numbers = np.arange(tensor.size, dtype=np.int64)
     if tensor.type == "boolean":
-        numbers = (numbers + np.arange(tensor.size)) % 2
-    return numbers.astype(np.float64).astype(ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
+        numbers = (numbers + 1) % 2
+    elif tensor.size > limit:
+        numbers = numbers % limit + 1
+    else:
+        numbers += 1
+    return numbers.astype(ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)

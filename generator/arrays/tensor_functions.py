@@ -65,7 +65,7 @@ def tensor(element_type: str, shape: tuple[int, ...], values: tuple[int, ...]) -
         raise Inapplicable(f"{list(values)} does not fit {element_type}")
     if len(values) != empty.size:
         raise Inapplicable(f"{len(values)} values for the shape {list(shape)}")
-    return replace(empty, values=tuple(values))
+    return Tensor(element_type, empty.shape, tuple(values))
 
 
 def vector(element_type: str, values: tuple[int, ...]) -> Tensor:
@@ -86,6 +86,8 @@ def with_layout(original: Tensor, layout: Layout) -> Tensor:
     """
     if layout not in LAYOUTS:
         raise ValueError(f"unknown layout '{layout}'{did_you_mean(layout, list(LAYOUTS))}")
+    if layout == original.requested_layout:
+        return original
     return replace(original, requested_layout=layout)
 
 

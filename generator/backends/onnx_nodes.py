@@ -150,6 +150,9 @@ def _check_parts(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
     """Reject a number of parts that does not divide: a node makes the last part smaller."""
     parts, shape, axis = attributes["num_splits"], inputs["data"].shape, inputs["axis"]
     number = _attribute_value(axis)
+    if axis.ndim:
+        # An attribute would not show it.
+        raise ValueError(f"an axis of shape {axis.shape}; expected a scalar")
     if are_integers([parts]) and has_axis(len(shape), number):
         if parts < 1 or shape[number] % parts:
             raise ValueError(f"{parts} parts of a dimension of {shape[number]}")

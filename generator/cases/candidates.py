@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from math import prod
 
 from opcert.arrays import TENSOR_BUILDERS, TENSOR_CHANGES, Call, recipe_seed
 from opcert.cases.case import Case, MistakeLog, short_digest
@@ -115,7 +114,7 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
             value = evaluate_in(scope, expression)
         except Inapplicable:
             return None
-        changed = changed.changed(target, value, tuple(defaults))
+        changed = changed.changed(target, value, defaults)
     return changed if changed != call else None
 
 
@@ -233,21 +232,19 @@ class CandidateSearch:
 
     def _context(self, mutation: Mutation, baseline: _Baseline) -> MutationContext:
         key = baseline.case.id, mutation.argument
-        if key not in self._bounds:
-            call = baseline.case.call
-            self._bounds[key] = declared_bounds(self._conditions, call, mutation.argument)
+        bounds = self._bounds.get(key)
+        if bounds is None:
+            bounds = declared_bounds(self._conditions, baseline.case.call, mutation.argument)
+            self._bounds[key] = bounds
         # Mutations of one baseline should not all draw the same element.
-        return MutationContext(*self._bounds[key], baseline.position + len(mutation.name))
+        return MutationContext(*bounds, baseline.position + len(mutation.name))
 
     def _has_small_outputs(self, call: Call) -> bool:
         """Whether the outputs of a valid call are small enough to be stored."""
         try:
-            outputs = self._conditions.outputs(call)
+            return self._conditions.has_small_outputs(call, _MAX_OUTPUT_ELEMENTS)
         except (ExpressionError, Inapplicable):
             return False
-        # An empty output must not have a billion rows either.
-        sizes = (prod(max(extent, 1) for extent in output.shape) for output in outputs)
-        return sum(sizes) <= _MAX_OUTPUT_ELEMENTS
 
     def _apply_violation(self, owner: str, place: YamlPath, violation: Violation) -> None:
         """Apply a violation of the spec to baselines, and keep the candidates of `owner`."""

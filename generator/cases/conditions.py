@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from opcert.arrays import Call, Tensor, tensors_in
@@ -72,6 +73,7 @@ class Conditions:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._fixed_names = {**spec.fixed_names, **spec.defaults}
+        self._fixed_scope = evaluation_scope(self._fixed_names)
         self._required = {argument.name for argument in spec.arguments if argument.required}
         # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
@@ -97,6 +99,12 @@ class Conditions:
         omitted = tuple(name for name in self.spec.defaults if name not in arguments)
         return {**self._fixed_names, **arguments, "omitted": omitted}
 
+    def _scope(self, call: Call) -> EvaluationScope:
+        """Return the scope of conditions on `call`: functions, and what `names` returns."""
+        arguments = call.arguments
+        omitted = tuple(name for name in self.spec.defaults if name not in arguments)
+        return {**self._fixed_scope, **arguments, "omitted": omitted}
+
     def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Check every requirement on `call`.
 
@@ -106,7 +114,7 @@ class Conditions:
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         return self._check(scope, self.spec.requirements.values(), presumed)
 
     def _check(
@@ -121,9 +129,9 @@ class Conditions:
         unmet: set[str] = set()
         for rule in rules:
             when, holds = self._rules[rule.id]
-            if not unmet.isdisjoint(rule.prerequisites):
+            if unmet and not unmet.isdisjoint(rule.prerequisites):
                 unmet.add(rule.id)
-            elif absent.isdisjoint(when.required | holds.required):
+            elif not absent or absent.isdisjoint(when.required | holds.required):
                 try:
                     if not when.holds(scope):
                         continue
@@ -162,9 +170,9 @@ class Conditions:
             ]
             self._affected[argument] = [*rules.values()], ambiguities
         affected_rules, affected_ambiguities = self._affected[argument]
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         violated = self._check(scope, affected_rules).violated
-        return violated, self._ambiguity(scope, affected_ambiguities, affected_rules)
+        return violated, self._ambiguity(scope, affected_ambiguities, affected_rules, violated)
 
     def named_arguments(self, owner: str) -> frozenset[str]:
         """Return the names in the conditions of a requirement or an ambiguity."""
@@ -181,7 +189,7 @@ class Conditions:
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         exhibited = []
         for name in self.spec.behaviours:
             try:
@@ -201,12 +209,23 @@ class Conditions:
         presumed to hold, since others may depend on them. Of several ambiguities, the first that
         explains all violations is returned, or else the first of all.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         return self._ambiguity(scope, self.spec.ambiguities, self.spec.requirements.values())
 
     def _ambiguity(
-        self, scope: EvaluationScope, ambiguities: Iterable[Ambiguity], rules: Iterable[Rule]
+        self,
+        scope: EvaluationScope,
+        ambiguities: Sequence[Ambiguity],
+        rules: Iterable[Rule],
+        violated: Sequence[str] | None = None,
     ) -> str | None:
+        """Return the ambiguity that decides a call; `violated` are those of `rules`, if known."""
+        # Most invalid calls are invalid in every reading, whichever ambiguities they touch.
+        if any(
+            all(rule not in ambiguity.breaks for ambiguity in ambiguities)
+            for rule in violated or ()
+        ):
+            return None
         absent = {name for name in self._required if scope[name] is None}
         touched = []
         for ambiguity in ambiguities:
@@ -216,10 +235,12 @@ class Conditions:
         if not touched:
             return None
         breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
-        if not breaks.issuperset(self._check(scope, rules, breaks).violated):
+        if violated is None:
+            violated = self._check(scope, rules).violated
+        # A violated requirement that is presumed to hold may conceal others.
+        if violated and not breaks.issuperset(self._check(scope, rules, breaks).violated):
             return None
-        violated = {*self._check(scope, rules).violated}
-        return next((a.id for a in touched if violated <= {*a.breaks}), touched[0].id)
+        return next((a.id for a in touched if {*violated} <= {*a.breaks}), touched[0].id)
 
     def output_counts(self, call: Call) -> list[int]:
         """Return the number of outputs of a valid `call` for each output of the spec.
@@ -227,16 +248,21 @@ class Conditions:
         Raises:
             ExpressionError: a count cannot be evaluated, or is no number of outputs.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
         return [_count(output.count, scope, k) for k, output in enumerate(self.spec.outputs)]
 
     def outputs(self, call: Call) -> list[Tensor]:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
 
         Raises:
-            ExpressionError: a count or a shape cannot be evaluated, or has the wrong type.
+            ExpressionError: a count or a shape cannot be evaluated, or has the wrong type; or the
+                call omits a required input.
         """
-        scope = evaluation_scope(self.names(call))
+        scope = self._scope(call)
+        absent = [declared.name for declared in self.spec.inputs if declared.required]
+        absent = [name for name in absent if scope[name] is None]
+        if absent:
+            raise ExpressionError(f"the call omits {', '.join(absent)}")
         # The first input of each type symbol gives its type.
         types = {
             declared.type: tensors_in(scope[declared.name])[0].type
@@ -250,6 +276,17 @@ class Conditions:
                 outputs.append(Tensor(types[output.type], _shape(output.shape, scope, k)))
             scope.pop("i", None)
         return outputs
+
+    def has_small_outputs(self, call: Call, most: int) -> bool:
+        """Whether the declared outputs of `call` have at most `most` elements.
+
+        An empty output must not have a billion rows either: an extent of 0 counts as 1.
+
+        Raises:
+            ExpressionError: the spec does not determine the outputs of the call.
+        """
+        sizes = (prod(max(extent, 1) for extent in out.shape) for out in self.outputs(call))
+        return sum(sizes) <= most
 
     def contradicted(
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]

@@ -98,11 +98,16 @@ class FactorLevels:
         self.position = {name: i for i, name in enumerate(self.levels)}
         # By factor, the factors that its value depends on, directly or through others.
         self.dependencies: dict[str, tuple[str, ...]] = {}
-        for name, levels in self.levels.items():
-            self.dependencies[name] = self.in_order(
-                factor for level in levels for factor in self.with_dependencies(level.depends_on)
-            )
+        for name in self.levels:
+            self._add_dependencies(name)
         self._values: dict[tuple[object, ...], Any] = {}
+
+    def _add_dependencies(self, name: str) -> None:
+        """Add the dependencies of a factor, after those of the factors that it depends on."""
+        direct = {factor for level in self.levels[name] for factor in level.depends_on}
+        for factor in sorted(direct & self.levels.keys() - self.dependencies.keys()):
+            self._add_dependencies(factor)
+        self.dependencies[name] = self.in_order(self.with_dependencies(direct))
 
     def with_dependencies(self, names: Iterable[str]) -> frozenset[str]:
         """Return the factors among `names`, and all factors that their values depend on."""

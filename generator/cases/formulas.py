@@ -108,6 +108,8 @@ def _indexed(name: str, tensor: Tensor, first: int) -> IndexedInput:
 
 def _coordinates(shape: tuple[int, ...], seed: str) -> _Coordinates:
     """Return all indices of an output; of a large one the first, the last and some at random."""
+    if prod(shape) <= MAX_COMPARED:
+        return tuple(map(range, shape))
     counts = list(shape)
     while prod(counts) > MAX_COMPARED:
         longest = counts.index(max(counts))

@@ -5,7 +5,7 @@ of the elements, or of a number after its truncation to fewer bits.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Integers = Sequence[int]
 
@@ -13,8 +13,7 @@ Integers = Sequence[int]
 WRAPS = {"2-8": 1 << 8, "2-16": 1 << 16, "2-32": 1 << 32}
 
 
-@dataclass(frozen=True)
-class MutationContext:
+class MutationContext(NamedTuple):
     """The declared bounds of an argument in a call, and a random number.
 
     The bounds apply to each element, and are None where the spec declares none. The random number
@@ -117,13 +116,11 @@ def indices_at(position: str, count: int, draw: int) -> Sequence[int]:
     """
     if count == 0 or (position == "") != (count == 1):
         return ()
-    return {
-        "": (0,),
-        "first": (0,),
-        "middle": (1 + draw % (count - 2),) if count > 2 else (),
-        "last": (count - 1,),
-        "all": range(count),
-    }[position]
+    if position == "middle":
+        return (1 + draw % (count - 2),) if count > 2 else ()
+    if position == "all":
+        return range(count)
+    return (count - 1,) if position == "last" else (0,)
 
 
 def at_position(position: str, mutation: ElementMutation) -> ListMutation:

@@ -7,7 +7,7 @@ represents a class of mistakes, here in the checks of an implementation.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import cycle, islice
 from math import prod
 from typing import Any
@@ -109,7 +109,7 @@ class Mutation:
     function: ArgumentMutation
     adds: bool = False
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The words that name it in the id of a case."""
         return "-".join(part for part in (self.argument, self.position, self.kind) if part)
@@ -121,20 +121,18 @@ class Mutation:
 
     def apply(self, spec: Spec, call: Call, context: MutationContext) -> Call | None:
         """Return the mutated call; None where the mutation does not apply, or changes nothing."""
-        order = tuple(spec.defaults)
-        arguments = call.arguments
-        is_given = self.argument in arguments
+        value = call.arguments.get(self.argument)
         if self.kind == OMITTED:
-            return call.changed(self.argument, None, order) if is_given else None
+            return None if value is None else call.changed(self.argument, None, spec.defaults)
         if self.adds:
-            value = None if is_given else call.inputs[spec.leading_key]
-        else:
+            value = call.inputs[spec.leading_key] if value is None else None
+        elif value is None:
             # An omitted argument has its default.
-            value = arguments.get(self.argument, spec.defaults[self.argument])
-        if value is None:
+            value = spec.defaults[self.argument]
+        mutated = None if value is None else self.function(value, context)
+        if mutated is None or mutated == value:
             return None
-        mutated = self.function(value, context)
-        return None if mutated in (None, value) else call.changed(self.argument, mutated, order)
+        return call.changed(self.argument, mutated, spec.defaults)
 
 
 def mutations_of(spec: Spec) -> list[Mutation]:
@@ -150,7 +148,7 @@ def mutations_of(spec: Spec) -> list[Mutation]:
                 parts += [(p, "plus-half", partial(_with_fraction, p)) for p in POSITIONS]
         mutations += [Mutation(argument.name, *part) for part in parts]
         if not argument.required:
-            added = _added_lists(spec, argument)
+            added = _added_values(spec, argument)
             mutations += [Mutation(argument.name, *part, adds=True) for part in added]
     for attribute in spec.attributes:
         parts = [_OMISSION, *attribute_mutations(spec, attribute)]
@@ -277,14 +275,14 @@ def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContex
 
 def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:
     """Mutate the values of a tensor that has some, within the limits of its type."""
-    if value.values is None or value.size > _MAX_VALUES:
+    if value.values is None or len(value.values) > _MAX_VALUES:
         return None
     values = mutation(value.values, context)  # type: ignore[arg-type]
     if values is None:
         return None
     if not all(fits(value.type, number) for number in values):
         return None
-    shape = value.shape if len(values) == value.size else (len(values),)
+    shape = value.shape if len(values) == len(value.values) else (len(values),)
     return replace(value, shape=shape, values=tuple(values))
 
 
@@ -323,11 +321,15 @@ def _from_the_end(
     return _with_values(at_position(position, lambda number, _: number + offset), value, context)
 
 
-def _added_lists(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
-    """Yield lists for an optional input that a call omits.
+def _added_values(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
+    """Yield values for an optional input that a call omits.
 
-    Such a list is empty, or has one integer for each dimension of the leading input.
+    It is a scalar of the type of the leading input, or a list: empty, or with one integer for each
+    dimension of the leading input.
     """
+    if argument.type == spec.leading.type:
+        yield "", "added-scalar", _scalar_alike
+        return
     for name in ("i64", "i32"):
         if name in spec.type_sets[argument.type]:
             yield "", f"added-empty-{name}", partial(_empty_list, name)
@@ -336,6 +338,10 @@ def _added_lists(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
 
 def _empty_list(element_type: str, _: Tensor, __: MutationContext) -> Tensor:
     return Tensor(element_type, (0,), ())
+
+
+def _scalar_alike(first: Tensor, _: MutationContext) -> Tensor:
+    return Tensor(first.type, ())
 
 
 def _one_for_each_dimension(element_type: str, first: Tensor, _: MutationContext) -> Tensor:

@@ -125,7 +125,7 @@ class NegativeCases:
         calls: set[tuple[str, str]] = set()
         for candidate in candidates:
             # Several mutations may come to the same call.
-            call = candidate.baseline.id, str(candidate.call)
+            call = candidate.baseline.id, _changes(candidate)
             if call not in calls:
                 calls.add(call)
                 strata.setdefault(candidate.stratum, []).append(candidate)
@@ -136,10 +136,11 @@ class NegativeCases:
         def novelty(candidate: Candidate) -> tuple[int, int, int, int]:
             # First, positions and types that are rare in the stratum, then rare for the argument;
             # next, small arrays, since each is stored; last, new levels of baselines.
-            stratum, argument = candidate.stratum, candidate.stratum[0]
+            stratum, position, name = candidate.stratum, candidate.position, candidate.type
+            argument = stratum[0]
             return (
-                -used[stratum, candidate.position] - used[stratum, candidate.type],
-                -used[argument, candidate.position] - used[argument, candidate.type],
+                -used[stratum, position] - used[stratum, name],
+                -used[argument, position] - used[argument, name],
                 -candidate.stored_bytes // _SIZE_STEP,
                 len(candidate.baseline.levels.items() - levels),
             )
@@ -195,6 +196,18 @@ class NegativeCases:
         except Exception:  # without its check, a reference may fail in any way
             return UncheckedResult.FAILED
         return UncheckedResult.ACCEPTED
+
+
+def _changes(candidate: Candidate) -> str:
+    """Return the arguments in which a candidate differs from its baseline, as text."""
+    call, baseline = candidate.call, candidate.baseline.call
+    former = {**baseline.inputs, **baseline.attributes}
+    changed = {**call.inputs, **call.attributes}
+    return ", ".join(
+        f"{name}={changed.get(name)}"
+        for name in {**former, **changed}
+        if changed.get(name) is not former.get(name)
+    )
 
 
 def _plain_array(tensor: Tensor) -> Array:

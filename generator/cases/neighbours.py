@@ -28,6 +28,7 @@ from opcert.arrays import (
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
+from opcert.roles import ReshapeRole
 from opcert.specification import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
@@ -39,6 +40,8 @@ _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
 _MAX_BASELINES = 200
 # How many neighbours of a baseline are compared; successive baselines select different ones.
 _VARIANTS = 4
+# How many elements the outputs of a neighbour may have, unless those of the baseline are large.
+_MAX_OUTPUT_ELEMENTS = 1 << 20
 # Neighbours of a call with more tensors of one variadic input would take much space.
 _MAX_TENSORS = 32
 # Data of fewer bytes is likely to be compared whole by a runtime that recognises it.
@@ -53,19 +56,33 @@ def neighbour_cases(
     others = [case.call for case in _shuffled(f"{seed}|others", baselines)]
     for name, variation in variations(spec, conditions.outputs).items():
         count = 0
+        # If data is reshaped, one more is added whose output has as many elements as that of its
+        # baseline, in another shape: only it reveals that a runtime keeps the shape.
+        has_other_form = not any(isinstance(role, ReshapeRole) for role in spec.bound_roles)
         for baseline in _shuffled(f"{seed}|{name}", baselines)[:_MAX_BASELINES]:
-            if count == _NEIGHBOURS[profile]:
+            if count >= _NEIGHBOURS[profile] and has_other_form:
                 break
             calls: list[Call] = []
+            of_other_form: list[Call] = []
             # Expressions that fail are reported where golden outputs are checked.
             with suppress(ExpressionError, Inapplicable):
+                moved = sum(output.size for output in conditions.outputs(baseline.call))
                 calls = [
                     call
                     for call in islice(variation(baseline.call, others), _VARIANTS)
-                    if not conditions.check(call).violated and not conditions.ambiguity(call)
+                    if not conditions.check(call).violated
+                    and not conditions.ambiguity(call)
+                    and conditions.has_small_outputs(call, max(_MAX_OUTPUT_ELEMENTS, 2 * moved))
                 ]
+                form = conditions.outputs(baseline.call) if calls else []
+                of_other_form = [
+                    call for call in calls if _is_other_form(form, conditions.outputs(call))
+                ]
+                if count >= _NEIGHBOURS[profile]:
+                    calls = of_other_form
             if calls:
                 call = calls[count % len(calls)]
+                has_other_form = has_other_form or call in of_other_form
                 count += 1
                 yield Case(
                     spec.full_id(f"{name}-{short_digest(baseline.id)}"),
@@ -75,6 +92,12 @@ def neighbour_cases(
                     baseline=baseline.id,
                     feature_levels=baseline.feature_levels,
                 )
+
+
+def _is_other_form(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
+    """Whether other outputs differ in shape, but not in size."""
+    sizes = [[output.size for output in tensors] for tensors in (outputs, others)]
+    return sizes[0] == sizes[1] and outputs != others
 
 
 def _shuffled(seed: str, cases: Sequence[Case]) -> list[Case]:

@@ -1,10 +1,12 @@
 """Spec -> positive cases: the documented calls, and calls that cover the input space."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from opcert.arrays import Call, Tensor, flatten_variadic
+from opcert.arrays import MAX_ELEMENTS, Call, Tensor, flatten_variadic
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import can_discriminate
@@ -23,10 +25,8 @@ from opcert.yaml_files import YamlPath
 
 # How many calls are built for a row until one exhibits all of its levels.
 MAX_DRAWS = 256
-# How many such calls may fail to discriminate: while the row can still be replaced by another, and
-# once it is final.
-_TRIES_FOR_ROW = 4
-_TRIES_FOR_CASE = 1
+# How many such calls may fail to discriminate until the row is replaced by another.
+_MAX_MEASURED = 4
 
 
 class PositiveCases:
@@ -61,46 +61,59 @@ class PositiveCases:
                 with self._mistakes.collect(("cases", "draw"), f", built for {pairs}"):
                     call = self._discriminating.get(row)
                     if call is None:
-                        call, _ = self._build(space, row, _TRIES_FOR_CASE)
+                        # The row is final: whether the call discriminates changes nothing.
+                        call = next(self._exhibiting_calls(space, row))
                     yield self._case(_case_name(levels), call, ("cases", "draw"), levels=levels)
 
     def discriminates(self, space: InputSpace, row: Row) -> bool:
         """Whether a call of `row` discriminates; that call is kept for its case."""
         try:
-            call, is_discriminating = self._build(space, row, _TRIES_FOR_ROW)
+            for call in islice(self._exhibiting_calls(space, row), _MAX_MEASURED):
+                if can_discriminate(self._reference, call):
+                    self._discriminating[row] = call
+                    return True
         except (ExpressionError, Inapplicable):
             # The mistake is recorded where the case is made.
             return True
-        if is_discriminating:
-            self._discriminating[row] = call
-        return is_discriminating
+        return False
 
-    def _build(self, space: InputSpace, row: Row, tries: int) -> tuple[Call, bool]:
-        """Build a call that exhibits each level of `row`; return it, and whether it discriminates.
+    def _exhibiting_calls(self, space: InputSpace, row: Row) -> Iterator[Call]:
+        """Yield calls that exhibit each level of `row`; there is at least one.
 
         The values that the row does not determine are drawn. A call in which they happen to exhibit
-        another level is drawn again. After `tries` calls that exhibit all levels and do not
-        discriminate, the first of these is returned.
+        another level is drawn again.
+
+        Raises:
+            ExpressionError: no call exhibits all levels.
         """
         levels = space.level_names(row)
         seed = f"{self._seed}|{self._spec.full_id(_case_name(levels))}"
-        first: Call | None = None
+        is_exhibited = False
         for attempt in range(MAX_DRAWS):
             call = space.call(row, f"{seed}|{attempt}" if attempt else seed)
             unobserved = self._observer.unobserved(call, levels)
-            if unobserved:
-                continue
-            if can_discriminate(self._reference, call):
-                return call, True
-            first = first or call
-            tries -= 1
-            if not tries:
-                break
-        if first is not None:
-            return first, False
-        missing = ", ".join(f"{factor}={levels[factor]}" for factor in unobserved)
-        place = ("cases", "observe", unobserved[0])
-        raise ExpressionError(f"{call} does not exhibit {missing}", place)
+            if not unobserved:
+                is_exhibited = True
+                self._limit_outputs(call)
+                yield call
+        if not is_exhibited:
+            missing = ", ".join(f"{factor}={levels[factor]}" for factor in unobserved)
+            place = ("cases", "observe", unobserved[0])
+            raise ExpressionError(f"{call} does not exhibit {missing}", place)
+
+    def _limit_outputs(self, call: Call) -> None:
+        """Refuse a call whose declared outputs would fill the memory.
+
+        Raises:
+            ExpressionError: they have too many elements.
+        """
+        is_small = True
+        # A shape that cannot be computed is reported where the outputs are compared with it.
+        with suppress(ExpressionError, Inapplicable):
+            is_small = self._conditions.has_small_outputs(call, MAX_ELEMENTS)
+        if not is_small:
+            text = f"the outputs of {call} have too many elements; expected at most"
+            raise ExpressionError(f"{text} {MAX_ELEMENTS:,}", ("cases", "draw"))
 
     def _case(self, name: str, call: Call, place: YamlPath, **fields: Any) -> Case:
         """Return the case of a valid call, with data patterns of its own."""

@@ -89,8 +89,9 @@ class _VectorMaker:
         if baseline is None:
             # Only the outputs reveal which elements reach them. A neighbour has the special values
             # of its baseline.
-            inputs = add_special_values(case.call, inputs, outputs)
-            outputs = self._outputs(case, inputs)
+            plain, inputs = inputs, add_special_values(case.call, inputs, outputs)
+            if any(inputs[name] is not plain[name] for name in inputs):
+                outputs = self._outputs(case, inputs)
         self._check_outputs(case, outputs)
         data = [name for name, tensor in tensors.items() if tensor.values is None]
         inverted = {name: invert_bits(inputs[name]) for name in data}

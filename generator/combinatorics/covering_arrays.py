@@ -8,6 +8,7 @@ constraints" (2007); here the tables of `FeasibleRows` decide what is feasible, 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from zlib import crc32
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opcert.combinatorics.feasible_rows import FeasibleRows
-from opcert.combinatorics.tables import BoolArray, IntArray, LevelTable, Row, level_codes
+from opcert.combinatorics.tables import BoolArray, IntArray, Row, level_codes
 
 # How many rows with a tuple are tried until one counts.
 ATTEMPTS = 5
@@ -112,7 +113,12 @@ class _UncoveredTuples:
         self.uncovered = np.concatenate(feasible_cells)
         # By group, how many cells are uncovered: most grids are complete long before the last row.
         self.remaining = np.array([np.count_nonzero(cells) for cells in feasible_cells])
-        self.usage = [np.zeros(size, np.int64) for size in self.levels]
+        # How often the rows have each level, times the number of levels of its factor; the levels
+        # of all factors in one array, those of a factor from its position in `level_offsets`.
+        self.weighted_usage = np.zeros(sum(self.levels), np.int64)
+        self.level_offsets = np.cumsum([0, *self.levels[:-1]])
+        self.level_weights = np.repeat(self.levels, self.levels)
+        self.row_count = 0
         self._next = 0
         # By table, the groups whose factors all have a level once this table's line is chosen.
         self.completed: list[IntArray] = []
@@ -123,6 +129,7 @@ class _UncoveredTuples:
             complete = np.array([assigned.issuperset(group) for group in self.groups], bool)
             self.completed.append(np.flatnonzero(complete & ~before))
             before = complete
+        self._searches: dict[int, _LineSearch] = {}
 
     def _shape(self, group: Sequence[int]) -> list[int]:
         return [self.levels[factor] for factor in group]
@@ -163,13 +170,18 @@ class _UncoveredTuples:
     def cover(self, rows: IntArray) -> None:
         """Remove the tuples that `rows` cover."""
         cells = _products(rows, self.strides) + self.offsets
-        # Rows may have tuples in common.
-        covered = np.unique(cells[self.uncovered[cells]])
-        self.uncovered[covered] = False
-        groups = np.searchsorted(self.offsets, covered, "right") - 1
-        self.remaining -= np.bincount(groups, minlength=len(self.remaining))
-        for factor, levels in enumerate(rows.T):
-            self.usage[factor] += np.bincount(levels, minlength=self.levels[factor])
+        for row_cells in cells:
+            # A row has one cell of each group.
+            is_new = self.uncovered[row_cells]
+            self.uncovered[row_cells[is_new]] = False
+            self.remaining -= is_new
+            if not self.remaining[is_new].all():
+                # The searches still count the tuples of a group that is complete now.
+                self._searches.clear()
+        levels = (rows + self.level_offsets).ravel()
+        counts = np.bincount(levels, minlength=len(self.weighted_usage))
+        self.weighted_usage += counts * self.level_weights
+        self.row_count += len(rows)
 
     def row_with(self, cell: int, attempt: int = 0) -> IntArray | None:
         """Return a row with the tuple of `cell`, or None if there is no such row.
@@ -200,43 +212,65 @@ class _UncoveredTuples:
                 arbitrary = crc32(f"{group} {assignment} {t} {attempt}".encode())
                 chosen.append(int(candidates[arbitrary % len(candidates)]))
             else:
-                chosen.append(self._best_line(table, candidates, row, self.completed[t]))
+                chosen.append(self._best_line(t, candidates, row))
             row[list(table.factors)] = table.assignments[chosen[t]]
         return row
 
-    def _best_line(
-        self, table: LevelTable, lines: IntArray, row: IntArray, groups: IntArray
-    ) -> int:
+    def _best_line(self, t: int, lines: IntArray, row: IntArray) -> int:
         """Return the line that covers the most tuples; among equals, one with rarely used levels.
 
-        `row` has the levels of the earlier tables. `groups` are the groups of factors that have
-        all their levels once a line is chosen.
+        `row` has the levels of the tables before `t`.
         """
+        if len(lines) == 1:
+            return int(lines[0])
         if len(lines) > _MAX_CANDIDATES:
             # Evenly spaced lines, different ones for each row.
-            turn = int(self.usage[0].sum())
             even = np.arange(_MAX_CANDIDATES) * len(lines) // _MAX_CANDIDATES
-            lines = lines[(even + turn) % len(lines)]
+            lines = lines[(even + self.row_count) % len(lines)]
+        search = self._searches.get(t)
+        if search is None:
+            search = self._searches[t] = self._line_search(t)
+        assignments = self.feasible.tables[t].assignments[lines]
+        if len(search.offsets):
+            offsets = (row @ search.other_strides).astype(np.int64) + search.offsets
+            cells = _products(assignments, search.own_strides) + offsets
+            gain = self.uncovered[cells].sum(axis=1)
+            best = np.flatnonzero(gain == gain.max())
+            lines, assignments = lines[best], assignments[best]
+        used = self.weighted_usage[assignments + search.level_offsets].sum(axis=1)
+        return int(lines[used.argmin()])
+
+    def _line_search(self, t: int) -> "_LineSearch":
+        """Return what the search for a line of a table needs, for its groups with tuples left."""
+        factors, groups = list(self.feasible.tables[t].factors), self.completed[t]
         groups = groups[self.remaining[groups] > 0]
-        if len(lines) > 1 and len(groups):
-            columns, strides = list(table.factors), self.strides[:, groups]
-            # A line repeats the levels of factors that its table shares with earlier ones.
-            others = row.copy()
-            others[columns] = 0
-            offsets = _products(others[None, :], strides) + self.offsets[groups]
-            cells = _products(table.assignments[lines], strides[columns]) + offsets
-            gain = np.count_nonzero(self.uncovered[cells], axis=1)
-            lines = lines[gain == gain.max()]
-        if len(lines) > 1:
-            used = np.zeros(len(lines), np.int64)
-            for factor, column in table.columns.items():
-                used += self.usage[factor][column[lines]] * self.levels[factor]
-            lines = lines[used.argmin() :]
-        return int(lines[0])
+        strides = self.strides[:, groups]
+        # A line repeats the levels of factors that its table shares with earlier ones.
+        others = strides.copy()
+        others[factors] = 0
+        return _LineSearch(
+            strides[factors], others, self.offsets[groups], self.level_offsets[factors]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _LineSearch:
+    """The strides and offsets of groups of factors that have all their levels with a table's line.
+
+    `own_strides` are those of the table's factors, `other_strides` those of all others, in columns
+    for the groups; `level_offsets` are those of the table's factors.
+    """
+
+    own_strides: npt.NDArray[np.float64]
+    other_strides: npt.NDArray[np.float64]
+    offsets: IntArray
+    level_offsets: IntArray
 
 
 def _products(levels: IntArray, strides: npt.NDArray[np.float64]) -> IntArray:
     """Return lines of levels multiplied by strides: the position of each in each group's grid."""
+    if levels.shape[0] * strides.size <= _MAX_PRODUCT:
+        return (levels @ strides).astype(np.int64)
     step = max(1, _MAX_PRODUCT // max(strides.size, 1))
     products = [levels[i : i + step] @ strides for i in range(0, len(levels), step)]
     return np.concatenate(products).astype(np.int64)

@@ -13,16 +13,13 @@ import numpy as np
 
 from opcert.arrays import (
     Array,
-    Call,
-    Tensor,
-    argument_of,
     flatten_variadic,
     tensor_key,
-    type_name,
 )
 from opcert.cases import Conditions, declared_bounds
 from opcert.errors import describe_error
 from opcert.panel.argument_faults import argument_faults, requirement_faults
+from opcert.panel.bounded_reference import BoundedReference
 from opcert.panel.data_faults import data_faults
 from opcert.panel.fault import ArrayCall, Fault, OperatorSignature, Outputs, Run, RunReference
 from opcert.panel.fresh_calls import FreshCall, fresh_calls
@@ -30,7 +27,7 @@ from opcert.panel.integer_faults import integer_faults, range_end_faults
 from opcert.panel.output_faults import output_faults
 from opcert.panel.variadic_faults import variadic_faults
 from opcert.run import CallRecord, Outcome, compare_outputs, run_repeatedly, run_vector
-from opcert.specification import Reference, SpecFile, call_reference
+from opcert.specification import SpecFile
 from opcert.suite import DigestedArray, IndexedCase, OperatorSuite, valid_calls
 from opcert.verdicts import FAILURE_STATUSES, is_repeatable, judge
 
@@ -116,6 +113,7 @@ class Panel:
             {name: tuple(sorted({t.rank for t in tensors[name]})) for name in tensors},
             {name: tuple(sorted({t.type for t in tensors[name]})) for name in tensors},
         )
+        self._run_reference = BoundedReference(self._reference, self._conditions, self._signature)
 
     def faults(self) -> Iterator[Fault]:
         """Yield every fault that the signature of the operator suggests."""
@@ -134,17 +132,7 @@ class Panel:
         """Return the declared range of an argument in a call; (None, None) if it is omitted."""
         if call.argument(name) is None:
             return None, None
-        tensors = {
-            key: Tensor(
-                type_name(array.dtype),
-                array.shape,
-                None
-                if argument_of(key) in self._signature.data_arguments
-                else tuple(array.ravel().tolist()),
-            )
-            for key, array in call.inputs.items()
-        }
-        return declared_bounds(self._conditions, Call(tensors, call.attributes), name)
+        return declared_bounds(self._conditions, self._run_reference.declared(call), name)
 
     # Detection by the suite
 
@@ -172,7 +160,7 @@ class Panel:
 
     def _result(self, call: ArrayCall) -> Outputs | Exception:
         try:
-            return run_reference(self._reference, call)
+            return self._run_reference(call)
         except Exception as error:
             return error
 
@@ -181,7 +169,7 @@ class Panel:
 
         def run(call: ArrayCall) -> Outputs:
             if call is not known.call:
-                return run_reference(self._reference, call)
+                return self._run_reference(call)
             if isinstance(known.result, Exception):
                 raise known.result
             return known.result
@@ -225,7 +213,7 @@ class Panel:
 
     def _detects_in_memory(self, fault: Fault) -> bool:
         """Run the cases on which the fault makes a difference, as a certification does."""
-        backend = _FaultyBackend(fault, self._reference)
+        backend = _FaultyBackend(fault, self._run_reference)
         operator, name = self._operator, self._operator.index.operator
         is_repeated = False
         records: list[CallRecord] = []
@@ -235,7 +223,7 @@ class Panel:
             if not is_stored or case.expects == "rejection":
                 continue
             call = ArrayCall(operator.inputs(case), case.attributes)
-            if not _is_affected(fault, self._reference, call):
+            if not _is_affected(fault, self._run_reference, call):
                 continue
             outcomes = [run_vector(backend, operator, case)]
             if not is_repeated and is_repeatable(case):
@@ -267,7 +255,7 @@ class Panel:
                 if not is_invalid:
                     copies = {name: array.copy() for name, array in fresh.call.inputs.items()}
                     call = ArrayCall(copies, fresh.call.attributes)
-                    if _is_affected(fault, self._reference, call):
+                    if _is_affected(fault, self._run_reference, call):
                         return fresh.text
                 continue
             run = fault.start()
@@ -288,9 +276,9 @@ class _FaultyBackend:
     name = "panel"
     version = "1"
 
-    def __init__(self, fault: Fault, reference: Reference) -> None:
+    def __init__(self, fault: Fault, reference: RunReference) -> None:
         self._run = fault.start()
-        self._run_reference = partial(run_reference, reference)
+        self._run_reference = reference
 
     def run(
         self, _: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
@@ -301,14 +289,9 @@ class _FaultyBackend:
         return self._run_reference(call) if outputs is None else outputs
 
 
-def run_reference(reference: Reference, call: ArrayCall) -> Outputs:
-    """Return the outputs of the reference, which gets a copy of the attributes."""
-    return call_reference(reference, call.inputs, call.attributes)
-
-
-def _is_affected(fault: Fault, reference: Reference, call: ArrayCall) -> bool:
+def _is_affected(fault: Fault, reference: RunReference, call: ArrayCall) -> bool:
     """Whether a fault makes a difference on a single valid call."""
     try:
-        return fault.start()(call, partial(run_reference, reference)) is not None
+        return fault.start()(call, reference) is not None
     except Exception:
         return True

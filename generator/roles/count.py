@@ -9,7 +9,7 @@ from opcert.roles.role import Role
 
 
 class CountRole(Role):
-    """The number of tensors that a list has or describes: an attribute beside the list, as in C.
+    """The number of tensors that a list has or describes: an attribute as well, as in C.
 
     With `surplus`, the list may be longer. No rule follows for its further elements, which are not
     read.

@@ -1,32 +1,39 @@
 """The role `counts`: for each axis of data, how often it is repeated or how much is added."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, highest, lowest
+from opcert.arrays import Call, fits
+from opcert.errors import did_you_mean
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import PAST_A_TILE
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
     Factor,
+    LevelName,
     ObservationPoint,
     ObservedLevels,
     Requirement,
     forbid,
     levels_where,
 )
+from opcert.roles.mode import ModeRole
 from opcert.roles.per_axis import PerAxis
 from opcert.roles.samplers import Sampler
 
 # At most so many axes change in addition to the tested one: outputs stay small at every rank.
-_MAX_OTHERS = 3
+_MAX_OTHERS = 2
 # Two lists of counts can both crop an axis of this length by one element.
 _MIN_CROPPED_LENGTH = 3
-# A count of more than 8 bits is for axes up to this length: outputs stay small.
+# A count of more than 8 bits, and the greatest length of its axis: outputs stay small.
+_LARGE = 257
 _MAX_LENGTH_OF_LARGE_COUNT = 19
-_MAX_BYTE = highest("u8")
+# How many more counts than axes there are, by level; a list may also be empty.
+_SURPLUS = {"equal": 0, "longer": 1, "shorter": -1, "longer_by_two": 2, "shorter_by_two": -2}
+_WITHOUT_COUNTS = "empty"
+_LIMIT = "limit"
 
 
 class CountsRole(PerAxis):
@@ -34,12 +41,31 @@ class CountsRole(PerAxis):
 
     `zero` is the meaning of a 0: it `keeps` the axis (nothing is added), `empties` it (it is
     repeated zero times), or is `invalid`. `negative` is the meaning of a negative count: it `crops`
-    the axis by so much, or is `invalid`.
+    the axis by so much, or is `invalid`. With `aligned`, there may be fewer or more counts than
+    axes; both are aligned at the end, and the shorter is extended by counts that change nothing, or
+    by axes of 1 element. `limits` gives the greatest count in some words of `mode`, as an offset
+    to the size of the axis.
     """
+
+    relations: ClassVar = {**PerAxis.relations, "mode": ("mode",)}
 
     role: Literal["counts"]
     zero: Literal["keeps", "empties", "invalid"]
     negative: Literal["crops", "invalid"] = "invalid"
+    aligned: bool = False
+    mode: str | None = None
+    limits: Mapping[str, int] = {}
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report unknown words of the mode, and limits without a mode."""
+        yield from super().mistakes()
+        if self.limits and self.mode is None:
+            yield "limits", "missing key 'mode'; expected it together with 'limits'"
+        elif self.mode is not None:
+            words = self.related(self.mode, ModeRole).one_of
+            for word in self.limits.keys() - {*words}:
+                near = did_you_mean(word, [*words])
+                yield "limits", f"unknown word '{word}' of '{self.mode}'{near}"
 
     @property
     def neutral(self) -> int:
@@ -57,42 +83,140 @@ class CountsRole(PerAxis):
         """Return None: large counts are valid, and make outputs large."""
         return None
 
-    def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield the count of the tested axis, the counts of the other axes, and the layout."""
-        yield from self.type_factors(profile)
-        counts = {"two": 2, "none": self.neutral, "three": 3, "one": 1, "past_u8": 257, "zero": 0}
-        counts = {"two": 2, "none": self.neutral} if profile == "stress" else counts
+    # Factors
+
+    def _limit(self, extent: int, word: object) -> int | None:
+        """Return the greatest count of an axis in a word of the mode, None if it has no limit."""
+        if self.mode is None:
+            return None
+        offset = self.limits.get(str(self.related(self.mode, ModeRole).meant(word)))
+        return None if offset is None else extent + offset
+
+    @property
+    def _named_counts(self) -> dict[str, int]:
+        """The counts of the tested axis by level."""
         counts = {
+            "two": 2,
+            "none": self.neutral,
+            "three": 3,
+            "one": 1,
+            "past_u8": _LARGE,
+            "zero": 0,
+        }
+        if self.zero == "invalid":
+            del counts["zero"]
+        if self.negative == "crops":
+            counts["cropped"] = -1
+        return {
             level: count
             for level, count in counts.items()
             if level == "none" or count != self.neutral
         }
-        if self.zero == "invalid":
-            counts.pop("zero", None)
-        if self.negative == "crops":
-            counts["cropped"] = -1
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the count of the tested axis and of others, how many there are, and the layout."""
+        yield from self.type_factors(profile)
+        counts: dict[str, Any] = {**self._named_counts}
+        if profile == "stress":
+            counts = {level: counts[level] for level in ("two", "none")}
         words = {level: f"{count} of {self.name}" for level, count in counts.items()}
-        yield Factor(self.factor("count"), counts, words=words)
+        depends_on: tuple[str, ...] = ()
+        if self.mode is not None and self.limits:
+            depends_on = self.data.factor("length"), self._word_factor
+            counts[_LIMIT] = lambda n, word: self._limit(n, word) or 0
+            words[_LIMIT] = f"the greatest {self.name}"
+        yield Factor(self.factor("count"), counts, depends_on, words)
         words = {"none": "", "varied": f"{self.name} on other axes too"}
         yield Factor.of_names(self.factor("others"), words)
+        if self.aligned:
+            surplus: dict[str, Any] = {**_SURPLUS, _WITHOUT_COUNTS: lambda rank: -rank}
+            words = {level: f"{self.name} {level.replace('_', ' ')}" for level in surplus}
+            words["equal"] = ""
+            yield Factor(self.factor("surplus"), surplus, (self.data.factor("rank"),), words)
         yield from self.layout_factors()
 
+    @property
+    def _word_factor(self) -> str:
+        return self.related(str(self.mode), ModeRole).factor("word")
+
     def constraints(self) -> Iterator[Constraint]:
-        """Forbid counts that do not go with the rank or the extents of data."""
-        yield from super().constraints()
+        """Forbid counts that do not go with the rank or the extents of data, or with their type."""
         rank, length = self.data.factor("rank"), self.data.factor("length")
         count, others = self.factor("count"), self.factor("others")
+        if self.aligned:
+            yield from self._surplus_constraints()
+        else:
+            yield from super().constraints()
+            yield forbid(lambda others, rank: others == "varied" and rank < 2, others, rank)
+        if self.mode is not None and self.limits:
+            yield from self._limit_constraints()
         yield forbid(lambda count, rank: rank < 1 and count != self.neutral, count, rank)
-        yield forbid(lambda others, rank: others == "varied" and rank < 2, others, rank)
         yield forbid(lambda count, n: count < 0 and n < _MIN_CROPPED_LENGTH, count, length)
         yield forbid(
-            lambda count, n, others: (
-                count > _MAX_BYTE and (n > _MAX_LENGTH_OF_LARGE_COUNT or others in PAST_A_TILE)
+            lambda level, count, n, others: (
+                count > _MAX_LENGTH_OF_LARGE_COUNT
+                and (others in PAST_A_TILE or (level != _LIMIT and n > _MAX_LENGTH_OF_LARGE_COUNT))
             ),
-            *(count, length, self.data.factor("others")),
+            *(LevelName(count), count, length, self.data.factor("others")),
+        )
+        if self.zero != "keeps":
+            # Repetitions of several axes multiply.
+            yield forbid(lambda others, n: others == "varied" and n >= _LARGE, others, count)
+        if not self.is_attribute:
+            yield forbid(lambda count, t: not fits(t, count), count, self.type_factor)
+
+    def _limit_constraints(self) -> Iterator[Constraint]:
+        """Forbid counts beyond the limits of a mode, on the tested axis and on others."""
+        length, extents = self.data.factor("length"), self.data.factor("others")
+        count, others, word = self.factor("count"), self.factor("others"), self._word_factor
+        named = {*self._named_counts.values()}
+
+        def is_no_limit(level: str, n: int, word: str) -> bool:
+            limit = self._limit(n, word)
+            return level == _LIMIT and (limit is None or limit in named)
+
+        def is_beyond(count: int, n: int, word: str) -> bool:
+            limit = self._limit(n, word)
+            return limit is not None and count > limit
+
+        def cannot_vary(others: str, extents: str, word: str) -> bool:
+            of_none, of_one = self._limit(0, word), self._limit(1, word)
+            if of_none is None or of_one is None:
+                return False
+            if others == "none":
+                return extents == "zero" and of_none < self.neutral
+            return extents == "zero" or (extents == "ones" and of_one <= self.neutral)
+
+        yield forbid(is_no_limit, LevelName(count), length, word)
+        yield forbid(is_beyond, count, length, word)
+        yield forbid(cannot_vary, others, extents, word)
+
+    def _surplus_constraints(self) -> Iterator[Constraint]:
+        """Forbid numbers of counts that do not go with the rank of data or with the tested axis."""
+        rank, surplus = self.data.factor("rank"), self.factor("surplus")
+        most = int(self.data.rank[1])
+
+        def is_impossible(level: str, rank: int) -> bool:
+            if level == _WITHOUT_COUNTS:
+                return rank < 1
+            counts = rank + _SURPLUS[level]
+            return counts > most or counts < min(rank, 1)
+
+        yield forbid(is_impossible, LevelName(surplus), rank)
+        yield forbid(
+            lambda count, axis, surplus: count != self.neutral and axis + surplus < 0,
+            *(self.factor("count"), self.data.factor("axis"), surplus),
+        )
+        # The tested axis has one of the counts, unless data is a scalar.
+        yield forbid(
+            lambda others, surplus, rank: others == "varied" and rank + surplus < min(rank, 1) + 1,
+            *(self.factor("others"), surplus, rank),
         )
         if not self.is_attribute:
-            yield forbid(lambda count, t: count < 0 and lowest(t) == 0, count, self.type_factor)
+            yield forbid(
+                lambda layout, surplus, rank: layout != "c" and rank + surplus < 2,
+                *(self.factor("layout"), surplus, rank),
+            )
 
     def masking(self) -> Iterator[Constraint]:
         """Mask axes that are repeated zero times."""
@@ -106,31 +230,51 @@ class CountsRole(PerAxis):
 
     def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:
         choice = context.choice
-        axis, rank = choice[self.data.factor("axis")], choice[self.data.factor("rank")]
-        numbers = [self.neutral] * rank
+        rank = choice[self.data.factor("rank")]
+        surplus = choice[self.factor("surplus")] if self.aligned else 0
+        # The index of the count of the tested axis, which may have none.
+        tested = choice[self.data.factor("axis")] + surplus if rank else -1
+        numbers = [self.neutral] * (rank + surplus)
         if choice[self.factor("others")] == "varied":
-            others = [other for other in range(rank) if other != axis]
-            changed = sampler.between(1, min(_MAX_OTHERS, len(others)))
-            for other in sampler.sample(others, changed):
-                numbers[other] = self.neutral + sampler.between(1, 2)
-        if rank:
-            numbers[axis] = choice[self.factor("count")]
+            extents = (1,) * surplus + self.data.shape(context)[max(0, -surplus) :]
+            word = choice[self._word_factor] if self.limits else None
+            greatest = {
+                k: self.neutral + 2 if (limit := self._limit(extent, word)) is None else limit
+                for k, extent in enumerate(extents)
+                if k != tested
+            }
+            others = [k for k, most in greatest.items() if most > self.neutral]
+            if others:
+                changed = sampler.between(1, min(_MAX_OTHERS, len(others)))
+                for k in sampler.sample(others, changed):
+                    most = min(greatest[k], self.neutral + 2)
+                    numbers[k] = sampler.between(self.neutral + 1, most)
+        if tested >= 0:
+            numbers[tested] = choice[self.factor("count")]
         return numbers
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe the count of the tested axis, and whether other axes change."""
-        numbers, axis = self.values_in(call), point.get("axis", 0)
-        others = {number for k, number in enumerate(numbers) if k != axis}
-        is_alone = others <= {self.neutral}
+        """Observe the count of the tested axis, whether other axes change, and how many counts."""
+        numbers, rank = self.values_in(call), call.inputs[self.of].rank
+        surplus = len(numbers) - rank
+        tested = point.get("axis", 0) + surplus if rank else -1
+        is_alone = all(n == self.neutral for k, n in enumerate(numbers) if k != tested)
         levels = levels_where({"none": is_alone, "varied": not is_alone})
-        count = numbers[axis] if numbers else self.neutral
-        return ObservedLevels(
-            {**self.observed_list(call), self.factor("count"): count},
-            {self.factor("others"): levels},
-        )
+        count = numbers[tested] if tested >= 0 else self.neutral
+        observed = {**self.observed_list(call), self.factor("count"): count}
+        if self.aligned:
+            observed[self.factor("surplus")] = surplus
+        return ObservedLevels(observed, {self.factor("others"): levels})
+
+    # Requirements
+
+    @property
+    def lengths(self) -> tuple[str, str] | None:
+        """The condition on its length, and the words for it; None if it may have any length."""
+        return None if self.aligned else super().lengths
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield type, rank, length and least count."""
+        """Yield type, rank, length, least count, and the greatest count of each mode."""
         yield from super().requirements()
         name = self.name
         if self.least is not None:
@@ -140,4 +284,20 @@ class CountsRole(PerAxis):
                 f"all(count >= {self.least} for count in {self.values_expr})",
                 self.given_expr,
                 self.list_requirements,
+            )
+        if self.mode is None:
+            return
+        mode = self.related(self.mode, ModeRole)
+        for word, offset in self.limits.items():
+            limit = f"n + {offset}" if offset > 0 else f"n - {-offset}" if offset else "n"
+            of = "from their ends, " if self.aligned else ""
+            counts, extents = self.values_expr, f"{self.of}.shape"
+            if self.aligned:
+                counts, extents = f"reversed({counts})", f"reversed({extents})"
+            yield Requirement(
+                f"{name}.limit-{word}",
+                f"In mode {word}, {of}none of {name} is above {limit} for an axis of n elements.",
+                f"all(count <= {limit} for count, n in zip({counts}, {extents}))",
+                f"{mode.is_one_of([word])} and {self.given_expr}",
+                (*self.list_requirements, mode.word_requirement),
             )

@@ -6,7 +6,6 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from opcert.arrays import Call, Tensor
-from opcert.errors import did_you_mean
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
@@ -53,14 +52,8 @@ class MappingRole(ListRole):
         if mode is None:
             if self.mode_is is not None:
                 yield "mode_is", "missing key 'mode'; expected it together with 'mode_is'"
-        elif self.mode_is is None:
-            yield "mode", f"missing key 'mode_is'; expected {' or '.join(mode.one_of)}"
-        elif self.mode_is not in mode.one_of:
-            near = did_you_mean(self.mode_is, [*mode.one_of])
-            yield "mode_is", f"unknown word '{self.mode_is}' of '{mode.name}'{near}"
-        elif self.required:
-            text = f"required in every mode, but given only if '{mode.name}' is {self.mode_is}"
-            yield "mode", f"{text}; expected 'required: false'"
+        else:
+            yield from mode.selection_mistakes(self, self.mode_is)
 
     def bounds(self) -> BoundExpressions:
         """Return the first and the last axis of the target."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from opcert.arrays import Call
+from opcert.errors import did_you_mean
 from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels, Requirement
 from opcert.roles.role import OMITTED, Role
 
@@ -48,6 +49,10 @@ class ModeRole(Role):
         """Observe the word."""
         return ObservedLevels({self.factor("word"): call.attributes.get(self.name, OMITTED)})
 
+    def meant(self, word: object) -> object:
+        """Return the word that an observed or chosen one means: the default if it is omitted."""
+        return self.default if word in (None, OMITTED) else word
+
     @property
     def word_requirement(self) -> str:
         """The key of the requirement on its word."""
@@ -62,3 +67,14 @@ class ModeRole(Role):
         words = self.one_of
         text = f"{self.name} is {' or '.join(words)}."
         yield Requirement(self.word_requirement, text, f"{self.name} in {[*words]}")
+
+    def selection_mistakes(self, role: Role, word: str | None) -> Iterator[tuple[str, str]]:
+        """Report mistakes of an argument that is given only if the mode is `word`."""
+        if word is None:
+            yield "mode", f"missing key 'mode_is'; expected {' or '.join(self.one_of)}"
+        elif word not in self.one_of:
+            near = did_you_mean(word, [*self.one_of])
+            yield "mode_is", f"unknown word '{word}' of '{self.name}'{near}"
+        elif role.required:
+            text = f"required in every mode, but given only if '{self.name}' is {word}"
+            yield "mode", f"{text}; expected 'required: false'"

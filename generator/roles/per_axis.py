@@ -57,11 +57,11 @@ class PerAxis(ListRole):
     def list_requirements(self) -> tuple[str, ...]:
         """The keys of the requirements that make it a list with a number for each axis."""
         keys = () if self.is_attribute else (f"{self.name}.type", f"{self.name}.rank")
-        return (*keys, f"{self.name}.length")
+        return keys if self.lengths is None else (*keys, f"{self.name}.length")
 
     @property
-    def lengths(self) -> tuple[str, str]:
-        """The condition on its length, and the words for it."""
+    def lengths(self) -> tuple[str, str] | None:
+        """The condition on its length, and the words for it; None if it may have any length."""
         text = f"{self.name} has one number for each axis of {self.of}"
         return f"{self.length_expr} == {self.of}.rank", text
 
@@ -70,11 +70,12 @@ class PerAxis(ListRole):
         yield from super().requirements()
         if not self.is_attribute:
             yield self.rank_requirement()
-        condition, text = self.lengths
-        yield Requirement(
-            f"{self.name}.length",
-            f"{text}.",
-            condition,
-            self.given_expr,
-            self.list_requirements[:-1],
-        )
+        if self.lengths is not None:
+            condition, text = self.lengths
+            yield Requirement(
+                f"{self.name}.length",
+                f"{text}.",
+                condition,
+                self.given_expr,
+                self.list_requirements[:-1],
+            )

@@ -94,12 +94,12 @@ class PermutationRole(PerAxis):
         return ObservedLevels(self.observed_list(call), {self.factor("order"): levels})
 
     @property
-    def lengths(self) -> tuple[str, str]:
+    def lengths(self) -> tuple[str, str] | None:
         """The condition on its length, and the words for it."""
-        condition, text = super().lengths
         if self.empty == "invalid":
-            return condition, text
-        return f"{self.length_expr} in [0, {self.of}.rank]", f"{text}, or is empty"
+            return super().lengths
+        text = f"{self.name} has one number for each axis of {self.of}, or is empty"
+        return f"{self.length_expr} in [0, {self.of}.rank]", text
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its form, its range and its uniqueness."""

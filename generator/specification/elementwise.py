@@ -220,7 +220,10 @@ def _choose(condition: object, first: Callable[[], Any], second: Callable[[], An
     branches = first(), second()
     elements = [branch for branch in branches if isinstance(branch, SourceElements)]
     positions = [p for branch in branches if (p := source_positions(branch)) is not None]
-    if elements and len(positions) == len(branches):
+    if not elements and len(positions) == len(branches):
+        # Either branch is a zero.
+        return 0
+    if len(positions) == len(branches):
         tensor = elements[0].tensor
         is_one_input = all(branch.tensor is tensor for branch in elements)
         chosen = np.where(condition.array, *positions)

@@ -2,7 +2,7 @@
 
 import ast
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -167,9 +167,12 @@ class _StepCounter:
         Raises:
             ValueError: there are too many.
         """
-        if not isinstance(items, Sized):
+        try:
+            steps = len(items)  # type: ignore[arg-type]
+        except TypeError:
             items = tuple(islice(items, self._remaining + 1))
-        self._remaining -= len(items)
+            steps = len(items)
+        self._remaining -= steps
         if self._remaining < 0:
             raise ValueError(f"comprehensions of more than {_MAX_STEPS} steps")
         return items  # type: ignore[return-value]

@@ -2,14 +2,13 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, group_variadic
+from opcert.arrays import Array, group_variadic, plain_copy
 from opcert.errors import OpcertError, SpecError, describe_error
 from opcert.python_files import import_file
 from opcert.roles import Role
@@ -107,7 +106,7 @@ def call_reference(
 
     The arrays of a variadic input, which have a key each, reach it as a list.
     """
-    return reference(**group_variadic(inputs), **deepcopy(dict(attributes)))
+    return reference(**group_variadic(inputs), **plain_copy(dict(attributes)))
 
 
 def golden_outputs(

@@ -104,9 +104,26 @@ def _completed(rule: Rule, requirement: Requirement, ids: dict[str, str]) -> Rul
 
 
 def derived_ambiguities(spec: Spec) -> dict[str, DerivedAmbiguity]:
-    """Return the ambiguities that follow from the roles of a spec, by key."""
+    """Return the ambiguities that follow from the roles of a spec, by key.
+
+    A requirement of a role that the document does not state is an ambiguity, too: whether the calls
+    that break it are valid. It follows only if the spec has an ambiguity for it.
+    """
     roles = spec.bound_roles
-    return {ambiguity.key: ambiguity for role in roles for ambiguity in role.ambiguities()}
+    derived = {ambiguity.key: ambiguity for role in roles for ambiguity in role.ambiguities()}
+    requirements = derived_requirements(spec)
+    stated = {rule.derived for rule in spec.rules}
+    for ambiguity in spec.ambiguities:
+        requirement = requirements.get(ambiguity.derived or "")
+        if requirement is not None and requirement.key != REQUIRED:
+            # The condition may rely on the prerequisites.
+            relied_on = [key for key in requirement.prerequisites if key in stated]
+            conditions = [requirement.when, *(requirements[key].holds for key in relied_on)]
+            terms = [f"({condition})" for condition in conditions if condition != "True"]
+            touches = " and ".join([*terms, f"not ({requirement.holds})"])
+            text = f"whether calls are valid unless {requirement.text}"
+            derived[requirement.key] = DerivedAmbiguity(requirement.key, text, touches)
+    return derived
 
 
 def derived_requirements(spec: Spec) -> dict[str, Requirement]:
@@ -139,6 +156,7 @@ def _rule_mistakes(spec: Spec) -> Mistakes:
         elif rule.derived is None and not rule.text:
             text = f"rule '{rule.id}' has no text; expected the key 'text', or 'from'"
             yield ("rules", i, "id"), text
+    keys |= {ambiguity.derived for ambiguity in spec.ambiguities if ambiguity.derived is not None}
     # A rule without a text may be the missing rule, without its `from`.
     is_complete = all(rule.text or rule.derived is not None for rule in spec.rules)
     for key in requirements.keys() - keys - {REQUIRED} if is_complete else ():

@@ -16,7 +16,20 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import INTEGERS, Array, Call, Layout, Tensor, invert_bits, lowest, type_name
+from opcert.arrays import (
+    INTEGERS,
+    Array,
+    Call,
+    Layout,
+    Tensor,
+    argument_of,
+    flatten_variadic,
+    group_variadic,
+    invert_bits,
+    keys_of,
+    lowest,
+    type_name,
+)
 from opcert.cases import Conditions
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run import SessionStep
@@ -173,7 +186,10 @@ def is_small(step: SessionStep) -> bool:
 
 def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
     """Yield smaller calls: first by one edit, in order of effect, then by two edits together."""
-    structure, values = list(_structural_edits(start)), list(_value_edits(start))
+    keys = [key for key in start.inputs if argument_of(key) != key]
+    structure: list[Edit] = [partial(_remove_tensor, key=key) for key in keys]
+    structure += _structural_edits(start)
+    values = list(_value_edits(start))
     pairs = chain(combinations(structure, 2), product(structure, values))
     seen: set[str] = set()
     for edits in chain(((edit,) for edit in chain(structure, values)), pairs):
@@ -204,15 +220,9 @@ def _structural_edits(start: Candidate) -> Iterator[Edit]:
             parts = {extent - number for number in integers if 0 < number < extent}
             for shorter in sorted({1, 2, 3, extent // 2, extent - 1, *parts} - {0}):
                 if shorter < extent:
+                    edit = partial(_shorten, name=name, axis=axis, extent=shorter)
                     for from_end, follow in product((False, True), (True, False)):
-                        yield partial(
-                            _shorten,
-                            name=name,
-                            axis=axis,
-                            extent=shorter,
-                            from_end=from_end,
-                            follow=follow,
-                        )
+                        yield partial(edit, from_end=from_end, follow=follow)
     for name, layout in start.layouts.items():
         if layout != "c":
             yield partial(_use_c_order, name=name)
@@ -271,6 +281,25 @@ def _remove_dimension(candidate: Candidate, names: Sequence[str], axis: int) -> 
     if len(names) == len(candidate.inputs):
         attributes = {name: without(value) for name, value in attributes.items()}
     return replace(candidate, inputs=inputs, attributes=attributes)
+
+
+def _remove_tensor(candidate: Candidate, key: str) -> Candidate:
+    """Remove a tensor of a variadic input, and decrease integers that equal their number."""
+    number = len(keys_of(argument_of(key), candidate.inputs))
+
+    def renumbered(items: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {name: item for name, item in items.items() if name != key}
+        return flatten_variadic(group_variadic(kept))
+
+    attributes = {
+        name: value - 1 if value == number and not isinstance(value, bool) else value
+        for name, value in candidate.attributes.items()
+    }
+    inputs, layouts = renumbered(candidate.inputs), renumbered(candidate.layouts)
+    data = tuple(name for name in candidate.data_inputs if name in inputs)
+    return replace(
+        candidate, inputs=inputs, layouts=layouts, data_inputs=data, attributes=attributes
+    )
 
 
 def _remove_element(candidate: Candidate, names: Sequence[str], position: int) -> Candidate:

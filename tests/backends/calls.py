@@ -1,5 +1,6 @@
 """Valid calls of every operator, which runtimes compute like the reference, and invalid ones."""
 
+from collections.abc import Collection
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -7,8 +8,9 @@ import numpy as np
 from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype
 from opcert.backends import Backend
 from opcert.run import compare_outputs
+from opcert.specification import shipped_operators
 
-Call: TypeAlias = tuple[str, dict[str, Array], dict[str, Any]]
+Call: TypeAlias = tuple[str, dict[str, Any], dict[str, Any]]
 
 
 def int64s(*values: int) -> Array:
@@ -44,15 +46,52 @@ def gather(data: Array, *indices: int, axis: int = 0, **attributes: int) -> Call
     return "openvino/Gather-8", inputs, attributes
 
 
-def calls_of_every_operator(name: str) -> list[Call]:
-    """Return a call of each OpenVINO operator that moves data of a type."""
+def calls_of_every_operator(name: str, operators: Collection[str] | None = None) -> list[Call]:
+    """Return calls of shipped OpenVINO operators, by default of all, with data of a type."""
     row = distinct_elements(name, 2, 7)[:, ::-1]
-    return [
+    axis, lengths = {"axis": 1}, np.array([7, 2], np.int32)
+    calls = [
         split(row, 2, -1, 4),
         sliced(row, -1, -6, -2, axes=int64s(1)),
         broadcast(distinct_elements(name, 3, 1), 2, 3, 4),
         gather(row, 1, -1, 0, axis=0),
+        ("openvino/Split-1", {"data": row, "axis": np.array(1)}, {"num_splits": 7}),
+        ("openvino/Concat-1", {"inputs": [row, row[:, :3]]}, axis),
+        ("openvino/Tile-1", {"data": row, "repeats": int64s(2, 1, 3)}, {}),
+        ("openvino/Tile-1", {"data": row, "repeats": int64s(2)}, {}),
+        (
+            "openvino/Pad-1",
+            {"data": row, "pads_begin": int64s(0, 2), "pads_end": int64s(1, 0)},
+            {"pad_mode": "edge"},
+        ),
+        ("openvino/Transpose-1", {"arg": row, "input_order": int64s(1, 0)}, {}),
+        ("openvino/Reshape-1", {"data": row, "shape": int64s(0, -1, 1)}, {"special_zero": True}),
+        ("openvino/GatherElements-6", {"data": row, "indices": int64s(6, 0).reshape(2, 1)}, axis),
+        (
+            "openvino/ScatterElementsUpdate-3",
+            {
+                "data": row,
+                "indices": int64s(6, 0).reshape(2, 1),
+                "updates": row[:, :1],
+                "axis": np.array(1),
+            },
+            {},
+        ),
+        (
+            "openvino/StridedSlice-1",
+            {"data": row, "begin": int64s(0, 5), "end": int64s(1, 0), "stride": int64s(1, -2)},
+            {"begin_mask": [1, 0], "end_mask": [1, 0]},
+        ),
+        (
+            "openvino/ReverseSequence-1",
+            {"data": row, "seq_lengths": lengths},
+            {"batch_axis": 0, "seq_axis": 1},
+        ),
     ]
+    selected = {*shipped_operators()}
+    if operators is not None:
+        selected &= {*operators}
+    return [call for call in calls if call[0] in selected]
 
 
 SQUARE = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from opcert.backends import Backend, load
+from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.errors import BackendError
 from tests.backends.calls import (
     COMPLEX,
@@ -25,6 +26,7 @@ from tests.backends.calls import (
 pytest.importorskip("onnxruntime", reason="the extra onnxruntime is not installed")
 pytest.importorskip("onnx", reason="the extra onnxruntime is not installed")
 
+NODES = DECLARED_SUPPORT["onnxruntime"]
 REFERENCE = load("reference")
 
 
@@ -52,7 +54,7 @@ def runtime() -> Backend:
 
 def test_documented_calls_are_computed(runtime: Backend) -> None:
     calls = [
-        *calls_of_every_operator("f32"),
+        *calls_of_every_operator("f32", NODES),
         described([2, 1], [2, 2]),
         gather(SQUARE, 1, batch_dims=0),
     ]
@@ -65,7 +67,7 @@ def test_elements_of_every_declared_type_arrive_and_return(runtime: Backend) -> 
         call
         for operator, declared in support.items()
         for name in declared["types"]
-        for call in calls_of_every_operator(name)
+        for call in calls_of_every_operator(name, NODES)
         if call[0] == operator
     ]
     assert len(calls) > 40
@@ -123,9 +125,9 @@ def test_the_declaration_names_what_the_nodes_lack(runtime: Backend) -> None:
 def test_cached_sessions_give_the_results_of_new_ones(runtime: Backend) -> None:
     new = load("onnxruntime", cache="off")
     calls = [
-        *calls_of_every_operator("i8"),
+        *calls_of_every_operator("i8", NODES),
         *INVALID_CALLS,
-        *calls_of_every_operator("f32"),
+        *calls_of_every_operator("f32", NODES),
         *WRONG_DESCRIPTORS,
     ]
     assert [describe_difference(runtime, new, call) for call in calls * 2] == [""] * len(calls) * 2

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, FLOATS, Array
+from opcert.arrays import ELEMENT_TYPES, FLOATS, Array, group_variadic
 from opcert.arrays.patterns import special_bits
 from opcert.cases import Vector, generate_cases, make_vectors
 from opcert.errors import SpecError
-from opcert.specification import read_spec
+from opcert.specification import call_reference, read_spec
 from tests.shipped import cases, each_spec, spec, vectors
 
 
@@ -50,7 +50,7 @@ def test_golden_outputs_are_those_of_the_reference(name: str) -> None:
     for vector in vectors(name):
         if vector.case.violated_rule is None:
             inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
-            outputs = spec(name).reference(**inputs, **deepcopy(dict(vector.case.call.attributes)))
+            outputs = call_reference(spec(name).reference, inputs, vector.case.call.attributes)
             assert [*map(described, outputs)] == [*map(described, vector.outputs)]
 
 
@@ -60,7 +60,7 @@ def test_the_reference_leaves_its_arguments_as_they_were(name: str) -> None:
         if vector.case.violated_rule is None:
             inputs = {argument: array.copy() for argument, array in vector.inputs.items()}
             attributes = deepcopy(dict(vector.case.call.attributes))
-            spec(name).reference(**inputs, **attributes)
+            spec(name).reference(**group_variadic(inputs), **attributes)
             assert attributes == vector.case.call.attributes
             for argument, array in vector.inputs.items():
                 assert inputs[argument].tobytes() == array.tobytes()
@@ -86,7 +86,7 @@ def test_the_reference_rejects_a_negative_case_for_its_rule(name: str) -> None:
         if vector.case.violated_rule is not None:
             attributes = deepcopy(dict(vector.case.call.attributes))
             with pytest.raises(ValueError, match=r"\w") as caught:
-                spec(name).reference(**vector.inputs, **attributes)
+                call_reference(spec(name).reference, vector.inputs, attributes)
             assert getattr(caught.value, "rule", None) == vector.case.violated_rule
 
 

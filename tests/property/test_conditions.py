@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, type_name
+from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, group_variadic, type_name
 from opcert.cases import Conditions
 from opcert.reference import RuleBroken
 from opcert.specification import SpecFile, read_specs_in
@@ -38,7 +38,7 @@ def judges(operator: str) -> Judges:
 def rule_named(judge: Judges, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> str:
     """Return the rule that the reference names, or nothing where it accepts the call."""
     try:
-        judge.spec_file.reference(**inputs, **attributes)
+        judge.spec_file.reference(**group_variadic(inputs), **attributes)
     except RuleBroken as error:
         return error.rule.partition("/")[2]
     return ""

@@ -106,7 +106,12 @@ def test_an_axis_from_the_end_is_wrapped(tmp_path: Path) -> None:
             *("count, of: parts", "count, of: part", "part, "),
             "unknown argument 'part'; did you mean 'parts'?",
         ),
-        ("count, of: parts", "count, of: x", "x, ", "'x' does not have the role descriptors"),
+        (
+            "count, of: parts",
+            "count, of: x",
+            "x, ",
+            "'x' does not have the role descriptors or tensors",
+        ),
     ],
 )
 def test_a_wrong_relation_is_reported_at_its_place(

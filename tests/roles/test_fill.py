@@ -98,3 +98,50 @@ def test_another_type_symbol_is_reported_at_its_place(tmp_path: Path) -> None:
     (mistake,) = mistakes(tmp_path, spec, "type: T, text: V.", "type: V, text: V.")
     assert mistake.startswith("V")
     assert mistake.endswith(": type symbol 'V' differs from that of 'data'; expected 'T'")
+
+
+OF_ONE_MODE = """\
+types: {T: [f32, u8]}
+inputs:
+  - {name: data, role: data, type: T, rank: [1, 4], text: Data.}
+  - {name: value, role: fill, like: data, mode: how, mode_is: plain, required: false,
+     type: T, text: V.}
+attributes:
+  - {name: how, role: mode, type: string, required: false, default: plain, one_of: [plain, edge],
+     text: H.}
+outputs: [{name: padded, type: T, shape: data.shape, text: Data.}]
+rules:
+  - {id: word, from: how.word, clause: H}
+  - {id: type, from: value.type, clause: V}
+  - {id: form, from: value.shape, clause: V}
+"""
+
+
+def test_a_fill_of_one_mode_is_omitted_in_the_others(tmp_path: Path) -> None:
+    spec = read(tmp_path, OF_ONE_MODE)
+    assert spec.requirements["type"].when == "how == 'plain' and value is not None"
+    assert holds(spec)["form"][1] == ("word",)
+    calls = assert_observed(spec, rows=120)
+    given = {(call.attributes.get("how"), "value" in call.inputs) for call in calls}
+    assert given == {
+        (None, True),
+        (None, False),
+        ("plain", True),
+        ("plain", False),
+        ("edge", False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (" mode_is: plain,", "", "missing key 'mode_is'; expected plain or edge"),
+        ("mode_is: plain", "mode_is: plan", "unknown word 'plan' of 'how'; did you mean 'plain'?"),
+        (" mode: how,", "", "missing key 'mode'; expected it together with 'mode_is'"),
+    ],
+)
+def test_wrong_keys_of_a_mode_are_mistakes(
+    old: str, new: str, expected: str, tmp_path: Path
+) -> None:
+    (mistake,) = mistakes(tmp_path, OF_ONE_MODE, old, new)
+    assert mistake.endswith(f": {expected}")

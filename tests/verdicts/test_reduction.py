@@ -10,6 +10,7 @@ from opcert.run import Session, SessionStep
 from opcert.verdicts import Candidate, Reduction, ReproducedCall
 from opcert.verdicts.reduction import is_small
 from opcert.verdicts.reproduction import step_of_call
+from tests import shipped
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
 
@@ -70,3 +71,18 @@ def test_a_small_call_has_few_elements_and_dimensions() -> None:
     assert not is_small(SessionStep("a/B", {"data": high}, {}, [], {"data": "c"}, ("data",)))
     long = np.zeros(21, np.int8)
     assert not is_small(SessionStep("a/B", {"data": data}, {}, [long], {"data": "c"}, ("data",)))
+
+
+def test_tensors_of_a_variadic_input_are_removed() -> None:
+    spec_file = shipped.spec("Concat-1")
+    arrays = [np.arange(1, 7, dtype=np.int8).reshape(2, 3) + 6 * k for k in range(5)]
+    inputs = {f"inputs[{k}]": array for k, array in enumerate(arrays)}
+    start = Candidate(inputs, {"axis": 0}, dict.fromkeys(inputs, "c"), tuple(inputs))
+
+    def fails(steps: Sequence[SessionStep]) -> bool:
+        return len(steps[0].inputs) > 2
+
+    smallest = Reduction(spec_file, None, [False], fails).reduce(start)
+    assert smallest is not None
+    assert list(smallest.inputs) == ["inputs[0]", "inputs[1]", "inputs[2]"]
+    assert smallest.layouts.keys() == set(smallest.data_inputs) == smallest.inputs.keys()

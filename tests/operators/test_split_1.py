@@ -1,0 +1,146 @@
+"""Planted faults of Split-1."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays import Array
+from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
+
+OPERATOR = "openvino/Split-1"
+# Returns the parts of data along an axis, counted from the front; the last argument has the right
+# ones.
+Fault = Callable[[Array, int, int, list[Array]], Sequence[Array]]
+
+
+def _valid(fault: Fault) -> Compute:
+    """Return a backend that rejects invalid calls, and computes the outputs of valid ones."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        parts = right(OPERATOR, inputs, attributes)
+        data, axis = inputs["data"], int(inputs["axis"])
+        wrong = fault(data, axis % data.ndim, attributes["num_splits"], parts)
+        return [np.array(part, order="C") for part in wrong]
+
+    return compute
+
+
+def _unchecked(repair: Callable[[int, int, int, int], tuple[int, int]]) -> Compute:
+    """Return a backend that splits whatever `repair` makes of axis and number."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        data, axis = inputs["data"], inputs["axis"]
+        if axis.dtype.kind not in "iu":
+            raise TypeError(axis.dtype)
+        number = attributes["num_splits"]
+        value = int(axis.reshape(-1)[0])
+        dimension, number = repair(value, data.ndim, number, axis.ndim)
+        return [part.copy() for part in np.array_split(data, number, dimension)]
+
+    return compute
+
+
+def _strict(value: int, rank: int, number: int, form: int) -> tuple[int, int]:
+    if form or not -rank <= value < rank or number < 1:
+        raise ValueError(value)
+    return value, number
+
+
+def _kept() -> Fault:
+    """Return a fault that keeps the first axis for each shape and number."""
+    axes: dict[Any, int] = {}
+
+    def split(data: Array, axis: int, number: int, _: list[Array]) -> Sequence[Array]:
+        axis = axes.setdefault((data.shape, number), axis)
+        return np.array_split(data, number, axis)
+
+    return split
+
+
+def _on_last(data: Array, axis: int, number: int, _: list[Array]) -> Sequence[Array]:
+    return np.split(data.swapaxes(axis, -1).copy(), number, -1)
+
+
+WRONG: dict[str, Fault] = {
+    "reversed-parts": lambda _, __, ___, parts: parts[::-1],
+    "one-too-few": lambda _, __, ___, parts: parts[:-1] or parts,
+    "interleaved": lambda data, axis, number, _: [
+        data[(*(slice(None),) * axis, slice(i, None, number))] for i in range(number)
+    ],
+    "first-for-all": lambda _, __, ___, parts: [parts[0]] * len(parts),
+    "axis-left-transposed": _on_last,
+    "always-axis-0": lambda data, _, number, parts: (
+        parts if data.shape[0] % number else np.split(data, number, 0)
+    ),
+    "more-than-16-parts": lambda _, __, number, parts: (
+        [*parts[:16], *parts[:1] * (number - 16)] if number > 16 else parts
+    ),
+    "parts-of-one-dropped": lambda _, axis, __, parts: (
+        [part.squeeze(axis) for part in parts] if parts[0].shape[axis] == 1 else parts
+    ),
+    "one-part-is-empty": lambda _, __, number, parts: (
+        [np.zeros_like(parts[0])] if number == 1 else parts
+    ),
+    "rank-6": lambda data, _, __, parts: (
+        [np.zeros_like(part) for part in parts] if data.ndim == 6 else parts
+    ),
+    "axis-past-8-bits": lambda data, axis, _, parts: (
+        [np.zeros_like(part) for part in parts] if data.shape[axis] > 256 else parts
+    ),
+    "strides-ignored": lambda data, axis, number, _: np.split(
+        np.ravel(data, order="K").reshape(data.shape), number, axis
+    ),
+    "f64-through-f32": lambda data, _, __, parts: (
+        [part.astype(np.float32).astype(part.dtype) for part in parts]
+        if data.dtype == np.float64
+        else parts
+    ),
+    "booleans-as-bytes": lambda data, _, __, parts: (
+        [part.astype(np.uint8) for part in parts] if data.dtype == np.bool_ else parts
+    ),
+    "axis-kept": _kept(),
+    "empty-as-one-part": lambda data, _, __, parts: parts if data.size else parts[:1],
+}
+UNCHECKED: dict[str, Compute] = {
+    "uneven": _unchecked(_strict),
+    "axis-clamped": _unchecked(
+        lambda value, rank, number, form: _strict(
+            max(-rank, min(value, rank - 1)), rank, number, form
+        )
+    ),
+    "axis-modulo": _unchecked(
+        lambda value, rank, number, form: _strict(value % rank, rank, number, form)
+    ),
+    "axis-of-one-element": _unchecked(
+        lambda value, rank, number, _: _strict(value, rank, number, 0)
+    ),
+    "number-raised": _unchecked(
+        lambda value, rank, number, form: _strict(value, rank, max(number, 1), form)
+    ),
+    "number-without-sign": _unchecked(
+        lambda value, rank, number, form: _strict(value, rank, abs(number) or 1, form)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*WRONG, *UNCHECKED])
+def test_the_suite_finds_the_fault(name: str) -> None:
+    compute = UNCHECKED[name] if name in UNCHECKED else _valid(WRONG[name])
+    assert first_failure(OPERATOR, compute) is not None
+
+
+def test_the_right_parts_pass() -> None:
+    assert first_failure(OPERATOR, _valid(lambda _, __, ___, parts: parts)) is None
+
+
+def test_an_axis_without_elements_never_decides() -> None:
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        parts = right(OPERATOR, inputs, attributes)
+        axis = int(inputs["axis"])
+        if inputs["data"].shape[axis] == 0:
+            raise ValueError(axis)
+        return parts
+
+    assert first_failure(OPERATOR, compute) is None

@@ -1,0 +1,130 @@
+"""Planted faults of Tile-1."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays import Array
+from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
+
+OPERATOR = "openvino/Tile-1"
+# Returns the output for data, the repeats as a list, and the output of the reference.
+Fault = Callable[[Array, list[int], Array], Array]
+
+
+def _valid(fault: Fault) -> Compute:
+    """Return a backend that rejects invalid calls, and computes the output of valid ones."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        (expected,) = right(OPERATOR, inputs, attributes)
+        repeats = inputs["repeats"].ravel().tolist()
+        return [np.array(fault(inputs["data"], repeats, expected), order="C")]
+
+    return compute
+
+
+def _unchecked(inputs: Inputs, _: Attributes) -> Sequence[Array]:
+    counts = [max(int(count), 0) for count in inputs["repeats"].ravel()]
+    return [np.array(np.tile(inputs["data"], counts))]
+
+
+def _omitted(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    if "data" in inputs and "repeats" not in inputs:
+        return [inputs["data"].copy()]
+    return right(OPERATOR, inputs, attributes)
+
+
+def _element_by_element(data: Array, repeats: list[int], expected: Array) -> Array:
+    output = data.reshape((1,) * (expected.ndim - data.ndim) + data.shape)
+    for axis, count in enumerate([1] * (expected.ndim - len(repeats)) + repeats):
+        output = np.repeat(output, count, axis)
+    return output
+
+
+def _aligned_at_the_front(data: Array, repeats: list[int], expected: Array) -> Array:
+    if len(repeats) >= data.ndim:
+        return expected
+    return np.tile(data, repeats + [1] * (data.ndim - len(repeats)))
+
+
+def _new_axes_at_the_end(data: Array, repeats: list[int], expected: Array) -> Array:
+    if len(repeats) <= data.ndim:
+        return expected
+    return np.tile(data.reshape(data.shape + (1,) * (len(repeats) - data.ndim)), repeats)
+
+
+def _tiled(change: Callable[[list[int]], list[int]]) -> Fault:
+    return lambda data, repeats, _: np.tile(data, change(repeats))
+
+
+def _stale() -> Fault:
+    counts: dict[Any, list[int]] = {}
+    return lambda data, repeats, _: np.tile(
+        data, counts.setdefault((data.shape, data.dtype, len(repeats)), repeats)
+    )
+
+
+def _last_copy_reversed(data: Array, repeats: list[int], expected: Array) -> Array:
+    if not repeats or repeats[-1] < 2 or not data.ndim or not expected.size:
+        return expected
+    output = expected.copy()
+    output[..., -data.shape[-1] :] = output[..., -data.shape[-1] :][..., ::-1]
+    return output
+
+
+WRONG: dict[str, Fault] = {
+    "elements-repeated": _element_by_element,
+    "repeats-aligned-at-the-front": _aligned_at_the_front,
+    "new-axes-at-the-end": _new_axes_at_the_end,
+    "repeats-reversed": _tiled(lambda repeats: repeats[::-1]),
+    "zero-is-one": _tiled(lambda repeats: [max(1, n) for n in repeats]),
+    "zero-in-front-is-one": _tiled(lambda repeats: [n or 1 for n in repeats[:1]] + repeats[1:]),
+    "low-byte": _tiled(lambda repeats: [n & 255 for n in repeats]),
+    "signed-byte": _tiled(lambda repeats: [max(0, (n + 128) % 256 - 128) for n in repeats]),
+    "one-axis-only": _tiled(lambda repeats: [1] * (len(repeats) - 1) + repeats[-1:]),
+    "last-two-axes-only": _tiled(lambda repeats: [1] * (len(repeats) - 2) + repeats[-2:]),
+    "first-axis-ignored": _tiled(lambda repeats: [1] * len(repeats[:1]) + repeats[1:]),
+    "up-to-four": _tiled(lambda repeats: [1] * (len(repeats) - 4) + repeats[-4:]),
+    "no-new-axes": lambda data, repeats, right: (
+        np.tile(data, repeats[-data.ndim :]) if 0 < data.ndim < len(repeats) else right
+    ),
+    "new-axes-of-one-copy": lambda data, repeats, right: (
+        np.tile(data, [1] * (len(repeats) - data.ndim) + repeats[len(repeats) - data.ndim :])
+        if data.ndim < len(repeats)
+        else right
+    ),
+    "scalar-stays": lambda data, _, right: data if data.ndim == 0 else right,
+    "without-repeats-empty": lambda _, repeats, right: right if repeats else right[..., :0],
+    "empty-data-stays": lambda data, _, right: right if data.size else data,
+    "copies-of-zeros": lambda data, repeats, right: (
+        np.where(np.arange(right.size).reshape(right.shape) < data.size, right, 0).astype(
+            right.dtype
+        )
+        if repeats and repeats[-1] > 1
+        else right
+    ),
+    "last-copy-reversed": _last_copy_reversed,
+    "repeats-for-its-shape": _stale(),
+    "shape-multiplied-elements-cut": lambda data, _, right: (
+        np.resize(data, right.shape) if data.size else right
+    ),
+    "three-is-two": lambda _, repeats, right: right[..., ::-1] if 3 in repeats else right,
+    "bf16-nan": lambda _, __, right: (
+        right.astype(np.float32).astype(right.dtype) if right.dtype.name == "bfloat16" else right
+    ),
+    "negative-zero": lambda _, __, right: (
+        right + np.float32(0) if right.dtype == np.float32 else right
+    ),
+}
+_FAULTS: dict[str, Compute] = {name: _valid(fault) for name, fault in WRONG.items()} | {
+    "repeats-of-any-type": _unchecked,
+    "repeats-omitted": _omitted,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _FAULTS)
+def test_a_planted_fault_is_found(name: str) -> None:
+    assert first_failure(OPERATOR, _FAULTS[name]) is not None
