@@ -16,6 +16,7 @@ from opcert.specification import (
     evaluate_condition_in,
     evaluate_in,
     evaluation_scope,
+    needed_names,
     parse_expression,
 )
 from opcert.yaml_files import YamlPath
@@ -43,7 +44,10 @@ class _Condition:
         # Most rules apply always, and need no evaluation.
         self._expression = None if text == "True" else expression
         self._place: YamlPath = place
-        self.names = expression.names
+        named = needed_names(text, spec.names)
+        self._named = [(name, parse_expression(spec.names[name])) for name in named]
+        used = [expression, *(value for _, value in self._named)]
+        self.names = frozenset().union(*(part.names for part in used)).difference(named)
         self.required = self.names & {arg.name for arg in spec.arguments if arg.required}
 
     def holds(self, scope: EvaluationScope) -> bool:
@@ -55,8 +59,11 @@ class _Condition:
         if self._expression is None:
             return True
         try:
+            for name, value in self._named:
+                if name not in scope:
+                    scope[name] = evaluate_in(scope, value)
             return evaluate_condition_in(scope, self._expression)
-        except ExpressionError as error:
+        except (ExpressionError, Inapplicable) as error:
             raise ExpressionError(str(error), self._place) from None
 
 

@@ -44,6 +44,7 @@ from opcert.roles.leading_dims import LeadingDimsRole
 from opcert.roles.lengths import LengthsRole
 from opcert.roles.list_role import ListRole
 from opcert.roles.mapping import MappingRole
+from opcert.roles.mask import MaskRole
 from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.parts import PartsRole
@@ -52,6 +53,7 @@ from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, Role, Signature
 from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
 from opcert.roles.shape import ShapeRole
+from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.spans import SpansRole
 from opcert.roles.tensors import TensorsRole
 from opcert.roles.windows import WindowsRole
@@ -89,6 +91,7 @@ __all__ = [
     "LevelName",
     "ListRole",
     "MappingRole",
+    "MaskRole",
     "ModeRole",
     "ObservationPoint",
     "ObservedLevels",
@@ -102,6 +105,7 @@ __all__ = [
     "Sampler",
     "ShapeRole",
     "Signature",
+    "SlicingStepsRole",
     "SpansRole",
     "SpecModel",
     "TensorsRole",
@@ -137,6 +141,8 @@ ROLES: dict[str, type[Role]] = {
     "counts": CountsRole,
     "fill": FillRole,
     "lengths": LengthsRole,
+    "slicing_steps": SlicingStepsRole,
+    "mask": MaskRole,
 }
 ENTRY_POINT_GROUP = "opcert.roles"
 

@@ -27,17 +27,17 @@ class AxisRole(Role):
 
     With `negative`, a negative axis counts from the end. `form` lists the allowed forms of a
     tensor: `scalar` (rank 0) and `one_element` (shape [1]). An omitted attribute means `default`.
-    If an operator works along two axes, one of them has `beside`, which names the other: data has
-    one tested axis, and the axis beside it has a position of its own.
+    If an operator works along two axes, one of them names the other in `other_than`: data has one
+    tested axis, and this one has a position of its own.
     """
 
-    relations: ClassVar = {"of": ("data", "tensors"), "beside": ("axis",)}
+    relations: ClassVar = {"of": ("data", "tensors"), "other_than": ("axis",)}
 
     role: Literal["axis"]
     of: str
     form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
     negative: bool = True
-    beside: str | None = None
+    other_than: str | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report an optional axis without a default."""
@@ -74,17 +74,17 @@ class AxisRole(Role):
     @property
     def position_factor(self) -> str:
         """The factor of its position in data."""
-        return self.data.factor("axis") if self.beside is None else self.factor("position")
+        return self.data.factor("axis") if self.other_than is None else self.factor("position")
 
     def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield the sign or the omission, the form, and the position beside the tested axis."""
+        """Yield the sign or the omission, the form, and the position next to the tested axis."""
         yield from self.type_factors(profile)
         if self._ways:
             yield Factor.of_names(self.factor("sign"), self._ways)
         if len(self.form) > 1:
             forms = {"scalar": "given as a scalar", "one_element": "given as a tensor of shape [1]"}
             yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
-        if self.beside is not None:
+        if self.other_than is not None:
             rank, words = self.data.factor("rank"), f"{self.name} the {{}} axis"
             yield Factor(self.position_factor, AXIS_POSITIONS, (rank,), words)
 
@@ -111,9 +111,9 @@ class AxisRole(Role):
                 lambda sign, axis, rank: sign == OMITTED and not self._is_default(axis, rank),
                 *(LevelName(self.factor("sign")), position, rank),
             )
-        if self.beside is not None:
+        if self.other_than is not None:
             yield from axis_position_constraints(position, rank)
-            other = self.related(self.beside, AxisRole).position_factor
+            other = self.related(self.other_than, AxisRole).position_factor
             yield forbid(lambda axis, other: axis == other, position, other)
 
     def _is_default(self, axis: int, rank: int) -> bool:
@@ -148,10 +148,10 @@ class AxisRole(Role):
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return the axis that a call names, unless another one is the tested axis."""
-        return [] if self.beside is not None else [{"axis": self.wrapped_in(call)}]
+        return [] if self.other_than is not None else [{"axis": self.wrapped_in(call)}]
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe how it is given, the form, and the position beside the tested axis."""
+        """Observe how it is given, the form, and the position next to the tested axis."""
         levels: dict[str, frozenset[str]] = {}
         if self._ways:
             is_negative, is_omitted = self.value_in(call) < 0, not self.is_given_in(call)
@@ -166,7 +166,7 @@ class AxisRole(Role):
             form = "one_element" if call.inputs[self.name].rank else "scalar"
             levels[self.factor("form")] = frozenset([form])
         values = self.observed_type(call)
-        if self.beside is not None:
+        if self.other_than is not None:
             values[self.position_factor] = self.wrapped_in(call)
         return ObservedLevels(values, levels)
 

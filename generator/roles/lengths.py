@@ -39,8 +39,8 @@ _WORDS = {
 class LengthsRole(ListRole):
     """For each element of the axis `each`, how many elements of the axis `along` count: a tensor.
 
-    Both are axes of one data; `each` has a position beside `along`. A length is a whole number from
-    1 to the size of `along`, of an integer type or of a floating-point type.
+    Both are axes of one data; `each` has a position of its own. A length is a whole number from 1
+    to the size of `along`, of an integer type or of a floating-point type.
     """
 
     relations: ClassVar = {"each": ("axis",), "along": ("axis",)}
@@ -51,9 +51,9 @@ class LengthsRole(ListRole):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report an axis `each` without a position of its own."""
-        if self._each.beside != self.along:
-            text = f"'{self.each}' is not beside '{self.along}'"
-            yield "each", f"{text}; expected an axis with 'beside: {self.along}'"
+        if self._each.other_than != self.along:
+            text = f"'{self.each}' is not declared as another axis than '{self.along}'"
+            yield "each", f"{text}; expected an axis with 'other_than: {self.along}'"
 
     @property
     def _each(self) -> AxisRole:

@@ -52,7 +52,7 @@ class SpansRole(ListRole):
 
     relations: ClassVar = {"of": ("data",), "along": ("axes",)}
 
-    role: Literal["spans"]
+    role: Literal["spans", "slicing_steps"]
     part: Literal["start", "stop", "step"]
     of: str
     along: str | None = None

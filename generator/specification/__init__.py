@@ -40,6 +40,7 @@ from opcert.specification.model import (
     Spec,
     json_schema,
 )
+from opcert.specification.named_values import needed_names
 from opcert.specification.references import (
     Reference,
     RejectedError,
@@ -87,6 +88,7 @@ __all__ = [
     "golden_outputs",
     "json_schema",
     "load_references",
+    "needed_names",
     "parse_elementwise",
     "parse_expression",
     "read_spec",

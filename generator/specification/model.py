@@ -299,6 +299,11 @@ class Spec(SpecModel):
         description="Custom roles by name: module:Class, or file.py:Class next to the spec.",
     )
     constants: dict[str, dict[str, str]] = Field(default_factory=dict)
+    names: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ExpressionText] = Field(
+        default_factory=dict,
+        description="Names for values of a call, for use in conditions, shapes and formulas; each "
+        "can use those before it.",
+    )
     inputs: tuple[InputPart, ...] = Field(min_length=1)
     attributes: tuple[AttributePart, ...] = ()
     outputs: tuple[Output, ...] = Field(min_length=1)

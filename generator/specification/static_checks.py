@@ -92,6 +92,7 @@ def call_names(spec: Spec) -> KnownNames:
             for argument in spec.inputs
         },
         **dict.fromkeys((argument.name for argument in spec.attributes), ()),
+        **dict.fromkeys(spec.names, ()),
     }
 
 

@@ -12,7 +12,7 @@ inputs:
   - {name: data, role: data, type: T, rank: [2, 4], text: Data.}
   - {name: lengths, role: lengths, each: row, along: column, type: T_LEN, text: Lengths.}
 attributes:
-  - {name: row, role: axis, of: data, beside: column, negative: false, type: int, text: An axis.}
+  - {name: row, role: axis, of: data, other_than: column, negative: false, type: int, text: Row.}
   - {name: column, role: axis, of: data, type: int, required: false, default: -1, text: Another.}
 outputs:
   - {name: out, type: T, shape: data.shape, text: Kept beginnings.,
@@ -79,10 +79,11 @@ def test_its_suite_fails_wrong_lengths(suite: Path, old: str, new: str) -> None:
     assert_fails(suite, REFERENCE, old, new)
 
 
-def test_the_axis_of_the_lengths_is_beside_the_other(tmp_path: Path) -> None:
-    assert mistakes(tmp_path, SPEC, "beside: column, ", "") == [
+def test_the_axis_of_the_lengths_is_another_one(tmp_path: Path) -> None:
+    assert mistakes(tmp_path, SPEC, "other_than: column, ", "") == [
         "row, along: column, type: T_LEN, text: Lengths.}: "
-        "'row' is not beside 'column'; expected an axis with 'beside: column'"
+        "'row' is not declared as another axis than 'column'; "
+        "expected an axis with 'other_than: column'"
     ]
 
 

@@ -200,6 +200,48 @@ OUTLINES: dict[str, dict[str, dict[str, int]]] = {
         "Types, T2": {"sentence": 1},
         "Example": {"layer": 1},
     },
+    "StridedSlice-1": {
+        "Detailed description, introduction": {"sentence": 1},
+        "Detailed description, properties, 2": {"sentence": 2},
+        "Detailed description, properties, 3": {"sentence": 4},
+        "Detailed description, properties, 4": {"sentence": 3},
+        "Detailed description, negative values": {"sentence": 4},
+        "Detailed description, steps, 1": {"sentence": 2},
+        "Detailed description, steps, 2": {"sentence": 3},
+        "Detailed description, steps, 3": {"sentence": 2},
+        "Detailed description, steps, 4": {"sentence": 2},
+        "Detailed description, steps, 5": {"sentence": 1},
+        "Detailed description, basic slicing": {"sentence": 1},
+        "Detailed description, reverse": {"sentence": 4},
+        "Detailed description, clamping, 1": {"sentence": 2},
+        "Detailed description, clamping, 2": {"sentence": 2},
+        "Detailed description, clamping in reverse, 1": {"sentence": 2},
+        "Detailed description, clamping in reverse, 2": {"sentence": 2},
+        "Detailed description, mask lengths": {"sentence": 3},
+        "Detailed description, masks, 1": {"sentence": 2},
+        "Detailed description, masks, 2": {"sentence": 2},
+        "Detailed description, masks, 3": {"sentence": 3},
+        "Detailed description, masks, 4": {"sentence": 3},
+        "Detailed description, masks, 5": {"sentence": 6},
+        **{
+            f"Attributes, {mask}, Description": {"sentence": 2}
+            for mask in ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask")
+        },
+        **{
+            f"Attributes, {mask}, Range of values": {"sentence": 1}
+            for mask in ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask")
+        },
+        "Attributes, ellipsis_mask, Range of values": {"sentence": 2},
+        "Attributes, begin_mask, Required": {"sentence": 1},
+        "Attributes, end_mask, Required": {"sentence": 1},
+        "Inputs, 1: data": {"sentence": 2},
+        "Inputs, 2: begin": {"sentence": 5},
+        "Inputs, 3: end": {"sentence": 5},
+        "Inputs, 4: stride": {"sentence": 3},
+        "Types, T": {"sentence": 1},
+        "Types, T_IND": {"sentence": 1},
+        "Example": {"layer": 8},
+    },
     "Split-1": {
         "Short description": {"sentence": 1},
         "Detailed Description, paragraph 1": {"sentence": 3},

@@ -1,0 +1,362 @@
+"""The role `slicing_steps`: starts, stops and steps of slices that masks modify."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Literal
+
+from opcert.arrays import Call, fits, python_slice
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    DerivedFactor,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    forbid,
+    levels_where,
+)
+from opcert.roles.list_role import LIST_LAYOUTS, ListRole
+from opcert.roles.role import OMITTED, Role
+from opcert.roles.samplers import Sampler
+from opcert.roles.span_levels import ENDPOINTS, SELECTED, STEP_SIZES, SpanValue
+from opcert.roles.spans import PARTS, SpansRole
+from opcert.roles.step_draws import (
+    SlicingStep,
+    drawn_step,
+    ignored_step,
+    level_value,
+    open_value,
+    selection,
+)
+
+# A value that every type can hold.
+_MAX_DECOY = 100
+_STARTS = (
+    *("zero", "one", "last", "minus_one", "first_from_end", "beyond", "below", "least", "most"),
+    *("past_u8", "past_u16", "past_u32", "u32_max"),
+)
+_STOPS = (
+    *("end", "last", "zero", "one", "minus_one", "first_from_end", "beyond", "below", "least"),
+    *("most", "past_u8", "past_u16", "past_u32", "u32_max"),
+)
+_SIZES = ("one", "two", "three", "beyond", "most", "past_u8", "past_u32")
+
+
+class SlicingStepsRole(SpansRole):
+    """The starts, the stops or the steps of slices, with an element for each slicing step.
+
+    As for `spans`, three arguments have the role. The arguments of the role `mask` that name the
+    start change what a step does. A step that no mask marks slices the next axis. Which slices
+    select nothing, the end of an open stop backwards, and steps without an axis are left to the
+    spec: calls are drawn without them.
+    """
+
+    role: Literal["slicing_steps"]
+
+    @cached_property
+    def masks(self) -> Mapping[str, Role]:
+        """The masks by what they mark."""
+        return {
+            marks: role
+            for role in self._parts[0].referrers("of")
+            if isinstance(marks := getattr(role, "marks", None), str)
+        }
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report missing parts, as for `spans`, and missing masks."""
+        problems = [*super().mistakes()]
+        yield from problems
+        if not problems and self.part == "start":
+            for marks in ("start", "stop", "new", "single", "rest"):
+                if marks not in self.masks:
+                    expected = f"an argument with 'role: mask', 'of: {self.name}', 'marks: {marks}'"
+                    yield "part", f"no mask marks '{marks}'; expected {expected}"
+
+    def _marks_factor(self, marks: str) -> str:
+        return self.masks[marks].factor("marks")
+
+    @cached_property
+    def _table(self) -> dict[str, SpanValue]:
+        names = {"start": _STARTS, "stop": _STOPS, "step": _SIZES}[self.part]
+        table = STEP_SIZES if self.part == "step" else ENDPOINTS
+        return {name: table[name][0] for name in names}
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield value, omission, direction, how much is selected, and layouts of the lists."""
+        yield from self.type_factors(profile)
+        if self.part == "start":
+            # First, since the values of starts and stops depend on it.
+            directions = {"forwards": "forwards", "backwards": "backwards"}
+            signs = {"forwards": 1, "backwards": -1}
+            yield Factor(self._direction_factor, signs, words=directions)
+        words = STEP_SIZES if self.part == "step" else ENDPOINTS
+        start = self._parts[0]
+        depends_on = [self.data.factor("length"), self.type_factor]
+        levels: dict[str, Any] = {}
+        texts = {name: f"a {self.part} {words[name][1]}" for name in self._table}
+        for name, value in self._table.items():
+            levels[name] = value if isinstance(value, int) else partial(level_value, value)
+        if self.part != "step":
+            depends_on.append(self._direction_factor)
+            levels["masked"] = partial(open_value, self.part)
+            texts["masked"] = f"a masked {self.part}"
+        if self.part == "stop":
+            depends_on.append(start._value_factor)
+            levels["single"] = lambda _n, _t, _sign, start: start
+            texts["single"] = "a removed axis"
+        yield Factor(self._value_factor, levels, tuple(depends_on), texts)
+        if not self.required:
+            yield Factor.of_names(self.factor("given"), {"yes": "", "no": f"{self.name} omitted"})
+        if self.part == "start":
+            selected = {level: SELECTED[level] for level in ("some", "all", "one")}
+            yield Factor.of_names(self.factor("selects"), selected)
+            layouts = {"c": "", "reversed": "lists backwards in memory"}
+            layouts |= {"gapped": "lists with gaps", "mixed": "lists in several layouts"}
+            yield Factor.of_names(
+                self.factor("layouts"), {name: layouts[name] for name in (*LIST_LAYOUTS, "mixed")}
+            )
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid values that do not fit their type, and levels without room for them."""
+        value, direction, types = self._value_factor, self._direction_factor, self.type_factor
+        if self.part == "step":
+            yield forbid(lambda size, sign, t: not fits(t, size * sign), value, direction, types)
+        else:
+            yield forbid(lambda value, t: not fits(t, value), value, types)
+        if not self.required:
+            given = self.factor("given")
+            yield forbid(lambda given, size: given == "no" and size != 1, given, value)
+            yield forbid(lambda given, sign: given == "no" and sign < 0, given, direction)
+        if self.part != "start":
+            return
+        rank, axis, others = map(self.data.factor, ("rank", "axis", "others"))
+        yield forbid(lambda layout, rank: layout != "c" and rank < 2, self.factor("layouts"), rank)
+        marks = self._marks_factor("rest"), self._marks_factor("single")
+        yield forbid(
+            lambda axis, *marks: sum(level == "before" for level in marks) > axis, axis, *marks
+        )
+        yield forbid(
+            lambda rank, axis, *marks: sum(level == "after" for level in marks) > rank - 1 - axis,
+            *(rank, axis, *marks),
+        )
+        # An empty axis can only be skipped.
+        yield forbid(
+            lambda others, rank, axis, rest, single: (
+                others == "zero"
+                and (
+                    single not in ("none", OMITTED)
+                    or (rest, axis) not in (("after", 0), ("before", rank - 1))
+                )
+            ),
+            *(others, rank, axis, *marks),
+        )
+        start, stop, _ = self._parts
+        yield forbid(
+            lambda start, stop: start == "masked" and stop == "single",
+            *(LevelName(start._value_factor), LevelName(stop._value_factor)),
+        )
+        yield forbid(
+            lambda stop, single: stop == "single" and single == OMITTED,
+            *(LevelName(self._parts[1]._value_factor), marks[1]),
+        )
+
+    def derived_factors(self) -> Iterator[DerivedFactor]:
+        """Derive how much of the axis is selected."""
+        if self.part == "start":
+            start, stop, step = self._parts
+            values = (start._value_factor, stop._value_factor, step._value_factor)
+            yield DerivedFactor(
+                self.factor("selects"),
+                selection,
+                (
+                    self.data.factor("length"),
+                    *values,
+                    self._direction_factor,
+                    LevelName(stop._value_factor),
+                ),
+                vectorised=True,
+            )
+
+    def masking(self) -> Iterator[Constraint]:
+        """Yield nothing: each slice selects something."""
+        return iter(())
+
+    def full_combinations(self) -> Iterator[tuple[str, ...]]:
+        """Yield nothing: pairs are enough."""
+        return iter(())
+
+    def steps(self, context: BuildContext) -> Sequence[SlicingStep]:
+        """Return what each step does, drawn once for all arguments."""
+        name = self._parts[0].factor("steps")
+        return context.draw(name, partial(self._draw_steps, context))
+
+    def build(self, context: BuildContext) -> Any:
+        """Return the values of all steps."""
+        if context.choice.level(self.factor("given")) == "no":
+            return None
+        steps = self.steps(context)
+        values = [(step.start, step.stop, step.step)[PARTS.index(self.part)] for step in steps]
+        layout = context.choice[self._parts[0].factor("layouts")]
+        if layout == "mixed":
+            layout = ("reversed", "c", "gapped")[PARTS.index(self.part)]
+        return self.integer_tensor(context, values, layout)
+
+    def _draw_steps(self, context: BuildContext, sampler: Sampler) -> Sequence[SlicingStep]:
+        choice, data = context.choice, self.data
+        rank, tested = choice[data.factor("rank")], choice[data.factor("axis")]
+        shape = data.shape(context)
+        rest, new = map(choice.level, map(self._marks_factor, ("rest", "new")))
+        _, _, step = self._parts
+        is_step_given = choice.level(step.factor("given")) != "no"
+        element_type = choice[self.type_factor]
+        skipped, removed = self._skipped_and_removed(context, sampler)
+        steps: list[SlicingStep] = []
+        position = 0
+        for axis in range(rank):
+            if axis in skipped:
+                if axis == skipped[0]:
+                    steps.append(ignored_step("rest", sampler))
+                continue
+            n = shape[axis]
+            if axis == tested:
+                position = len(steps)
+                steps.append(self._tested_step(context, n))
+            elif axis == removed:
+                index = sampler.position_in(n, element_type)
+                steps.append(SlicingStep("single", index, index, sampler.pick((1, 2))))
+            else:
+                steps.append(drawn_step(n, element_type, sampler, is_step_given))
+        if rest == "nothing":
+            place = sampler.between(0, len(steps))
+            position += place <= position
+            steps.insert(place, ignored_step("rest", sampler))
+        if new in ("before", "after"):
+            low, high = (0, position) if new == "before" else (position + 1, len(steps))
+            place = sampler.between(low, high)
+            for _ in range(sampler.between(1, 2)):
+                steps.insert(place, ignored_step("new", sampler))
+        return steps
+
+    def _skipped_and_removed(
+        self, context: BuildContext, sampler: Sampler
+    ) -> tuple[range, int | None]:
+        """Draw the axes that the rest skips, and one that is removed next to the tested one."""
+        choice, data = context.choice, self.data
+        rank, tested = choice[data.factor("rank")], choice[data.factor("axis")]
+        rest, single = map(choice.level, map(self._marks_factor, ("rest", "single")))
+        sides = {"before": range(tested), "after": range(tested + 1, rank)}
+        removed: int | None = None
+        if single in sides:
+            # At an end of the side if the rest is on it too, so that the others are consecutive.
+            side = sides[single]
+            removed = sampler.pick((side[0], side[-1]) if rest == single else side)
+        if rest not in sides:
+            return range(0), removed
+        free = [axis for axis in sides[rest] if axis != removed]
+        if 0 in data.shape(context):
+            return range(free[0], free[-1] + 1), removed
+        first = sampler.randbelow(len(free))
+        count = sampler.between(1, len(free) - first)
+        return range(free[first], free[first] + count), removed
+
+    def _tested_step(self, context: BuildContext, n: int) -> SlicingStep:
+        choice = context.choice
+        start, stop, step = self._parts
+        is_start_open, is_stop_open = (
+            choice.level(part._value_factor) == "masked" for part in (start, stop)
+        )
+        is_single = choice.level(stop._value_factor) == "single"
+        return SlicingStep(
+            "single" if is_single else "slice",
+            # What a mask replaces is not what it means.
+            min(n // 2 + 1, _MAX_DECOY) if is_start_open else choice[start._value_factor],
+            min(n // 2, _MAX_DECOY) if is_stop_open else choice[stop._value_factor],
+            choice[step._value_factor] * choice[self._direction_factor],
+            is_start_open,
+            is_stop_open,
+        )
+
+    def _marked(self, call: Call, marks: str) -> list[bool]:
+        count = call.inputs[self._parts[0].name].size
+        bits = self.masks[marks].values_in(call)[:count]
+        return [bit == 1 for bit in bits] + [False] * (count - len(bits))
+
+    def sliced_in(self, call: Call) -> int:
+        """Return how many steps of a call have an axis of their own."""
+        new, rest = self._marked(call, "new"), self._marked(call, "rest")
+        return sum(not (n or r) for n, r in zip(new, rest, strict=True))
+
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
+        """Return each step that slices, with its axis."""
+        if self.part != "start":
+            return []
+        new, rest = self._marked(call, "new"), self._marked(call, "rest")
+        skipped = call.inputs[self.of].rank - self.sliced_in(call)
+        points: list[ObservationPoint] = []
+        axis = 0
+        for k, (is_new, is_rest) in enumerate(zip(new, rest, strict=True)):
+            if not is_new and not is_rest:
+                points.append({"axis": axis, "element": k})
+            axis += skipped if is_rest else not is_new
+        return points
+
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe all factors at the step of `point`."""
+        values: dict[str, Any] = self.observed_type(call)
+        levels: dict[str, frozenset[str]] = {}
+        if not self.required:
+            levels[self.factor("given")] = frozenset(["yes" if self.is_given_in(call) else "no"])
+        start, stop, step = self._parts
+        if "element" not in point:
+            levels[self._value_factor] = frozenset()
+            return ObservedLevels(values, levels)
+        n, k = call.inputs[self.of].shape[point["axis"]], point["element"]
+        by = (step.values_in(call) or {k: 1})[k]
+        element_type = call.inputs[start.name].type
+        is_single = self._marked(call, "single")[k]
+        is_open = self.part != "step" and self._marked(call, self.part)[k]
+        own = abs(by) if self.part == "step" else self.values_in(call)[k]
+        if self.part == "stop" and is_single:
+            levels[self._value_factor] = frozenset(["single"])
+        elif is_open:
+            levels[self._value_factor] = frozenset(["masked"])
+        else:
+            levels[self._value_factor] = frozenset(
+                name
+                for name, value in self._table.items()
+                if own == (value if isinstance(value, int) else value(n, element_type))
+            )
+        if self.part == "step":
+            values[self._direction_factor] = 1 if by > 0 else -1
+        if self.part == "start":
+            first = open_value("start", n, "", by) if is_open else max(own, -n)
+            end = stop.values_in(call)[k]
+            if self._marked(call, "stop")[k]:
+                end = open_value("stop", n, "", by)
+            count = 1 if is_single else len(python_slice(n, first, end, by))
+            levels[self.factor("selects")] = levels_where(
+                {"some": 1 < count < n, "all": count == n, "one": 1 == count < n}
+            )
+            layouts = {call.inputs[p.name].layout for p in self._parts if p.name in call.inputs}
+            values[self.factor("layouts")] = "mixed" if len(layouts) > 1 else "".join(layouts)
+        return ObservedLevels(values, levels)
+
+    def _length_requirements(self) -> Iterator[Requirement]:
+        """Yield that all parts have the same length."""
+        start, *others = self._parts
+        conditions = [
+            f"{part.length_expr} == {start.length_expr}"
+            if part.required
+            else f"({part.name} is None or {part.length_expr} == {start.length_expr})"
+            for part in others
+        ]
+        lists: list[ListRole] = [*self._parts]
+        names = [part.name if part.required else f"where given {part.name}" for part in lists]
+        yield Requirement(
+            f"{self.name}.length",
+            f"{', '.join(names[:-1])} and {names[-1]} have equally many elements.",
+            " and ".join(conditions),
+            prerequisites=tuple(f"{part.name}.rank" for part in lists),
+        )
