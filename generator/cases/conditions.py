@@ -18,6 +18,7 @@ from opcert.specification import (
     evaluation_scope,
     needed_names,
     parse_expression,
+    with_named_values,
 )
 from opcert.yaml_files import YamlPath
 
@@ -74,6 +75,7 @@ class Conditions:
         self.spec = spec
         self._fixed_names = {**spec.fixed_names, **spec.defaults}
         self._fixed_scope = evaluation_scope(self._fixed_names)
+        self._outputs = with_named_values(spec).outputs
         self._required = {argument.name for argument in spec.arguments if argument.required}
         # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
@@ -267,7 +269,7 @@ class Conditions:
             ExpressionError: a count cannot be evaluated, or is no number of outputs.
         """
         scope = self._scope(call)
-        return [_count(output.count, scope, k) for k, output in enumerate(self.spec.outputs)]
+        return [_count(output.count, scope, k) for k, output in enumerate(self._outputs)]
 
     def outputs(self, call: Call) -> list[Tensor]:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
@@ -288,7 +290,7 @@ class Conditions:
             if declared.required
         }
         outputs: list[Tensor] = []
-        for k, output in enumerate(self.spec.outputs):
+        for k, output in enumerate(self._outputs):
             for i in range(_count(output.count, scope, k)):
                 scope["i"] = i
                 outputs.append(Tensor(types[output.type], _shape(output.shape, scope, k)))

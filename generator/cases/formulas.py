@@ -43,6 +43,7 @@ from opcert.specification import (
     evaluation_scope,
     parse_elementwise,
     source_positions,
+    with_named_values,
 )
 from opcert.yaml_files import YamlPath
 
@@ -60,6 +61,7 @@ class ElementFormulas:
 
     def __init__(self, spec_file: SpecFile) -> None:
         self._file = spec_file
+        self._outputs = with_named_values(spec_file.spec).outputs
         self._conditions = Conditions(spec_file.spec)
         self._functions = evaluation_scope({}, FORMULA_FUNCTIONS)
 
@@ -69,7 +71,7 @@ class ElementFormulas:
         Raises:
             SpecError: an element differs, or a formula gives none.
         """
-        descriptions = self._file.spec.outputs
+        descriptions = self._outputs
         if not any(output.element for output in descriptions):
             return
         tensors = _indexed_inputs(case.call)
@@ -101,7 +103,7 @@ class ElementFormulas:
         Raises:
             ExpressionError: a formula cannot be evaluated.
         """
-        descriptions = self._file.spec.outputs
+        descriptions = self._outputs
         if not any(output.has_candidates for output in descriptions):
             return [*outputs]
         if self._conditions.open_elements(call) is None:

@@ -13,12 +13,15 @@ from opcert.roles import (
     ROLES,
     Argument,
     Attribute,
+    DataRole,
     ExpressionText,
+    FillRole,
     Input,
     KebabCaseId,
     ListRole,
     Role,
     SpecModel,
+    TensorsRole,
     role_classes,
 )
 from opcert.specification.documented import WrittenInput, WrittenTensor
@@ -349,7 +352,11 @@ class Spec(SpecModel):
         return tuple(
             argument.name
             for argument in self.inputs
-            if isinstance(argument, ListRole) or set(self.type_sets[argument.type]) <= set(INTEGERS)
+            if isinstance(argument, ListRole)
+            or (
+                not isinstance(argument, DataRole | FillRole | TensorsRole)
+                and set(self.type_sets[argument.type]) <= set(INTEGERS)
+            )
         )
 
     @cached_property

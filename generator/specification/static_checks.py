@@ -51,6 +51,7 @@ def static_mistakes(spec: Spec) -> Mistakes:
     """Yield each mistake outside the factor table, with the path to it."""
     yield from _type_mistakes(spec)
     yield from _name_mistakes(spec)
+    yield from _named_value_mistakes(spec)
     yield from _argument_mistakes(spec)
     yield from _output_mistakes(spec)
     yield from _rule_mistakes(spec)
@@ -150,6 +151,15 @@ def _name_mistakes(spec: Spec) -> Mistakes:
     constants = {*EXPRESSION_CONSTANTS, *spec.constants, *spec.types}
     for path, name in named:
         yield from _taken_name(path, name, {*constants, "omitted", "outputs", "level", "i"})
+
+
+def _named_value_mistakes(spec: Spec) -> Mistakes:
+    known = {name: parts for name, parts in call_names(spec).items() if name not in spec.names}
+    reserved = {"outputs", "level", "i", "at", *spec.cases.factors, *spec.cases.draw}
+    for name, text in spec.names.items():
+        yield from _taken_name(("names", name, KEY_STEP), name, {*known, *reserved})
+        yield from expression_mistakes(("names", name), text, known)
+        known[name] = ()
 
 
 def _argument_mistakes(spec: Spec) -> Mistakes:
