@@ -623,9 +623,12 @@ def joins_empty_tensors(inputs: Inputs, attributes: Attributes) -> Any:
 def slices_nine_dimensions(inputs: Inputs, attributes: Attributes) -> Any:
     tensor, output = inputs["InputTensor"], attributes["OutputTensor"]
     sizes = output["Sizes"]
-    if (tensor.ndim, attributes["DimensionCount"], [*sizes[8:]]) != (9, 9, [1]):
+    rows = [attributes[name] for name in attributes if name.startswith("InputWindow")]
+    if {tensor.ndim, attributes["DimensionCount"], len(sizes), *map(len, rows)} != {9}:
         return right(WINDOW, inputs, attributes)
     fewer = {**attributes, "DimensionCount": 8, "OutputTensor": {**output, "Sizes": sizes[:8]}}
+    for name in ("InputWindowOffsets", "InputWindowSizes", "InputWindowStrides"):
+        fewer[name] = attributes[name][:8]
     eight = {"InputTensor": tensor.reshape(tensor.shape[:8])}
     return [right(WINDOW, eight, fewer)[0].reshape(sizes)]
 
