@@ -43,7 +43,7 @@ Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]
 KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
 
 # Some arguments only change together: a count and the counted list, or parallel lists.
-_MAX_CHANGED_ARGUMENTS = 4
+_MAX_CHANGED_ARGUMENTS = 6
 _MAX_EXAMPLE_ELEMENTS = 10**6
 
 
