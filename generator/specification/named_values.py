@@ -31,6 +31,7 @@ def with_named_values(spec: Spec) -> Spec:
     outputs = tuple(
         output.model_copy(
             update={
+                "type": bound(output.type),
                 "shape": bound(output.shape),
                 "count": bound(output.count),
                 "element": bound(output.element),
