@@ -104,7 +104,7 @@ def test_calls_exhibit_their_levels(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("profile", ["core", "stress"])
+@pytest.mark.parametrize("profile", ["core", pytest.param("stress", marks=pytest.mark.slow)])
 def test_indices_of_the_shape_of_data_off_the_axis(tmp_path: Path, profile: str) -> None:
     spec = """\
 types: {T: [f32, u8], I: integer}
