@@ -124,14 +124,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(*arguments: object, exit_code: int = 0) -> str:
+def run(*arguments: str | Path, exit_code: int = 0) -> str:
     """Run a command; return its output on one line."""
     result = opcert(*arguments)
     assert result.exit_code == exit_code, result.output
     return " ".join(result.output.split())
 
 
-def certify(folder: Path, backend: str, out: str, *options: object, exit_code: int = 0) -> str:
+def certify(folder: Path, backend: str, out: str, *options: str, exit_code: int = 0) -> str:
     """Certify a backend of the folder."""
     own = "--suite", folder / "suite", "--specs", folder / "specs", "--out", folder / out
     path = f"{folder / 'specs' / 'backend.py'}:{backend}"
@@ -157,6 +157,7 @@ def test_a_wrong_backend_fails_and_a_case_is_explained(folder: Path) -> None:
     text = run("explain", case, *own)
     assert "names" in text
     assert "weights" in text
+    assert "from made/documents@1:select.md" in text
 
 
 def test_the_pages_show_types_and_source(folder: Path) -> None:
