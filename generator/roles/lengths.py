@@ -104,9 +104,7 @@ class LengthsRole(ListRole):
 
         extents = (others, self._each.position_factor, rank)
         own = self.factor("others")
-        yield forbid(
-            lambda level, *extents: (level == "any") != is_single(*extents), own, *extents
-        )
+        yield forbid(lambda level, *extents: (level == "any") != is_single(*extents), own, *extents)
         for factor, plain in (("place", "first"), ("layout", "c")):
             yield forbid(
                 lambda level, other, plain=plain: level != plain and other == "any",
