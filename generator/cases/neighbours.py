@@ -168,7 +168,9 @@ def _input_variations(spec: Spec) -> dict[str, Variation]:
         name = declared.name
         if declared.variadic is not None:
             for key, change in _TENSOR_LISTS.items():
-                by_name[f"{key}-of-{name}"] = partial(_other_tensors, name, change)
+                by_name[f"{key}-of-{name}"] = partial(
+                    _other_tensors, name, declared.variadic, change
+                )
         elif name in spec.number_inputs:
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
@@ -325,17 +327,22 @@ def _omitted(names: Collection[str], call: Call, _: Sequence[Call]) -> Iterator[
 
 def _other_tensors(
     name: str,
+    numbers: tuple[int, int],
     change: Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]],
     call: Call,
     _: Sequence[Call],
 ) -> Iterator[Call]:
-    """Yield calls with the tensors of a variadic input in another number, order or form."""
+    """Yield calls with the tensors of a variadic input in another number, order or form.
+
+    `numbers` are the least and the greatest number of tensors.
+    """
+    least, most = numbers
     tensors = tensors_in(call.arguments.get(name))
     if not 0 < len(tensors) <= _MAX_TENSORS or any(t.nbytes > MAX_STORED_BYTES for t in tensors):
         return
     others = {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name}
     for changed in change(tensors):
-        if changed and tuple(changed) != tensors:
+        if changed and least <= len(changed) <= most and tuple(changed) != tensors:
             yield Call({**flatten_variadic({name: changed}), **others}, call.attributes)
 
 
