@@ -60,8 +60,9 @@ def neighbour_cases(
         count = 0
         differs = _needed_difference(spec, name)
         is_complete = differs is None
-        for baseline in _shuffled(f"{seed}|{name}", baselines)[:_MAX_BASELINES]:
-            if count >= _NEIGHBOURS[profile] and is_complete:
+        for number, baseline in enumerate(_shuffled(f"{seed}|{name}", baselines)):
+            is_late = number >= _MAX_BASELINES or count >= _NEIGHBOURS[profile]
+            if is_late and (is_complete or number >= 2 * _MAX_BASELINES):
                 break
             calls: list[Call] = []
             differing: list[Call] = []
@@ -104,7 +105,9 @@ def _needed_difference(spec: Spec, name: str) -> Difference | None:
     needs other shapes: along it, a single part or an axis of 1 would be the same.
     """
     roles = spec.bound_roles
-    if name.startswith("other-shape-of") or any(isinstance(role, ReshapeRole) for role in roles):
+    keeps_shape = name.startswith(("other-data", "other-layout-of", "other-type-of"))
+    is_reshaped = any(isinstance(role, ReshapeRole) for role in roles) and not keeps_shape
+    if is_reshaped or name.startswith("other-shape-of"):
         return _is_other_form
     axes = [role.name for role in roles if isinstance(role, AxisRole) and not role.is_attribute]
     return _is_other_shape if name in {f"other-values-of-{axis}" for axis in axes} else None

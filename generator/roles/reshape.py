@@ -143,7 +143,7 @@ class ReshapeRole(ListRole):
         yield forbid(
             lambda form, n, others: (
                 (form == "split" and (n not in composite or others == "zero"))
-                or (form == "swapped" and (n < 3 or others in ("same", "zero")))
+                or (form == "swapped" and (n < 3 or others in ("same", "zero", "ones")))
                 or (form == "squeezed" and n != 1 and others != "ones")
                 or (form == "refilled" and n != 0 and others != "zero")
             ),
