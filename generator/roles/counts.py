@@ -35,7 +35,10 @@ _HUGE = 65537
 _MAX_LENGTH_OF_HUGE_COUNT = 2
 _MAX_RANK_OF_HUGE_COUNT = 2
 # How many more counts than axes there are, by level; a list may also be empty.
-_SURPLUS = {"equal": 0, "longer": 1, "shorter": -1, "longer_by_two": 2, "shorter_by_two": -2}
+_SURPLUS = {
+    **{"equal": 0, "longer": 1, "shorter": -1, "longer_by_two": 2, "shorter_by_two": -2},
+    **{"longer_by_four": 4, "shorter_by_four": -4},
+}
 _WITHOUT_COUNTS = "empty"
 _LIMIT = "limit"
 

@@ -8,7 +8,7 @@ import numpy as np
 from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype
 from opcert.backends import Backend
 from opcert.run import compare_outputs
-from opcert.specification import shipped_operators
+from opcert.specification import read_specs_in
 
 Call: TypeAlias = tuple[str, dict[str, Any], dict[str, Any]]
 
@@ -108,7 +108,12 @@ def calls_of_every_operator(name: str, operators: Collection[str] | None = None)
     if name == "boolean":
         # Whether its data may be boolean is open.
         calls = [call for call in calls if call[0] != "openvino/ScatterElementsUpdate-3"]
-    selected = {*shipped_operators()}
+    # Those whose document allows the type.
+    selected = {
+        file.spec.operator
+        for file in read_specs_in(None, "openvino/*")
+        if name in file.spec.type_sets[file.spec.leading.type]
+    }
     if operators is not None:
         selected &= {*operators}
     return [call for call in calls if call[0] in selected]
