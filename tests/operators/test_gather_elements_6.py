@@ -60,6 +60,33 @@ def _data_strides(data: Array, indices: Array, axis: int) -> Array:
     return take(data, np.ravel(indices, "F").reshape(indices.shape), axis)
 
 
+def _outer_strides_of_indices(data: Array, indices: Array, axis: int) -> Array:
+    """Step over the axes before the tested one as if data were as long as indices."""
+    if not data.size or not indices.size:
+        return np.zeros(indices.shape, data.dtype)
+    places = list(np.indices(indices.shape))
+    places[axis] = np.clip(indices, 0, data.shape[axis] - 1)
+    inner = int(np.prod(data.shape[axis + 1 :]))
+    block = inner * indices.shape[axis]
+    outer = np.indices(indices.shape)[:axis]
+    rows = np.ravel_multi_index(tuple(outer), indices.shape[:axis]) if axis else 0
+    within = np.ravel_multi_index(tuple(places[axis:]), data.shape[axis:])
+    return data.ravel()[(rows * block + within) % data.size]
+
+
+def _offsets(most: int) -> Fault:
+    """Return a fault that keeps positions in data below `most`."""
+
+    def fault(data: Array, indices: Array, axis: int) -> Array:
+        if not data.size:
+            return np.zeros(indices.shape, data.dtype)
+        places = list(np.indices(indices.shape))
+        places[axis] = np.clip(indices, 0, data.shape[axis] - 1)
+        return data.ravel()[np.ravel_multi_index(tuple(places), data.shape) % most % data.size]
+
+    return fault
+
+
 def _stale() -> Fault:
     kept: dict[Any, Array] = {}
     return lambda data, indices, axis: take(
@@ -71,6 +98,11 @@ WRONG: dict[str, Fault] = {
     "one-line-for-all": _first_line,
     "indices-past-the-axis-ignored": _as_many_as_data,
     "indices-in-fortran-order": _data_strides,
+    "outer-strides-of-indices": _outer_strides_of_indices,
+    "offsets-of-a-byte": _offsets(1 << 8),
+    "offsets-of-15-bits": _offsets(1 << 15),
+    "offsets-of-16-bits": _offsets(1 << 16),
+    "indices-sorted": lambda data, indices, axis: take(data, np.sort(indices, axis), axis),
     "stale-indices": _stale(),
     "next-element": _reads_index(lambda indices, n: (indices + 1) % max(n, 1)),
     "last-element-unreachable": _reads_index(lambda indices, n: np.minimum(indices, n - 2)),

@@ -103,6 +103,30 @@ def _corners(pad: Pad, right: Array) -> Array:
     return output
 
 
+def _of_three(mode: str) -> Fault:
+    """Return the fault that leaves zeros where the pads of three axes meet."""
+
+    def fault(pad: Pad, right: Array) -> Array:
+        output = right.copy()
+        if pad.mode == mode and pad.data.size:
+            shape = zip(pad.begin, pad.data.shape, right.shape, strict=True)
+            is_new = [(np.arange(m) < b) | (np.arange(m) >= b + n) for b, n, m in shape]
+            counts = sum(np.ix_(*(new.astype(np.int64) for new in is_new)), np.int64(0))
+            output[counts > 2] = 0
+        return output
+
+    return fault
+
+
+def _past(mode: str, most: int) -> Fault:
+    """Return the fault that leaves zeros if more than `most` elements are added at one end."""
+    return lambda pad, right: (
+        np.zeros_like(right)
+        if pad.mode == mode and max([*pad.begin, *pad.end], default=0) > most
+        else right
+    )
+
+
 def _last_corner(pad: Pad, right: Array) -> Array:
     output = right.copy()
     if pad.data.ndim > 1 and pad.mode != "constant" and min(pad.end[:1] + pad.end[1:2]) > 0:
@@ -167,6 +191,12 @@ def _any_word(word: str) -> Compute:
 
 WRONG: dict[str, Fault] = {
     "begin-and-end-exchanged": _read_as(lambda pad: replace(pad, begin=pad.end, end=pad.begin)),
+    **{
+        f"pads-past-{bits}-bits-in-mode-{mode}": _past(mode, (1 << bits) - 1)
+        for bits in (15, 16)
+        for mode in ("constant", "edge")
+    },
+    **{f"corners-of-three-axes-in-mode-{mode}": _of_three(mode) for mode in sorted(MODES)},
     "pads-reversed": _pads(lambda pads: pads[::-1]),
     "first-axis-ignored": lambda pad, right: (
         _resized(pad, right.shape) if pad.begin and pad.begin[0] else right
@@ -313,6 +343,20 @@ UNCHECKED: dict[str, Compute] = {
         "pad_value",
         lambda inputs: (
             inputs["pad_value"].ravel()[0] if inputs["pad_value"].size else inputs["pad_value"]
+        ),
+    ),
+    "values-after-the-first-ignored": _repaired(
+        "pad_value",
+        lambda inputs: (
+            inputs["pad_value"][0] if inputs["pad_value"].shape == (2,) else inputs["pad_value"]
+        ),
+    ),
+    "empty-value-is-zero": _repaired(
+        "pad_value",
+        lambda inputs: (
+            np.zeros((), inputs["data"].dtype)
+            if inputs["pad_value"].shape == (0,)
+            else inputs["pad_value"]
         ),
     ),
     "unknown-mode-is-constant": _any_word("constant"),

@@ -98,6 +98,13 @@ def _stale() -> Fault:
 
 
 WRONG: dict[str, Fault] = {
+    "prefix-sums": lambda data, lengths, batch, along: _reversed(
+        data, np.cumsum(lengths).clip(0, data.shape[along]).tolist(), batch, along
+    ),
+    "greatest-so-far": lambda data, lengths, batch, along: _reversed(
+        data, np.maximum.accumulate([0, *lengths])[1:].tolist(), batch, along
+    ),
+    "one-short-of-the-axis-as-the-axis": _lengths(lambda k, n: n if k == n - 1 else k),
     "axes-exchanged-where-equal": lambda data, lengths, batch, along: _reversed(
         data,
         *(lengths, along, batch)
@@ -199,6 +206,20 @@ def _no_negative(name: str) -> Compute:
     return compute
 
 
+def _reversed_of_type(name: str) -> Compute:
+    """Return a backend that reads lengths of one type from the end."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        (expected,) = right(OPERATOR, inputs, attributes)
+        data, lengths = inputs["data"], inputs["seq_lengths"]
+        if lengths.dtype.name != name:
+            return [expected]
+        axes = _axes(data.ndim, attributes)
+        return [_reversed(data, lengths[::-1].astype(np.int64).tolist(), *axes)]
+
+    return compute
+
+
 def _integers_only(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
     if inputs["seq_lengths"].dtype.kind not in "iu":
         raise ValueError(inputs["seq_lengths"].dtype)
@@ -219,6 +240,10 @@ FAULTS: dict[str, Compute] = {
             *("data-rank", "batch-axis-range", "seq-axis-range", "required-inputs"),
             *("lengths-rank", "lengths-count", "lengths-whole", "lengths-range"),
         )
+    },
+    **{
+        f"{name}-lengths-from-the-end": _reversed_of_type(name)
+        for name in ("int8", "uint8", "int16", "uint16", "uint64", "float16", "float64")
     },
     "lengths-truncated": _truncated,
     "lengths-clamped": _clamped,

@@ -80,6 +80,20 @@ def _first_line(data: Array, indices: Array, updates: Array, axis: int) -> Array
     return put(data, np.broadcast_to(np.moveaxis(line, 0, axis), indices.shape), updates, axis)
 
 
+def _skipped(condition: Callable[[Array, Array, int], Array]) -> Fault:
+    """Return a fault that keeps data where a condition on indices, updates, and n is true."""
+
+    def fault(data: Array, indices: Array, updates: Array, axis: int) -> Array:
+        output = data.copy(order="C")
+        places: list[Array] = list(np.indices(indices.shape))
+        places[axis] = indices
+        is_done = ~condition(indices, updates, data.shape[axis])
+        output[tuple(place[is_done] for place in places)] = updates[is_done]
+        return output
+
+    return fault
+
+
 def _stale() -> Fault:
     kept: dict[Any, Array] = {}
     return lambda data, indices, updates, axis: put(
@@ -105,6 +119,9 @@ WRONG: dict[str, Fault] = {
     "updates-forgotten": _kept,
     "updates-with-strides-of-data": _offset_by_data,
     "one-line-for-all": _first_line,
+    "index-zero-skipped": _skipped(lambda indices, *_: indices == 0),
+    "greatest-index-skipped": _skipped(lambda indices, _, n: indices == n - 1),
+    "updates-of-zero-skipped": _skipped(lambda _, updates, __: updates == 0),
     "stale-indices": _stale(),
     "next-element": _reads_index(lambda indices, n: (indices + 1) % max(n, 1)),
     "last-element-unreachable": _reads_index(lambda indices, n: np.minimum(indices, n - 2)),

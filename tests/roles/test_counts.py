@@ -60,7 +60,11 @@ def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("zero", "expected"),
-    [("empties", {0, 1, 2, 3, 257}), ("keeps", {0, 1, 2, 3, 257}), ("invalid", {1, 2, 3, 257})],
+    [
+        ("empties", {0, 1, 2, 3, 257, 65537}),
+        ("keeps", {0, 1, 2, 3, 257, 65537}),
+        ("invalid", {1, 2, 3, 257, 65537}),
+    ],
 )
 def test_zeros_are_built_unless_they_are_invalid(
     zero: str, expected: set[int], tmp_path: Path
