@@ -105,7 +105,7 @@ def test_an_open_element_is_one_of_its_candidates() -> None:
     difference = compare_outputs([golden], [np.array([1.0, 4.0, 3.0])])
     assert difference is not None
     assert difference.kind == "value"
-    assert difference.text.endswith("; it is none of the other candidates: 5.0, nan")
+    assert difference.text.endswith("; it equals none of the other candidates: 5.0, nan")
     difference = compare_outputs([golden], [np.array([1.0, 5.0, 4.0])])
     assert difference is not None
     assert "candidates" not in difference.text
