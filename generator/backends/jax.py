@@ -161,7 +161,7 @@ class Jax(ArrayAdapter):
 
     def _pad(self, data: Array, begin: Array, end: Array, mode: str, fill: Array | None) -> Compute:
         check_padding(data, [begin, end], mode, fill)
-        pads = list(zip(to_list(begin), to_list(end), strict=True))
+        pads = np.stack([to_list(begin), to_list(end)], axis=-1).astype(int)
         more = {"constant_values": np.zeros((), data.dtype) if fill is None else fill}
         more = more if mode == "constant" else {}
         return lambda: [self._numpy.pad(self._tensor(data), pads, mode, **more)]

@@ -16,6 +16,7 @@ from opcert.arrays import (
     ELEMENT_TYPES,
     FLOATS,
     FOUR_BIT_TYPES,
+    MAX_STORED_BYTES,
     SIGNED_INTEGERS,
     UNSIGNED_INTEGERS,
     Call,
@@ -275,7 +276,10 @@ def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContex
     if prod(max(extent, 1) for extent in shape) > max(_MAX_ELEMENTS, value.size):
         return None
     if value.values is None:
-        return replace(value, shape=shape)
+        # A pack would store all of a large tensor of one repeated element.
+        mutated = replace(value, shape=shape)
+        is_large = mutated.nbytes > max(MAX_STORED_BYTES, value.nbytes)
+        return replace(mutated, uniform="no") if is_large else mutated
     if size > _MAX_VALUES or not value.values:
         return None
     return replace(value, shape=shape, values=tuple(islice(cycle(value.values), size)))

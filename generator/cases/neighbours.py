@@ -33,6 +33,8 @@ from opcert.specification import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
 Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
+# Whether the outputs of a neighbour differ from those of its baseline in some respect.
+Difference = Callable[[Sequence[Tensor], Sequence[Tensor]], bool]
 
 # How many neighbours there are in each respect.
 _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
@@ -56,14 +58,13 @@ def neighbour_cases(
     others = [case.call for case in _shuffled(f"{seed}|others", baselines)]
     for name, variation in variations(spec, conditions.outputs).items():
         count = 0
-        # If data is reshaped, one more is added whose output has as many elements as that of its
-        # baseline, in another shape: only it reveals that a runtime keeps the shape.
-        has_other_form = not any(isinstance(role, ReshapeRole) for role in spec.bound_roles)
+        differs = _needed_difference(spec, name)
+        is_complete = differs is None
         for baseline in _shuffled(f"{seed}|{name}", baselines)[:_MAX_BASELINES]:
-            if count >= _NEIGHBOURS[profile] and has_other_form:
+            if count >= _NEIGHBOURS[profile] and is_complete:
                 break
             calls: list[Call] = []
-            of_other_form: list[Call] = []
+            differing: list[Call] = []
             # Expressions that fail are reported where golden outputs are checked.
             with suppress(ExpressionError, Inapplicable):
                 moved = sum(output.size for output in conditions.outputs(baseline.call))
@@ -75,15 +76,14 @@ def neighbour_cases(
                     and conditions.has_small_outputs(call, max(_MAX_OUTPUT_ELEMENTS, 2 * moved))
                     and _is_storable(conditions, call)
                 ]
-                form = conditions.outputs(baseline.call) if calls else []
-                of_other_form = [
-                    call for call in calls if _is_other_form(form, conditions.outputs(call))
-                ]
+                if differs is not None:
+                    own = conditions.outputs(baseline.call) if calls else []
+                    differing = [call for call in calls if differs(own, conditions.outputs(call))]
                 if count >= _NEIGHBOURS[profile]:
-                    calls = of_other_form
+                    calls = differing
             if calls:
                 call = calls[count % len(calls)]
-                has_other_form = has_other_form or call in of_other_form
+                is_complete = is_complete or call in differing
                 count += 1
                 yield Case(
                     spec.full_id(f"{name}-{short_digest(baseline.id)}"),
@@ -93,6 +93,26 @@ def neighbour_cases(
                     baseline=baseline.id,
                     feature_levels=baseline.feature_levels,
                 )
+
+
+def _needed_difference(spec: Spec, name: str) -> Difference | None:
+    """Return how the outputs of some neighbour must differ from those of its baseline, if at all.
+
+    If none of the first neighbours in this respect does, one more is added that does. Data of
+    another shape, and any neighbour where data is reshaped, needs as many elements in another
+    shape: only it reveals that a runtime keeps a shape under the number of elements. Another axis
+    needs other shapes: along it, a single part or an axis of 1 would be the same.
+    """
+    roles = spec.bound_roles
+    if name.startswith("other-shape-of") or any(isinstance(role, ReshapeRole) for role in roles):
+        return _is_other_form
+    axes = [role.name for role in roles if isinstance(role, AxisRole) and not role.is_attribute]
+    return _is_other_shape if name in {f"other-values-of-{axis}" for axis in axes} else None
+
+
+def _is_other_shape(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
+    """Whether other outputs differ in shape."""
+    return [output.shape for output in outputs] != [output.shape for output in others]
 
 
 def _is_other_form(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:

@@ -103,7 +103,7 @@ def _others_at(position: int, golden: Array) -> str:
         return ""
     listed = ", ".join([*others.values()][:_MAX_OTHERS])
     more = len(others) - _MAX_OTHERS
-    return f"; it equals none of the other candidates: {listed}{f' and {more} more' * (more > 0)}"
+    return f"; nor is it another candidate: {listed}{f' and {more} more' * (more > 0)}"
 
 
 def equal_values(expected: Array, output: Array) -> Any:

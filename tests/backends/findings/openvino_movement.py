@@ -83,7 +83,7 @@ def openvino_length_zero() -> Any:
     "openvino GatherElements-6 take",
     call="data i32[2, 3], axis 1: indices [[0], [1]], then i64[3, 1], then [[0], [1]]",
     expected="a column, rejected, a column",
-    got="a column, rejected twice: the shape is kept",
+    got="a column, rejected twice: the shape is kept, as by ReverseSequence",
     right=[[2, 1], REJECTED, [2, 1]],
     wrong=[[2, 1], REJECTED, REJECTED],
 )
