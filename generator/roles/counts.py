@@ -169,8 +169,7 @@ class CountsRole(PerAxis):
         )
         yield forbid(
             lambda count, n, rank: (
-                count >= _HUGE
-                and (n > _MAX_LENGTH_OF_HUGE_COUNT or rank > _MAX_RANK_OF_HUGE_COUNT)
+                count >= _HUGE and (n > _MAX_LENGTH_OF_HUGE_COUNT or rank > _MAX_RANK_OF_HUGE_COUNT)
             ),
             *(count, length, rank),
         )

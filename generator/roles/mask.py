@@ -62,7 +62,7 @@ class MaskRole(ListRole):
         if context.choice.level(self.factor("marks")) == OMITTED:
             return None
         bits = [step.has_mark(self.marks) for step in self._steps.steps(context)]
-        # In most calls all masks have one length: a backend that accepts only such calls shows more.
+        # Most calls have masks of one length: a backend that accepts only such calls shows more.
         is_equal = context.draw(f"{self.of}|masks", lambda sampler: sampler.between(0, 2) > 0)
         return context.draw(self.name, partial(self._draw, bits, is_equal=is_equal))
 

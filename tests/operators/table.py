@@ -45,8 +45,8 @@ FAILURES = {
     "openvino/Split-1": "openvino: types, an axis cut to 32 bits, 65,555 parts (hang); "
     "onnxruntime, torch, array-api: nothing",
     "openvino/StridedSlice-1": "openvino: masks of different lengths (most cases), types",
-    "openvino/Tile-1": "openvino: types, empty repeats (crash); onnxruntime: NaN of f16; jax: subnormals of bf16; "
-    "torch, array-api: nothing",
+    "openvino/Tile-1": "openvino: types, empty repeats (crash); onnxruntime: NaN of f16; "
+    "jax: subnormals of bf16; torch, array-api: nothing",
     "openvino/Transpose-1": "openvino: types, an empty order, an order cut to 32 bits; "
     "onnxruntime, torch: nothing; numpy: an order cut to 32 bits",
     "directml/DML_OPERATOR_JOIN": "torch, array-api: nothing",

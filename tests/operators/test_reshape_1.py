@@ -155,8 +155,9 @@ def _accepting(where: Callable[[Array, list[int]], bool], sizes: Sizes) -> Compu
 
     def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         data, target = inputs.get("data"), inputs.get("shape")
-        is_list = target is not None and target.ndim == 1 and target.dtype.kind in "iu"
-        if data is not None and is_list and where(data, target.tolist()):
+        if data is None or target is None or target.ndim != 1 or target.dtype.kind not in "iu":
+            return right(OPERATOR, inputs, attributes)
+        if where(data, target.tolist()):
             return [np.resize(data, sizes(data.shape, target.tolist(), True))]
         return right(OPERATOR, inputs, attributes)
 
