@@ -115,8 +115,10 @@ def test_every_type_has_special_values_in_a_golden_output(name: str) -> None:
         for output in vector.outputs:
             bits = np.frombuffer(output.tobytes(), f"u{output.itemsize}")
             bits_by_type.setdefault(str(output.dtype), set()).update(bits.tolist())
+    # A few calls that a document leaves open have another type.
+    declared = spec(name).spec.type_sets[spec(name).spec.leading.type]
     for element_type, dtype in ELEMENT_TYPES.items():
-        if str(dtype) in bits_by_type:
+        if element_type in declared and str(dtype) in bits_by_type:
             assert set(special_bits(element_type)) <= bits_by_type[str(dtype)]
 
 
