@@ -28,7 +28,7 @@ from opcert.arrays import (
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles import AxisRole, ReshapeRole
+from opcert.roles import AxisRole, MaskRole, ReshapeRole
 from opcert.specification import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
@@ -132,6 +132,8 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
         is_signed_axis = isinstance(attribute, AxisRole) and attribute.negative and not is_variadic
         vary = _other_signed_axis if is_signed_axis else _other_attribute
         by_name[f"other-{attribute.name}"] = partial(vary, attribute.name)
+        if isinstance(attribute, MaskRole):
+            by_name[f"other-{attribute.name}"] = partial(_other_bits, attribute.name, outputs)
     for argument in spec.arguments:
         if not argument.required:
             by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
@@ -285,6 +287,34 @@ def _effective_attribute(
     """Yield calls with the attribute of another call, if the outputs have other shapes then."""
     shapes = [output.shape for output in outputs(call)]
     for changed in _other_attribute(name, call, others):
+        with suppress(ExpressionError, Inapplicable):
+            if [output.shape for output in outputs(changed)] != shapes:
+                yield changed
+
+
+def _other_bits(
+    name: str,
+    outputs: Callable[[Call], Sequence[Tensor]],
+    call: Call,
+    _: Sequence[Call],
+) -> Iterator[Call]:
+    """Yield calls with one bit of a mask flipped, or two exchanged, if the outputs show it.
+
+    Another call's mask seldom fits, or it differs only where the step does not depend on it.
+    """
+    mask = call.attributes.get(name)
+    if mask is None:
+        return
+    flipped = [[*mask[:k], 1 - bit, *mask[k + 1 :]] for k, bit in enumerate(mask)]
+    exchanged = [
+        [*mask[:i], mask[j], *mask[i + 1 : j], mask[i], *mask[j + 1 :]]
+        for j in range(len(mask))
+        for i in range(j)
+        if mask[i] != mask[j]
+    ]
+    shapes = [output.shape for output in outputs(call)]
+    for bits in (*flipped, *exchanged):
+        changed = Call(call.inputs, {**call.attributes, name: bits})
         with suppress(ExpressionError, Inapplicable):
             if [output.shape for output in outputs(changed)] != shapes:
                 yield changed
