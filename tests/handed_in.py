@@ -39,7 +39,7 @@ def certificate() -> Certificate:
         return certify(
             Declares(),
             core_suite(),
-            operator="directml/*",
+            operator="directml/DML_OPERATOR_SPLIT",
             claim=Path(folder) / CLAIM_FILE,
             waivers=Path(folder) / WAIVERS_FILE,
         )

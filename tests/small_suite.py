@@ -15,7 +15,7 @@ from opcert.specification import read_specs_in
 from opcert.suite import FileContents, Suite, generate_suite_files
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
-GLOB = "directml/*"
+GLOB = "directml/DML_OPERATOR_SPLIT"
 MANIFEST = "manifest.json"
 INDEX = "directml/dml-split.json"
 PACK = "directml/dml-split.npz"

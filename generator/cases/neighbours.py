@@ -4,7 +4,7 @@ A runtime may cache a plan, a buffer or a result under an incomplete key. The ca
 call is then wrong for a neighbour of the call, and for no other call.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -33,6 +33,8 @@ from opcert.specification import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
 Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
+# Whether the outputs of a neighbour differ from those of its baseline in some respect.
+Difference = Callable[[Sequence[Tensor], Sequence[Tensor]], bool]
 
 # How many neighbours there are in each respect.
 _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
@@ -56,14 +58,13 @@ def neighbour_cases(
     others = [case.call for case in _shuffled(f"{seed}|others", baselines)]
     for name, variation in variations(spec, conditions.outputs).items():
         count = 0
-        # If data is reshaped, one more is added whose output has as many elements as that of its
-        # baseline, in another shape: only it reveals that a runtime keeps the shape.
-        has_other_form = not any(isinstance(role, ReshapeRole) for role in spec.bound_roles)
+        differs = _needed_difference(spec, name)
+        is_complete = differs is None
         for baseline in _shuffled(f"{seed}|{name}", baselines)[:_MAX_BASELINES]:
-            if count >= _NEIGHBOURS[profile] and has_other_form:
+            if count >= _NEIGHBOURS[profile] and is_complete:
                 break
             calls: list[Call] = []
-            of_other_form: list[Call] = []
+            differing: list[Call] = []
             # Expressions that fail are reported where golden outputs are checked.
             with suppress(ExpressionError, Inapplicable):
                 moved = sum(output.size for output in conditions.outputs(baseline.call))
@@ -75,15 +76,14 @@ def neighbour_cases(
                     and conditions.has_small_outputs(call, max(_MAX_OUTPUT_ELEMENTS, 2 * moved))
                     and _is_storable(conditions, call)
                 ]
-                form = conditions.outputs(baseline.call) if calls else []
-                of_other_form = [
-                    call for call in calls if _is_other_form(form, conditions.outputs(call))
-                ]
+                if differs is not None:
+                    own = conditions.outputs(baseline.call) if calls else []
+                    differing = [call for call in calls if differs(own, conditions.outputs(call))]
                 if count >= _NEIGHBOURS[profile]:
-                    calls = of_other_form
+                    calls = differing
             if calls:
                 call = calls[count % len(calls)]
-                has_other_form = has_other_form or call in of_other_form
+                is_complete = is_complete or call in differing
                 count += 1
                 yield Case(
                     spec.full_id(f"{name}-{short_digest(baseline.id)}"),
@@ -93,6 +93,26 @@ def neighbour_cases(
                     baseline=baseline.id,
                     feature_levels=baseline.feature_levels,
                 )
+
+
+def _needed_difference(spec: Spec, name: str) -> Difference | None:
+    """Return how the outputs of some neighbour must differ from those of its baseline, if at all.
+
+    If none of the first neighbours in this respect does, one more is added that does. Data of
+    another shape, and any neighbour where data is reshaped, needs as many elements in another
+    shape: only it reveals that a runtime keeps a shape under the number of elements. Another axis
+    needs other shapes: along it, a single part or an axis of 1 would be the same.
+    """
+    roles = spec.bound_roles
+    if name.startswith("other-shape-of") or any(isinstance(role, ReshapeRole) for role in roles):
+        return _is_other_form
+    axes = [role.name for role in roles if isinstance(role, AxisRole) and not role.is_attribute]
+    return _is_other_shape if name in {f"other-values-of-{axis}" for axis in axes} else None
+
+
+def _is_other_shape(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
+    """Whether other outputs differ in shape."""
+    return [output.shape for output in outputs] != [output.shape for output in others]
 
 
 def _is_other_form(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
@@ -136,7 +156,8 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
             by_name[f"other-{attribute.name}"] = partial(_other_bits, attribute.name, outputs)
     for argument in spec.arguments:
         if not argument.required:
-            by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
+            group = spec.passed_together(argument.name)
+            by_name[f"without-{argument.name}"] = partial(_omitted, group)
     return by_name
 
 
@@ -146,7 +167,9 @@ def _input_variations(spec: Spec) -> dict[str, Variation]:
         name = declared.name
         if declared.variadic is not None:
             for key, change in _TENSOR_LISTS.items():
-                by_name[f"{key}-of-{name}"] = partial(_other_tensors, name, change)
+                by_name[f"{key}-of-{name}"] = partial(
+                    _other_tensors, name, declared.variadic, change
+                )
         elif name in spec.number_inputs:
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
@@ -302,46 +325,44 @@ def _other_bits(
 
     Another call's mask seldom fits, or it differs only where the step does not depend on it.
     """
-    mask = call.attributes.get(name)
-    if mask is None:
-        return
-    flipped = [[*mask[:k], 1 - bit, *mask[k + 1 :]] for k, bit in enumerate(mask)]
-    exchanged = [
-        [*mask[:i], mask[j], *mask[i + 1 : j], mask[i], *mask[j + 1 :]]
-        for j in range(len(mask))
-        for i in range(j)
-        if mask[i] != mask[j]
-    ]
+    mask = call.attributes.get(name, [])
+    pairs = [(i, j) for j in range(len(mask)) for i in range(j) if mask[i] != mask[j]]
     shapes = [output.shape for output in outputs(call)]
-    for bits in (*flipped, *exchanged):
+    for flipped in (*((k,) for k in range(len(mask))), *pairs):
+        bits = [1 - bit if k in flipped else bit for k, bit in enumerate(mask)]
         changed = Call(call.inputs, {**call.attributes, name: bits})
         with suppress(ExpressionError, Inapplicable):
             if [output.shape for output in outputs(changed)] != shapes:
                 yield changed
 
 
-def _omitted(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
-    """Yield the call without an optional argument."""
-    if name in call.arguments:
+def _omitted(names: Collection[str], call: Call, _: Sequence[Call]) -> Iterator[Call]:
+    """Yield the call without optional arguments that belong together."""
+    if not call.arguments.keys().isdisjoint(names):
         yield Call(
-            {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name},
-            {key: value for key, value in call.attributes.items() if key != name},
+            {key: tensor for key, tensor in call.inputs.items() if argument_of(key) not in names},
+            {key: value for key, value in call.attributes.items() if key not in names},
         )
 
 
 def _other_tensors(
     name: str,
+    numbers: tuple[int, int],
     change: Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]],
     call: Call,
     _: Sequence[Call],
 ) -> Iterator[Call]:
-    """Yield calls with the tensors of a variadic input in another number, order or form."""
+    """Yield calls with the tensors of a variadic input in another number, order or form.
+
+    `numbers` are the least and the greatest number of tensors.
+    """
+    least, most = numbers
     tensors = tensors_in(call.arguments.get(name))
     if not 0 < len(tensors) <= _MAX_TENSORS or any(t.nbytes > MAX_STORED_BYTES for t in tensors):
         return
     others = {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name}
     for changed in change(tensors):
-        if changed and tuple(changed) != tensors:
+        if changed and least <= len(changed) <= most and tuple(changed) != tensors:
             yield Call({**flatten_variadic({name: changed}), **others}, call.attributes)
 
 

@@ -51,6 +51,8 @@ def _sections(case: CaseDescription) -> Iterator[tuple[str, list[str]]]:
     if case.feature_levels:
         head.append(f"in feature levels {', '.join(case.feature_levels)}")
     head.append(f"by the document {document.title}, {document.version}{digest}")
+    if document.source is not None:
+        head.append(f"from {document.source}")
     yield f"{case.id}, a case of {case.operator}", head
 
     call = [f"{tensor.name} = {tensor}" for tensor in case.inputs]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, fits
+from opcert.arrays import ELEMENT_TYPES, Call, fits
 from opcert.errors import did_you_mean
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import PAST_A_TILE
@@ -30,8 +30,15 @@ _MIN_CROPPED_LENGTH = 3
 # A count of more than 8 bits, and the greatest length of its axis: outputs stay small.
 _LARGE = 257
 _MAX_LENGTH_OF_LARGE_COUNT = 19
+# A count of more than 16 bits, and the greatest length and rank of data of single bytes with it.
+_HUGE = 65537
+_MAX_LENGTH_OF_HUGE_COUNT = 2
+_MAX_RANK_OF_HUGE_COUNT = 2
 # How many more counts than axes there are, by level; a list may also be empty.
-_SURPLUS = {"equal": 0, "longer": 1, "shorter": -1, "longer_by_two": 2, "shorter_by_two": -2}
+_SURPLUS = {
+    **{"equal": 0, "longer": 1, "shorter": -1, "longer_by_two": 2, "shorter_by_two": -2},
+    **{"longer_by_four": 4, "shorter_by_four": -4},
+}
 _WITHOUT_COUNTS = "empty"
 _LIMIT = "limit"
 
@@ -101,6 +108,7 @@ class CountsRole(PerAxis):
             "three": 3,
             "one": 1,
             "past_u8": _LARGE,
+            "past_u16": _HUGE,
             "zero": 0,
         }
         if self.zero == "invalid":
@@ -158,6 +166,19 @@ class CountsRole(PerAxis):
                 and (others in PAST_A_TILE or (level != _LIMIT and n > _MAX_LENGTH_OF_LARGE_COUNT))
             ),
             *(LevelName(count), count, length, self.data.factor("others")),
+        )
+        yield forbid(
+            lambda count, n, rank: (
+                count >= _HUGE
+                and (n > _MAX_LENGTH_OF_HUGE_COUNT or rank > _MAX_RANK_OF_HUGE_COUNT)
+            ),
+            *(count, length, rank),
+        )
+        yield forbid(
+            lambda count, extents, t: (
+                count >= _HUGE and (extents != "ones" or ELEMENT_TYPES[t].itemsize > 1)
+            ),
+            *(count, self.data.factor("others"), self.data.type_factor),
         )
         if self.zero != "keeps":
             # Repetitions of several axes multiply.

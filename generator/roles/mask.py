@@ -62,12 +62,14 @@ class MaskRole(ListRole):
         if context.choice.level(self.factor("marks")) == OMITTED:
             return None
         bits = [step.has_mark(self.marks) for step in self._steps.steps(context)]
-        return context.draw(self.name, partial(self._draw, bits))
+        # In most calls all masks have one length: a backend that needs that shows more.
+        is_equal = context.draw(f"{self.of}|masks", lambda sampler: sampler.between(0, 2) > 0)
+        return context.draw(self.name, partial(self._draw, bits, is_equal=is_equal))
 
-    def _draw(self, bits: Sequence[bool], sampler: Sampler) -> Sequence[int]:
+    def _draw(self, bits: Sequence[bool], sampler: Sampler, *, is_equal: bool) -> Sequence[int]:
         """Draw a list that is as long as the steps, or shorter or longer if it may be."""
         mask = [int(bit) for bit in bits]
-        form = sampler.pick(("equal", "short", "long"))
+        form = "equal" if is_equal else sampler.pick(("equal", "short", "long"))
         if form == "short":
             return mask[: max([k + 1 for k, bit in enumerate(mask) if bit], default=0)]
         # Only one mark means the rest, also among those that are ignored.

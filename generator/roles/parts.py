@@ -21,7 +21,7 @@ from opcert.roles.role import Role
 # Numbers of parts: divisors of the lengths of data, up to and past a vector.
 _COUNTS = {
     **{"two": 2, "one": 1, "three": 3, "six": 6, "four": 4, "eight": 8},
-    **{"past_16": 17, "nineteen": 19, "past_32": 64},
+    **{"past_16": 17, "nineteen": 19, "past_32": 37},
 }
 _MANY_COUNTS = {"past_256": 257, "two": 2, "one": 1}
 

@@ -38,8 +38,8 @@ _FORMS = {
 _LEAST_RANKS = {"split": 1, "merged": 2, "swapped": 2, "flat": 2, "squeezed": 1, "refilled": 1}
 # The number of copied sizes, at least.
 _SIZES = {"none": 0, "one": 1, "several": 2}
-# The target of "refilled" data.
-_REFILLED = (0, 4)
+# The target of "refilled" data; next to one 0, a copy of the other size would fit as well.
+_REFILLED = (0, 0, 4)
 
 
 class ReshapeRole(ListRole):
@@ -167,10 +167,21 @@ class ReshapeRole(ListRole):
             *(others, types),
         )
         yield forbid(lambda inferred, t: inferred != "none" and lowest(t) == 0, inferred, types)
-        # Next to a 0, any size could be inferred.
+        # Next to a 0, any size could be inferred; the only 0 itself is inferred as 0.
+        yield forbid(
+            lambda inferred, form, n, others, axis, rank: (
+                inferred != "none"
+                and form != "flat"
+                and (n == 0 or others == "zero")
+                and (form, axis) != ("same", self._position(inferred, rank))
+            ),
+            *(inferred, form, length, others, data.factor("axis"), rank),
+        )
         yield forbid(
             lambda inferred, form, n, others: (
-                inferred != "none" and form != "flat" and (n == 0 or others == "zero")
+                inferred != "none"
+                and form == "same"
+                and (others == "zero" or (n == 0 and others == "same"))
             ),
             *(inferred, form, length, others),
         )
@@ -202,7 +213,7 @@ class ReshapeRole(ListRole):
                 (n == 0 or others == "zero")
                 and self._copies(flag)
                 and (form, copied) not in (("same", "one"), ("same", "several"))
-                and (form != "flat" or inferred == "none")
+                and (form not in ("flat", "same") or inferred == "none")
             ),
             *(length, others, flag, form, inferred, copied),
         )

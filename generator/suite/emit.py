@@ -133,6 +133,7 @@ def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
             version=spec.document.version,
             language=spec.document.language,
             sha256=spec.document.sha256,
+            source=spec.document.source,
         ),
         pack=pack,
         feature_levels=tuple(level.name for level in spec.feature_levels),

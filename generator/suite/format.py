@@ -75,12 +75,13 @@ class DigestedArray(StrictModel):
 
 
 class DocumentText(StrictModel):
-    """The operator document, with the SHA-256 of its text where the spec records it."""
+    """The operator document, with the SHA-256 and the source of its text if the spec has them."""
 
     title: str
     version: str
     language: str
     sha256: Digest | None = None
+    source: str | None = None
 
 
 class RuleText(StrictModel):

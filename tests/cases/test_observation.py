@@ -224,9 +224,10 @@ def stored_call(operator: OperatorSuite, case: IndexedCase) -> Call:
 def uniformity(array: Array) -> Literal["no", "some", "zero"]:
     """Whether several elements are all the same, and whether they are zero."""
     elements = [*bits_of(array).ravel().tolist()]
-    if len(elements) < 2 or len({*elements}) > 1:
+    if len({*elements}) != 1:
         return "no"
-    return "some" if elements[0] else "zero"
+    # The pattern of a single element is not zero.
+    return "zero" if not elements[0] else "some" if len(elements) > 1 else "no"
 
 
 @cache

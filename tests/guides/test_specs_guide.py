@@ -1,12 +1,14 @@
 """The guide to specs: its tutorial, run step by step, and its tables, compared with the code."""
 
 import contextlib
+import json
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from pydantic import BaseModel, TypeAdapter
 
 from opcert.roles import ROLES
@@ -26,6 +28,7 @@ from opcert.specification.model import (
 from opcert.specification.role_rules import derived_requirements
 from tests.command_line import opcert_program
 from tests.guides.guides import ROOT
+from tests.roles.made_up import HEAD, write_spec
 from tests.shipped import SPECS, spec
 
 GUIDE = (ROOT / "specs" / "README.md").read_text(encoding="utf-8")
@@ -133,7 +136,7 @@ def test_the_values_of_every_key_of_a_role_are_listed() -> None:
 
 def test_the_requirements_of_roles_are_listed() -> None:
     listed = table(section("Roles"), "role | requirements that follow")
-    assert listed.keys() == ROLES.keys() - {"data", "flag"}
+    assert listed.keys() == ROLES.keys() - {"flag"}
     for name in SPECS:
         arguments = {argument.name: argument for argument in spec(name).spec.bound_roles}
         for key in derived_requirements(spec(name).spec):
@@ -195,6 +198,50 @@ def test_the_law_of_the_guide_holds_for_the_operator_of_the_tutorial(example: Pa
     with example.open("a") as file:
         file.write(law)
     assert output_of(f"opcert check --no-strength {example}")[-1] == "9 rules, each exercised"
+
+
+def test_named_values_can_shorten_the_spec_of_the_tutorial(example: Path) -> None:
+    (names,) = re.findall(r"^```yaml\n(names:\n.*?)^```$", section("Expressions"), re.M | re.S)
+    text = example.read_text()
+    assert text.count("data.shape[axis] // parts") == 2
+    text = text.replace("data.shape[axis] // parts", "size").replace(
+        "inputs:\n", f"{names}inputs:\n", 1
+    )
+    example.write_text(text)
+    assert output_of(f"opcert check --no-strength {example}")[-1] == "9 rules, each exercised"
+
+
+JOIN_RULES = """\
+rules:
+  - {id: same-type, from: rows.same-type, clause: Rows}
+  - {id: same-rank, from: rows.same-rank, clause: Rows}
+  - {id: axis-range, from: axis.range, prerequisites: [same-rank], clause: Axis}
+  - {id: off-axis, from: rows.off-axis, clause: Rows}
+  - {id: in-order, clause: Joined, text: The tensors are in order., holds: len(outputs) == 1}
+"""
+JOIN = """\
+import numpy as np
+
+from opcert.reference import require
+
+
+def up(rows, axis):
+    require(len({row.dtype for row in rows}) == 1, "up-1/same-type", "types differ")
+    require(len({row.ndim for row in rows}) == 1, "up-1/same-rank", "ranks differ")
+    require(0 <= axis < rows[0].ndim, "up-1/axis-range", f"axis {axis}")
+    extents = {row.shape[:axis] + row.shape[axis + 1 :] for row in rows}
+    require(len(extents) == 1, "up-1/off-axis", "extents differ")
+    return [np.concatenate(rows, axis)]
+"""
+
+
+def test_the_attributes_and_the_variadic_operator_of_the_guide_are_valid(tmp_path: Path) -> None:
+    joined, flags = (text for _, _, text in FENCE.findall(section("Inputs and attributes")))
+    path = write_spec(tmp_path, "up", f"{HEAD}types: {{T: [i8, f32]}}\n{joined}{JOIN_RULES}", JOIN)
+    assert output_of(f"opcert check --no-strength {path}")[-1] == "5 rules, each exercised"
+    flag, words = yaml.safe_load(flags)["attributes"]
+    assert ROLES["flag"].model_validate(flag).default is False
+    assert Attribute.model_validate_json(json.dumps(words)).one_of == ("left", "right")
 
 
 def test_the_violation_of_the_guide_is_one_of_a_spec() -> None:

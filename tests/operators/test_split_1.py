@@ -59,6 +59,31 @@ def _kept() -> Fault:
     return split
 
 
+def _kept_by_size() -> Fault:
+    """Return a fault that keeps the first shape for each rank and number of elements."""
+    shapes: dict[Any, tuple[int, ...]] = {}
+
+    def split(data: Array, axis: int, number: int, _: list[Array]) -> Sequence[Array]:
+        shape = shapes.setdefault((data.ndim, data.size, axis, number), data.shape)
+        return np.array_split(data.reshape(shape), number, axis)
+
+    return split
+
+
+def _many_parts(most: int) -> Fault:
+    """Return a fault that has room for the pointers of `most` parts."""
+    return lambda _, __, number, parts: [parts[i % most] for i in range(number)]
+
+
+def _rejecting(where: Callable[[Array, int, int], bool]) -> Fault:
+    def split(data: Array, axis: int, number: int, parts: list[Array]) -> Sequence[Array]:
+        if where(data, axis, number):
+            raise ValueError(data.shape)
+        return parts
+
+    return split
+
+
 def _on_last(data: Array, axis: int, number: int, _: list[Array]) -> Sequence[Array]:
     return np.split(data.swapaxes(axis, -1).copy(), number, -1)
 
@@ -101,6 +126,26 @@ WRONG: dict[str, Fault] = {
         [part.astype(np.uint8) for part in parts] if data.dtype == np.bool_ else parts
     ),
     "axis-kept": _kept(),
+    "parts-named-in-text-order": lambda _, __, number, parts: [
+        parts[i] for i in sorted(range(number), key=str)
+    ],
+    "more-than-64-parts": _many_parts(64),
+    "more-than-255-parts": _many_parts(255),
+    "colours-reversed": lambda data, axis, number, parts: (
+        parts[::-1] if number == data.shape[axis] == 3 and axis == data.ndim - 1 else parts
+    ),
+    "axis-past-16-bits": lambda data, axis, _, parts: (
+        [np.zeros_like(part) for part in parts] if data.shape[axis] > 65535 else parts
+    ),
+    "length-in-half-precision": lambda data, axis, _, parts: (
+        parts
+        if float(np.float16(data.shape[axis])) == data.shape[axis]
+        else [part.take(range(part.shape[axis] // 2), axis) for part in parts]
+    ),
+    "kept-for-the-size": _kept_by_size(),
+    "strict-on-one-part": _rejecting(lambda _, __, number: number == 1),
+    "strict-on-more-than-64-parts": _rejecting(lambda _, __, number: number > 64),
+    "strict-on-vectors": _rejecting(lambda data, _, __: data.ndim == 1),
     "empty-as-one-part": lambda data, _, __, parts: parts if data.size else parts[:1],
 }
 UNCHECKED: dict[str, Compute] = {
@@ -122,6 +167,31 @@ UNCHECKED: dict[str, Compute] = {
     "number-without-sign": _unchecked(
         lambda value, rank, number, form: _strict(value, rank, abs(number) or 1, form)
     ),
+}
+
+
+def _of_scalars(axis: int) -> Compute:
+    """Return a backend that takes a scalar for its only part, along some axis."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        given = inputs.get("axis")
+        if inputs["data"].ndim == 0 and attributes["num_splits"] == 1 and given == axis:
+            return [inputs["data"].copy()]
+        return right(OPERATOR, inputs, attributes)
+
+    return compute
+
+
+def _without_sign(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    axis = inputs["axis"]
+    least = axis.dtype.kind == "i" and axis.ndim == 0 and axis == np.iinfo(axis.dtype).min
+    return right(OPERATOR, {**inputs, "axis": axis * 0} if least else inputs, attributes)
+
+
+UNCHECKED |= {
+    "scalars": _of_scalars(0),
+    "scalars-from-the-end": _of_scalars(-1),
+    "least-axis-is-0": _without_sign,
 }
 
 

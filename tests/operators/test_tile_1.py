@@ -66,6 +66,18 @@ def _stale() -> Fault:
     )
 
 
+def _stale_for(key: Callable[[list[int]], object]) -> Fault:
+    counts: dict[Any, list[int]] = {}
+    return lambda data, repeats, _: np.tile(
+        data, counts.setdefault((data.shape, data.dtype, len(repeats), key(repeats)), repeats)
+    )
+
+
+def _doubled(data: Array, repeats: list[int], _: Array) -> Array:
+    """Double the copies as long as they fit, and forget the rest."""
+    return np.tile(data, [1 << n.bit_length() - 1 if n else 0 for n in repeats])
+
+
 def _last_copy_reversed(data: Array, repeats: list[int], expected: Array) -> Array:
     if not repeats or repeats[-1] < 2 or not data.ndim or not expected.size:
         return expected
@@ -111,6 +123,26 @@ WRONG: dict[str, Fault] = {
         np.resize(data, right.shape) if data.size else right
     ),
     "three-is-two": lambda _, repeats, right: right[..., ::-1] if 3 in repeats else right,
+    "copies-doubled-only": _doubled,
+    "product-kept": _stale_for(lambda repeats: int(np.prod(repeats))),
+    "last-kept": _stale_for(lambda repeats: repeats[-1:]),
+    "four-fewer-at-the-front": lambda data, repeats, right: (
+        np.tile(data, repeats + [1] * 4) if data.ndim - len(repeats) == 4 and repeats else right
+    ),
+    "four-new-axes-at-the-end": lambda data, repeats, right: (
+        np.tile(data.reshape(data.shape + (1,) * 4), repeats)
+        if len(repeats) - data.ndim == 4
+        else right
+    ),
+    "low-16-bits": _tiled(lambda repeats: [n & 65535 for n in repeats]),
+    "axis-past-16-bits": lambda data, _, right: (
+        right[..., ::-1] if max(data.shape, default=0) > 65535 else right
+    ),
+    "copies-mirrored": lambda data, repeats, right: (
+        np.concatenate([data, data[..., ::-1]], -1)
+        if data.ndim and len(repeats) == data.ndim and repeats == [1] * (data.ndim - 1) + [2]
+        else right
+    ),
     "bf16-nan": lambda _, __, right: (
         right.astype(np.float32).astype(right.dtype) if right.dtype.name == "bfloat16" else right
     ),

@@ -46,6 +46,53 @@ def _stale() -> Fault:
     )
 
 
+def _by_first_axis() -> Fault:
+    """Return a fault that keeps the first order for each shape and first axis."""
+    orders: dict[Any, list[int]] = {}
+    return lambda arg, order, _: np.transpose(
+        arg, orders.setdefault((arg.shape, arg.dtype, *order[:1]), order) or None
+    )
+
+
+def _previous_when_empty() -> Fault:
+    """Return a fault that takes an empty order for the previous one of the same rank."""
+    orders: dict[int, list[int]] = {}
+
+    def transposed(arg: Array, order: list[int], _: Array) -> Array:
+        orders[arg.ndim] = order or orders.get(arg.ndim, [])
+        return np.transpose(arg, orders[arg.ndim] or None)
+
+    return transposed
+
+
+def _block_tail_lost(arg: Array, order: list[int], right: Array) -> Array:
+    """Copy blocks of 8 x 8 elements, without the corner that is smaller."""
+    if arg.ndim < 2 or not order or order[-1] == arg.ndim - 1:
+        return right
+    rows, columns = right.shape[-2:]
+    right = right.copy()
+    if min(rows, columns) > 8:
+        right[..., rows - rows % 8 :, columns - columns % 8 :] = 0
+    return right
+
+
+def _accepting(
+    where: Callable[[Array, int], bool], axes: Callable[[list[int], int], list[int]]
+) -> Compute:
+    """Return a backend that accepts some invalid orders, and reads them as `axes`."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        arg, order = inputs.get("arg"), inputs.get("input_order")
+        if arg is None or order is None or order.dtype.kind not in "iu":
+            return right(OPERATOR, inputs, attributes)
+        read = axes(order.ravel().tolist(), arg.ndim)
+        if where(order, arg.ndim) and sorted(read) == [*range(arg.ndim)]:
+            return [np.array(np.transpose(arg, read), order="C")]
+        return right(OPERATOR, inputs, attributes)
+
+    return compute
+
+
 def _narrowed(arg: Array, order: list[int], expected: Array) -> Array:
     is_double = arg.dtype == np.float64
     return expected.astype(np.float32).astype(np.float64) if is_double and order else expected
@@ -93,6 +140,18 @@ WRONG: dict[str, Fault] = {
         else arg,
         order or None,
     ),
+    "halves-exchanged-inverse": lambda arg, order, right: (
+        np.transpose(arg, [3, 2, 0, 1]) if order == [2, 3, 1, 0] else right
+    ),
+    "nchw-as-nhwc": lambda arg, order, right: (
+        np.transpose(arg, [0, 2, 3, 1]) if order == [0, 3, 1, 2] else right
+    ),
+    "order-for-its-first-axis": _by_first_axis(),
+    "empty-order-as-before": _previous_when_empty(),
+    "corner-of-blocks-lost": _block_tail_lost,
+    "past-16-bits": lambda arg, _, right: (
+        np.zeros_like(right) if max(arg.shape, default=0) > 65535 else right
+    ),
     "long-axis-last": lambda _, __, right: (
         np.roll(right, 1, -1) if right.ndim and right.shape[-1] > 256 else right
     ),
@@ -114,6 +173,19 @@ UNCHECKED: dict[str, Callable[[list[int], int], list[int]]] = {
 }
 _FAULTS = {name: _valid(fault) for name, fault in WRONG.items()} | {
     name: _unchecked(repair) for name, repair in UNCHECKED.items()
+}
+_FAULTS |= {
+    "order-in-a-row": _accepting(lambda order, _: order.shape[:-1] == (1,), lambda o, _: o),
+    "order-in-a-square": _accepting(
+        lambda order, _: order.ndim == 2 and 1 not in order.shape, lambda o, _: o
+    ),
+    "order-as-a-scalar": _accepting(
+        lambda order, rank: order.ndim == 0 and rank > 1, lambda _, rank: [*range(rank)]
+    ),
+    "axis-of-a-scalar": _accepting(lambda _, rank: rank == 0, lambda _, __: []),
+    "counted-from-1": _accepting(lambda order, _: order.size > 0, lambda o, _: [k - 1 for k in o]),
+    "bits-of-a-mask-of-32": _accepting(lambda _, rank: rank > 0, lambda o, _: [k % 32 for k in o]),
+    "bits-of-a-mask-of-64": _accepting(lambda _, rank: rank > 0, lambda o, _: [k % 64 for k in o]),
 }
 
 

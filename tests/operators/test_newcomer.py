@@ -1,0 +1,188 @@
+"""A made-up operator as a newcomer writes it, through the whole command line.
+
+Select chooses between the elements of two tensors by a mask, and its second output is of a type of
+its own. No role, no factor and no engine code is written for it. Its attributes have the types that
+few operators have: a fraction, lists of texts and of fractions, and a record.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opcert import certify as certificate_of
+from tests.command_line import opcert
+from tests.roles.made_up import Backend, write_spec
+
+SPEC = """\
+operator: made/Select-1
+slug: select-1
+version: 1
+document: {title: Select, version: "1", source: "made/documents@1:select.md"}
+reference: select_1.py:select
+types: {T: [f32, i8], T_MASK: [boolean]}
+inputs:
+  - {name: mask, role: data, type: T_MASK, shape_of: data, text: Which elements to take.}
+  - {name: data, role: data, type: T, rank: [0, 3], text: The elements where mask is true.}
+  - {name: other, role: data, type: T, type_of: data, shape_of: data, text: The other elements.}
+attributes:
+  - {name: share, type: float, required: true, text: Half of a share of 0.5 is counted.}
+  - {name: names, type: list, elements: string, one_of: [data, other], required: true, text: The order.}
+  - {name: weights, type: list, elements: float, required: true, text: Weights of both.}
+  - {name: bounds, type: record, required: true, text: The least count.}
+outputs:
+  - name: output
+    type: T
+    shape: data.shape
+    element: "data[at] if mask[at] == (names[0] == 'data') else other[at]"
+    text: The selected elements.
+  - name: counts
+    type: i32
+    shape: "[2]"
+    element: max([bounds['Least'], int(data.size * share)][at[0]], int(weights[1]))
+    text: The least count and the share.
+rules:
+  - {id: required-arguments, from: required, clause: Inputs}
+  - {id: data-type, kind: requirement, clause: Types, text: Data is f32 or i8., holds: data.type in T,
+     violations: {as-f64: {data: "with_type(data, 'f64')", other: "with_type(other, 'f64')"}}}
+  - {id: mask-type, kind: requirement, clause: Types, text: Mask is boolean., holds: mask.type in T_MASK}
+  - {id: mask-shape, from: mask.shape, clause: "Inputs, mask"}
+  - {id: other-type, from: other.type, clause: "Inputs, other"}
+  - {id: other-shape, from: other.shape, clause: "Inputs, other"}
+  - {id: share-range, kind: requirement, clause: Attributes, text: From 0 to 1., holds: 0 <= share <= 1}
+  - {id: two-names, kind: requirement, clause: Attributes, text: Both are named., holds: "sorted(names) == ['data', 'other']"}
+  - {id: two-weights, kind: requirement, clause: Attributes, text: There are two., holds: len(weights) == 2}
+  - {id: selected, clause: Description, text: Mask selects elements.}
+cases:
+  factors:
+    share: {half: "0.5", all: "1.0"}
+    order: {straight: "'data'", crossed: "'other'"}
+    least: {some: 3, none: 0}
+    weight: {two: "2.0", fraction: "7.5"}
+  draw: {second: "'other' if order == 'data' else 'data'"}
+  attributes: {share: share, names: "[order, second]", weights: "[0.5, weight]", bounds: "{'Least': least}"}
+  observe: {share: share, order: "names[0]", least: "bounds['Least']", weight: "weights[1]"}
+"""  # noqa: E501
+REFERENCE = """\
+import numpy as np
+
+from opcert.reference import require
+
+
+def select(mask=None, data=None, other=None, share=None, names=None, weights=None, bounds=None):
+    arguments = (mask, data, other, share, names, weights, bounds)
+    require(all(a is not None for a in arguments), "select-1/required-arguments", "omitted")
+    require(data.dtype.name in ("float32", "int8"), "select-1/data-type", data.dtype.name)
+    require(mask.dtype == np.bool_, "select-1/mask-type", mask.dtype.name)
+    require(mask.shape == data.shape, "select-1/mask-shape", str(mask.shape))
+    require(other.dtype == data.dtype, "select-1/other-type", other.dtype.name)
+    require(other.shape == data.shape, "select-1/other-shape", str(other.shape))
+    require(0 <= share <= 1, "select-1/share-range", str(share))
+    require(sorted(names) == ["data", "other"], "select-1/two-names", str(names))
+    require(len(weights) == 2, "select-1/two-weights", str(weights))
+    selected = np.where(mask == (names[0] == "data"), data, other)
+    counts = [max(n, int(weights[1])) for n in (bounds["Least"], int(data.size * share))]
+    return [selected, np.array(counts, np.int32)]
+"""
+BACKEND = """\
+from select_1 import select
+
+
+class Right:
+    name, version = "right", "1"
+
+    def run(self, operator, inputs, attributes):
+        return select(**inputs, **attributes)
+
+
+class Crossed(Right):
+    def run(self, operator, inputs, attributes):
+        return select(**inputs, **{**attributes, "names": ["data", "other"]})
+"""
+# Faults of the reference.
+WRONG = [
+    ('(names[0] == "data")', "True"),
+    ("int(weights[1])", "round(weights[1])"),
+    ('bounds["Least"]', "3"),
+    ("data.size * share", "data.size * 0.5"),
+    ("np.int32", "np.int64"),
+    ('require(mask.dtype == np.bool_, "select-1/mask-type", mask.dtype.name)', ""),
+    ('require(len(weights) == 2, "select-1/two-weights", str(weights))', ""),
+    ('require(0 <= share <= 1, "select-1/share-range", str(share))', ""),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the spec, and its suite in `suite`."""
+    folder = tmp_path_factory.mktemp("newcomer")
+    write_spec(folder / "specs", "Select-1", SPEC, "")
+    (folder / "specs" / "select_1.py").write_text(REFERENCE)
+    (folder / "specs" / "backend.py").write_text(BACKEND)
+    run("generate", "--specs", folder / "specs", "--out", folder / "suite")
+    return folder
+
+
+def run(*arguments: str | Path, exit_code: int = 0) -> str:
+    """Run a command; return its output on one line."""
+    result = opcert(*arguments)
+    assert result.exit_code == exit_code, result.output
+    return " ".join(result.output.split())
+
+
+def certify(folder: Path, backend: str, out: str, *options: str, exit_code: int = 0) -> str:
+    """Certify a backend of the folder."""
+    own = "--suite", folder / "suite", "--specs", folder / "specs", "--out", folder / out
+    path = f"{folder / 'specs' / 'backend.py'}:{backend}"
+    return run("certify", "--backend", path, *own, *options, exit_code=exit_code)
+
+
+def test_check_finds_no_mistake(folder: Path) -> None:
+    text = run("check", "--no-strength", folder / "specs" / "Select-1.yaml")
+    assert "10 rules, each exercised" in text
+
+
+def test_a_right_backend_is_certified_and_verified(folder: Path) -> None:
+    assert "bit-exact" in certify(folder, "Right", "right")
+    own = "--suite", folder / "suite", "--specs", folder / "specs"
+    run("verify", folder / "right" / "certificate.json", *own)
+
+
+def test_a_wrong_backend_fails_and_a_case_is_explained(folder: Path) -> None:
+    assert "not conformant" in certify(folder, "Crossed", "wrong", exit_code=1).lower()
+    index = (folder / "suite" / "made" / "select-1.json").read_text()
+    case = next(word for word in index.split('"') if word.startswith("select-1/valid-"))
+    own = "--suite", folder / "suite", "--specs", folder / "specs"
+    text = run("explain", case, *own)
+    assert "names" in text
+    assert "weights" in text
+    assert "from made/documents@1:select.md" in text
+
+
+def test_the_pages_show_types_and_source(folder: Path) -> None:
+    own = "--suite", folder / "suite", "--specs", folder / "specs"
+    run("docs", *own, "--out", folder / "docs")
+    pages = "".join(path.read_text() for path in (folder / "docs").rglob("*.html"))
+    assert "made/documents@1:select.md" in pages
+    assert "<code>i32</code>" in pages
+    assert "<code>record</code>" in pages
+
+
+@pytest.mark.parametrize(("old", "new"), WRONG)
+def test_a_wrong_implementation_fails(old: str, new: str, folder: Path) -> None:
+    assert REFERENCE.count(old) == 1
+    names: dict[str, object] = {}
+    exec(REFERENCE.replace(old, new), names)  # noqa: S102 -- the text of this test
+    backend = Backend(names["select"])  # type: ignore[arg-type]
+    certificate = certificate_of(backend, folder / "suite", specs=folder / "specs")
+    assert not certificate.conformant
+    assert any(verdict.status == "fail" for verdict in certificate.verdicts)
+
+
+def test_the_pytest_files_give_the_same_verdict(folder: Path) -> None:
+    path = f"{folder / 'specs' / 'backend.py'}:Crossed"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    command += ["--backend", path, str(folder / "suite")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr

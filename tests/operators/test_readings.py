@@ -1,0 +1,285 @@
+"""The readings of the operators without committed suites.
+
+What a document leaves open fails no backend; where it decides, the difference is found.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert import Certificate, certify
+from opcert.arrays import Array, calls, materialize_numbered, type_name
+from opcert.arrays.variadic import flatten_variadic, group_variadic
+from opcert.cases import Conditions, MistakeLog, PositiveCases
+from opcert.cases.candidates import CandidateSearch
+from opcert.specification import SpecFile, read_specs_in
+from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, core_suite, right
+from tests.operators.readings import (
+    JOIN,
+    MASKS,
+    MOVED,
+    OPEN,
+    OPERATORS,
+    PAD,
+    RESHAPE,
+    REVERSE,
+    SCATTER,
+    SLICE,
+    SPLIT,
+    TILE,
+    TRANSPOSE,
+    WINDOW,
+    given,
+    is_sliced,
+    refuse,
+    resliced,
+    steps_of,
+)
+
+
+@cache
+def spec_file(operator: str) -> SpecFile:
+    (file,) = read_specs_in(None, operator)
+    return file
+
+
+def certified(operator: str, compute: Compute) -> Certificate:
+    return certify(WrongBackend(compute), suite=core_suite(operator), operator=operator)
+
+
+def described(inputs: Inputs, attributes: Attributes) -> calls.Call:
+    """Return a call as conditions see it."""
+    tensors = {}
+    for key, item in flatten_variadic(inputs).items():
+        values = None if key.partition("[")[0] in MOVED else tuple(item.ravel().tolist())
+        tensors[key] = calls.Tensor(type_name(item.dtype), item.shape, values)
+    return calls.Call(tensors, attributes)
+
+
+@pytest.mark.parametrize(
+    ("operator", "compute"),
+    [pytest.param(operator, run, id=f"{operator}-{name}") for operator, name, run in OPEN],
+)
+def test_a_backend_with_another_reading_is_conformant(operator: str, compute: Compute) -> None:
+    certificate = certified(operator, compute)
+    assert certificate.conformant, certificate.reasons
+    assert certificate.grade == "bit-exact"
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_backend_with_the_other_reading_of_every_ambiguity_is_conformant(operator: str) -> None:
+    spec, conditions = spec_file(operator).spec, Conditions(spec_file(operator).spec)
+    answered = set()
+
+    def answers_otherwise(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        ambiguity = conditions.ambiguity(described(inputs, attributes))
+        if ambiguity is None:
+            return right(operator, inputs, attributes)
+        answered.add(ambiguity)
+        try:
+            right(operator, inputs, attributes)
+        except ValueError:
+            return [np.zeros(1)]
+        raise ValueError("it is open whether this call is valid")
+
+    certificate = certified(operator, answers_otherwise)
+    assert (certificate.conformant, certificate.grade) == (True, "bit-exact"), certificate.reasons
+    assert answered == {ambiguity.id for ambiguity in spec.call_ambiguities}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operator: str) -> None:
+    """Of the calls that break a requirement, a suite has a few; another seed has others."""
+    file, seed = spec_file(operator), 1
+    mistakes = MistakeLog(file)
+    author = PositiveCases(file, "core", seed, mistakes)
+    valid = [case for case in (*author.examples(), *author.covering(2)) if case.ambiguity is None]
+    search = CandidateSearch(Conditions(file.spec), "core", seed, valid, mistakes)
+    readings = [(name, compute) for known, name, compute in OPEN if known == operator]
+    accepted = []
+    candidates = search.candidates()
+    for rule in file.spec.requirements:
+        for candidate in candidates.get(rule, ()):
+            inputs = group_variadic(
+                {name: materialize_numbered(item) for name, item in candidate.call.inputs.items()}
+            )
+            for name, compute in readings:
+                # Whatever a backend raises is a rejection.
+                with suppress(Exception):
+                    compute(inputs, candidate.call.attributes)
+                    accepted.append((rule, name, candidate.name, str(candidate.call)[:200]))
+    assert accepted == []
+
+
+# What the documents decide
+
+
+def takes_one_element_for_a_scalar(
+    operator: str, name: str, inputs: Inputs, attributes: Attributes
+) -> Any:
+    item = inputs.get(name)
+    if item is not None and item.shape == (1,):
+        inputs = given(inputs, **{name: item.reshape(())})
+    return right(operator, inputs, attributes)
+
+
+def casts(operator: str, name: str, to: str, inputs: Inputs, attributes: Attributes) -> Any:
+    """Convert the elements of one input to the type of another."""
+    if name not in inputs or to not in inputs:
+        return right(operator, inputs, attributes)
+    with np.errstate(all="ignore"):
+        changed = {name: inputs[name].astype(inputs[to].dtype)}
+    return right(operator, given(inputs, **changed), attributes)
+
+
+def rejects_repeats_of_0(inputs: Inputs, attributes: Attributes) -> Any:
+    outputs = right(TILE, inputs, attributes)
+    refuse(0 in inputs["repeats"])
+    return outputs
+
+
+def pads_nothing_where_negative(inputs: Inputs, attributes: Attributes) -> Any:
+    pads = {
+        name: np.maximum(inputs[name], 0)
+        for name in ("pads_begin", "pads_end")
+        if name in inputs and inputs[name].dtype.kind == "i"
+    }
+    return right(PAD, given(inputs, **pads), attributes)
+
+
+def counts_the_order_from_the_end(inputs: Inputs, attributes: Attributes) -> Any:
+    order = inputs.get("input_order")
+    if "arg" not in inputs or order is None or order.dtype.kind != "i":
+        return right(TRANSPOSE, inputs, attributes)
+    counted = np.where(order < 0, order + inputs["arg"].ndim, order)
+    return right(TRANSPOSE, given(inputs, input_order=counted), attributes)
+
+
+def copies_1_beyond_the_last_dimension(inputs: Inputs, attributes: Attributes) -> Any:
+    if not {"data", "shape"} <= inputs.keys() or not attributes.get("special_zero"):
+        return right(RESHAPE, inputs, attributes)
+    rank, shape = inputs["data"].ndim, inputs["shape"].copy()
+    if shape.ndim == 1 and shape.dtype.kind in "iu":
+        shape[rank:][shape[rank:] == 0] = 1
+    return right(RESHAPE, given(inputs, shape=shape), attributes)
+
+
+def counts_indices_from_the_end(inputs: Inputs, attributes: Attributes) -> Any:
+    names = {"data", "indices", "axis"}
+    if not names <= inputs.keys() or inputs["indices"].dtype.kind != "i":
+        return right(SCATTER, inputs, attributes)
+    data, indices, axis = inputs["data"], inputs["indices"].astype("i8"), inputs["axis"].ravel()
+    if axis.size == 1 and axis.dtype.kind in "iu" and -data.ndim <= int(axis[0]) < data.ndim:
+        n = data.shape[int(axis[0])]
+        indices = np.where((indices < 0) & (indices >= -n), indices + n, indices)
+    return right(SCATTER, given(inputs, indices=indices), attributes)
+
+
+def begins_before_the_first_element(inputs: Inputs, attributes: Attributes) -> Any:
+    """Clamp a backward begin as Python does, so that nothing is left to select."""
+    right(SLICE, inputs, attributes)
+    steps = steps_of(inputs, attributes)
+    for step in filter(is_sliced, steps):
+        n = inputs["data"].shape[step["dimension"]]
+        if step["begin"] < -n and step["stride"] < 0 and not step["begin_mask"]:
+            step["begin"], step["end"], step["end_mask"] = 0, 0, 0
+    return resliced(inputs, attributes, steps)
+
+
+def ignores_steps_beyond_the_dimensions(inputs: Inputs, attributes: Attributes) -> Any:
+    is_plain = not any(1 in attributes.get(name, []) for name in MASKS[2:])
+    names = [name for name in ("begin", "end", "stride") if name in inputs]
+    if "data" not in inputs or len({inputs[name].shape for name in names}) != 1 or not is_plain:
+        return right(SLICE, inputs, attributes)
+    rank = inputs["data"].ndim
+    cut = {name: inputs[name][:rank] for name in names if inputs[name].ndim == 1}
+    return right(SLICE, given(inputs, **cut), attributes)
+
+
+def takes_a_length_of_0_for_1(inputs: Inputs, attributes: Attributes) -> Any:
+    lengths = inputs.get("seq_lengths")
+    if lengths is None:
+        return right(REVERSE, inputs, attributes)
+    ones = np.where(lengths == 0, np.ones_like(lengths), lengths)
+    return right(REVERSE, given(inputs, seq_lengths=ones), attributes)
+
+
+def joins_empty_tensors(inputs: Inputs, attributes: Attributes) -> Any:
+    tensors, axis = inputs["InputTensors"], attributes["Axis"]
+    kept = [item for item in tensors if not 0 <= axis < item.ndim or item.shape[axis]]
+    others = {item.shape[:axis] + item.shape[axis + 1 :] for item in tensors}
+    if not kept or len(others) > 1 or len(tensors) != attributes["InputCount"]:
+        return right(JOIN, inputs, attributes)
+    fewer = {**attributes, "InputCount": len(kept)}
+    return right(JOIN, given(inputs, InputTensors=kept), fewer)
+
+
+def slices_nine_dimensions(inputs: Inputs, attributes: Attributes) -> Any:
+    tensor, output = inputs["InputTensor"], attributes["OutputTensor"]
+    sizes = output["Sizes"]
+    rows = [attributes[name] for name in attributes if name.startswith("InputWindow")]
+    if {tensor.ndim, attributes["DimensionCount"], len(sizes), *map(len, rows)} != {9}:
+        return right(WINDOW, inputs, attributes)
+    fewer = {**attributes, "DimensionCount": 8, "OutputTensor": {**output, "Sizes": sizes[:8]}}
+    for name in ("InputWindowOffsets", "InputWindowSizes", "InputWindowStrides"):
+        fewer[name] = attributes[name][:8]
+    eight = {"InputTensor": tensor.reshape(tensor.shape[:8])}
+    return [right(WINDOW, eight, fewer)[0].reshape(sizes)]
+
+
+def takes_strides_in_32_bits(inputs: Inputs, attributes: Attributes) -> Any:
+    half = 1 << 31
+    strides = [(k + half) % (2 * half) - half for k in attributes["InputWindowStrides"]]
+    return right(WINDOW, inputs, {**attributes, "InputWindowStrides": strides})
+
+
+DECIDED: list[tuple[str, str, Compute, str]] = [
+    (
+        SPLIT,
+        "takes-one-element-for-a-scalar",
+        partial(takes_one_element_for_a_scalar, SPLIT, "axis"),
+        "axis-scalar",
+    ),
+    (
+        PAD,
+        "takes-one-element-for-a-scalar",
+        partial(takes_one_element_for_a_scalar, PAD, "pad_value"),
+        "value-shape",
+    ),
+    (PAD, "casts-the-value", partial(casts, PAD, "pad_value", "data"), "value-type"),
+    (PAD, "pads-nothing-where-negative", pads_nothing_where_negative, "not-negative"),
+    (TILE, "rejects-repeats-of-0", rejects_repeats_of_0, "no-copy"),
+    (TRANSPOSE, "counts-the-order-from-the-end", counts_the_order_from_the_end, "order-range"),
+    (
+        RESHAPE,
+        "copies-1-beyond-the-last-dimension",
+        copies_1_beyond_the_last_dimension,
+        "zero-has-dimension",
+    ),
+    (SCATTER, "casts-updates", partial(casts, SCATTER, "updates", "data"), "updates-type"),
+    (SCATTER, "counts-indices-from-the-end", counts_indices_from_the_end, "indices-range"),
+    (SLICE, "begins-before-the-first-element", begins_before_the_first_element, "clamp-below"),
+    (SLICE, "ignores-steps-beyond", ignores_steps_beyond_the_dimensions, "steps-fit"),
+    (REVERSE, "takes-a-length-of-0-for-1", takes_a_length_of_0_for_1, "lengths-range"),
+    (JOIN, "joins-empty-tensors", joins_empty_tensors, "axis-size-nonzero"),
+    (WINDOW, "slices-nine-dimensions", slices_nine_dimensions, "dimension-count-range"),
+    (WINDOW, "takes-strides-in-32-bits", takes_strides_in_32_bits, "stride-width"),
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "compute", "rule"),
+    [pytest.param(known, run, rule, id=f"{known}-{name}") for known, name, run, rule in DECIDED],
+)
+def test_a_backend_that_contradicts_its_document_is_not_conformant(
+    operator: str, compute: Compute, rule: str
+) -> None:
+    certificate = certified(operator, compute)
+    assert not certificate.conformant
+    failed = [verdict for verdict in certificate.verdicts if verdict.status == "fail"]
+    assert any(name.endswith(rule) for verdict in failed for name in verdict.rules)
