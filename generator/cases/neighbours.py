@@ -35,6 +35,7 @@ from opcert.specification import Spec
 Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
 # Whether the outputs of a neighbour differ from those of its baseline in some respect.
 Difference = Callable[[Sequence[Tensor], Sequence[Tensor]], bool]
+_Outputs = Callable[[Call], Sequence[Tensor]]
 
 # How many neighbours there are in each respect.
 _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
@@ -315,12 +316,7 @@ def _effective_attribute(
                 yield changed
 
 
-def _other_bits(
-    name: str,
-    outputs: Callable[[Call], Sequence[Tensor]],
-    call: Call,
-    _: Sequence[Call],
-) -> Iterator[Call]:
+def _other_bits(name: str, outputs: _Outputs, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield calls with one bit of a mask flipped, or two exchanged, if the outputs show it.
 
     Another call's mask seldom fits, or it differs only where the step does not depend on it.
