@@ -29,15 +29,13 @@ def strided_slice_1(
     Raises:
         RuleBroken: the call violates a rule of the document.
     """
-    slug, lists = "strided-slice-1", {"begin": begin, "end": end, "stride": stride}
-    given = {name: array for name, array in lists.items() if array is not None}
-    require(all(map(is_integer, given.values())), f"{slug}/index-type", "not of integers")
-    for name, array in given.items():
+    slug, m = "strided-slice-1", begin.size
+    lists = {"begin": begin, "end": end, **({} if stride is None else {"stride": stride})}
+    require(all(map(is_integer, lists.values())), f"{slug}/index-type", "not of integers")
+    for name, array in lists.items():
         require(array.ndim == 1, f"{slug}/{name}-rank", f"{name} of rank {array.ndim}")
-    m, sizes = begin.size, [array.size for array in given.values()]
-    require(all(size == m for size in sizes), f"{slug}/equal-lengths", f"lengths {sizes}")
-    optional = (mask or [] for mask in (new_axis_mask, shrink_axis_mask, ellipsis_mask))
-    masks = [begin_mask, end_mask, *optional]
+    require(all(array.size == m for array in lists.values()), f"{slug}/equal-lengths", f"not {m}")
+    masks = [begin_mask, end_mask, new_axis_mask or [], shrink_axis_mask or [], ellipsis_mask or []]
     require({0, 1}.issuperset(chain(*masks)), f"{slug}/mask-bits", f"masks {masks}")
     require(masks[-1].count(1) <= 1, f"{slug}/ellipsis-once", f"mask {ellipsis_mask}")
     strides = [1] * m if stride is None else stride.tolist()
@@ -48,13 +46,11 @@ def strided_slice_1(
     region: list[slice | int | None] = []
     rows = zip_longest(begin.tolist(), end.tolist(), strides, *bits)
     for first, stop, by, from_start, to_end, new, shrink, rest in rows:
-        axis = sum(item is not None for item in region)
+        n = (*data.shape, 0)[sum(item is not None for item in region)]
         if rest or new:
             region += [slice(None)] * skipped if rest else [None]
-            continue
-        n = data.shape[axis]
-        if shrink:
-            require(first == stop and n > 0, f"{slug}/shrink-equal", f"{first}, {stop} of {n}")
+        elif shrink:
+            require(n > 0, f"{slug}/steps-fit", "a removed dimension is empty")
             region.append(min(max(first, -n), n - 1))
         else:
             start = None if from_start else max(first, -n)

@@ -16,11 +16,12 @@ from opcert.cases.list_mutations import (
     ListMutation,
     MutationContext,
     at_position,
+    bit_list_mutations,
     integer_list_mutations,
     order_mutations,
 )
 from opcert.cases.record_mutations import field_mutations, record_mutations
-from opcert.roles import Attribute, Role
+from opcert.roles import Attribute, MaskRole, Role
 from opcert.specification import Spec
 
 # Returns the replacement of an attribute; None where the mutation does not apply.
@@ -71,7 +72,9 @@ def attribute_mutations(
         for name, mutation in _single_mutations(attribute.type, attribute.one_of).items():
             yield "", name, mutation
     elif attribute.elements in (None, "int"):
-        for position, name, list_mutation in integer_list_mutations():
+        is_mask = isinstance(attribute, MaskRole)
+        mutations = bit_list_mutations() if is_mask else integer_list_mutations()
+        for position, name, list_mutation in mutations:
             yield position, name, partial(_of_integers, list_mutation)
         if attribute.elements is None:
             yield from record_mutations(_table_words(spec))

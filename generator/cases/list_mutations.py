@@ -105,6 +105,14 @@ ELEMENTS: dict[str, ElementMutation] = {
     **{f"plus-{name}": _plus(wrap) for name, wrap in WRAPS.items()},
     **{f"minus-{name}": _plus(-wrap) for name, wrap in WRAPS.items()},
 }
+# Of a bit: a backend may take any number but 0 for 1, or the last bit or byte of it.
+_BITS: dict[str, ElementMutation] = {
+    "flipped": lambda value, _: 1 - value,
+    "set-to-two": _constant(2),
+    "set-to-minus-one": _constant(-1),
+    "plus-2-8": _plus(WRAPS["2-8"]),
+    "plus-2-32": _plus(WRAPS["2-32"]),
+}
 POSITIONS = ("", "first", "middle", "last", "all")
 
 
@@ -239,6 +247,18 @@ def integer_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
     yield from element_mutations()
     yield from order_mutations()
     yield from pair_mutations()
+
+
+def bit_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
+    """Yield the position and the name of each mutation of a list of 0 and 1, and the mutation."""
+    for name in ("without-first", "without-last", "without-all", "with-one", "with-one-before"):
+        yield "", name, LENGTHS[name]
+    for position in POSITIONS:
+        for name, mutation in _BITS.items():
+            yield position, name, at_position(position, mutation)
+    for pair in _PAIRS:
+        yield pair, "exchanged", _at_pair(pair, lambda a, b: (b, a))
+        yield pair, "set-to-one", _at_pair(pair, _both(1))
 
 
 def _both(number: int) -> PairMutation:

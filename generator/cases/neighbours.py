@@ -28,13 +28,14 @@ from opcert.arrays import (
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles import AxisRole, ReshapeRole
+from opcert.roles import AxisRole, MaskRole, ReshapeRole
 from opcert.specification import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
 Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
 # Whether the outputs of a neighbour differ from those of its baseline in some respect.
 Difference = Callable[[Sequence[Tensor], Sequence[Tensor]], bool]
+_Outputs = Callable[[Call], Sequence[Tensor]]
 
 # How many neighbours there are in each respect.
 _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
@@ -155,6 +156,8 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
         is_signed_axis = isinstance(attribute, AxisRole) and attribute.negative and not is_variadic
         vary = _other_signed_axis if is_signed_axis else _other_attribute
         by_name[f"other-{attribute.name}"] = partial(vary, attribute.name)
+        if isinstance(attribute, MaskRole):
+            by_name[f"other-{attribute.name}"] = partial(_other_bits, attribute.name, outputs)
     for argument in spec.arguments:
         if not argument.required:
             group = spec.passed_together(argument.name)
@@ -311,6 +314,22 @@ def _effective_attribute(
     """Yield calls with the attribute of another call, if the outputs have other shapes then."""
     shapes = [output.shape for output in outputs(call)]
     for changed in _other_attribute(name, call, others):
+        with suppress(ExpressionError, Inapplicable):
+            if [output.shape for output in outputs(changed)] != shapes:
+                yield changed
+
+
+def _other_bits(name: str, outputs: _Outputs, call: Call, _: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with one bit of a mask flipped, or two exchanged, if the outputs show it.
+
+    Another call's mask seldom fits, or it differs only where the step does not depend on it.
+    """
+    mask = call.attributes.get(name, [])
+    pairs = [(i, j) for j in range(len(mask)) for i in range(j) if mask[i] != mask[j]]
+    shapes = [output.shape for output in outputs(call)]
+    for flipped in (*((k,) for k in range(len(mask))), *pairs):
+        bits = [1 - bit if k in flipped else bit for k, bit in enumerate(mask)]
+        changed = Call(call.inputs, {**call.attributes, name: bits})
         with suppress(ExpressionError, Inapplicable):
             if [output.shape for output in outputs(changed)] != shapes:
                 yield changed

@@ -41,6 +41,18 @@ _STOPS = (
     *("end", "last", "zero", "one", "minus_one", "first_from_end", "beyond", "below", "least"),
     *("most", "past_u8", "past_u16", "past_u32", "u32_max"),
 )
+# Values that the full suite covers only: the core suite has others that reveal nearly as much.
+# Cut to 8 or 16 bits, 2^32 + 1 is 1 too; the greatest start backwards is the last index anyway.
+_IN_FULL = {
+    "start": ("past_u8", "u32_max", "least"),
+    "stop": ("past_u8", "first_from_end"),
+    "step": ("past_u8",),
+}
+# With these values data has any type, with the others one of a few types.
+_TYPES_OF_DATA = ("i8", "f16", "f32", "i32", "i64")
+_FEW_STARTS = ("zero", "one", "minus_one", "first_from_end", "masked")
+_FEW_STOPS = ("end", "zero", "minus_one", "masked", "single")
+_FEW_SIZES = ("one", "two", "beyond")
 _SIZES = ("one", "two", "three", "beyond", "most", "past_u8", "past_u32")
 
 
@@ -97,6 +109,8 @@ class SlicingStepsRole(SlicePartRole):
         levels: dict[str, Any] = {}
         texts = {name: f"a {self.part} {words[name][1]}" for name in self._table}
         for name, value in self._table.items():
+            if profile != "full" and name in _IN_FULL[self.part]:
+                continue
             levels[name] = value if isinstance(value, int) else partial(level_value, value)
         if self.part != "step":
             depends_on.append(self._direction_factor)
@@ -131,6 +145,13 @@ class SlicingStepsRole(SlicePartRole):
             yield forbid(lambda given, sign: given == "no" and sign < 0, given, direction)
         if self.part != "start":
             return
+        # What is selected hardly depends on the type of data: one of each width is enough.
+        data_type = LevelName(self.data.type_factor)
+        for part, few in zip(self._parts, (_FEW_STARTS, _FEW_STOPS, _FEW_SIZES), strict=True):
+            yield forbid(
+                lambda name, level, few=few: name not in _TYPES_OF_DATA and level not in few,
+                *(data_type, LevelName(part._value_factor)),
+            )
         rank, axis, others = map(self.data.factor, ("rank", "axis", "others"))
         yield forbid(lambda layout, rank: layout != "c" and rank < 2, self.factor("layouts"), rank)
         marks = self._marks_factor("rest"), self._marks_factor("single")

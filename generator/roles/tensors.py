@@ -177,6 +177,9 @@ class TensorsRole(DataRole):
             lambda count, rank, n: count > _CROWD and (rank != least or n != 1),
             *(count, rank, length),
         )
+        # Hundreds of tensors take much space: they are joined along one axis.
+        axis = self.factor("axis")
+        yield forbid(lambda count, axis: count > _CROWD and axis != 0, count, axis)
         yield forbid(
             lambda count, rank, others: count > _CROWD and rank > 1 and others != "ones",
             *(count, rank, others),

@@ -54,6 +54,16 @@ def reachable(size: int, stride: int) -> int:
     return 1 + (size - 1) // stride
 
 
+def backwards_in(n: int, *, is_at_end: bool) -> Window:
+    """Return a window of an axis whose offset, size, stride and sign all matter, if `n` allows it.
+
+    An implementation that special-cases a rank, or an axis of it, fails where it differs.
+    """
+    if n > 3:
+        return 1, n - 1, -2
+    return (1, n - 1, -1) if n == 3 or (n == 2 and is_at_end) else (0, n, -1)
+
+
 class WindowsRole(PerAxis):
     """The offsets, the sizes or the strides of a window of data, with a number for each axis.
 
@@ -116,6 +126,7 @@ class WindowsRole(PerAxis):
         yield Factor(self.value_factor, levels, depends_on, words)
         if self.part == "offset":
             words = {"varied": "windows on other axes too", "whole": "other axes in full"}
+            words["backwards"] = "windows on other axes too, each backwards"
             yield Factor.of_names(self.factor("others"), words)
         if self.part == "stride":
             words = {"forwards": "forwards", "backwards": "backwards"}
@@ -137,7 +148,7 @@ class WindowsRole(PerAxis):
                 *(length, size, LevelName(self.value_factor)),
             )
             others = self.factor("others")
-            yield forbid(lambda others, rank: others == "varied" and rank < 2, others, rank)
+            yield forbid(lambda others, rank: others != "whole" and rank < 2, others, rank)
         if self.part == "stride":
             enough = {"two": 2, "three": 3, "to_the_end": 5, "past": 4}
             yield forbid(
@@ -164,7 +175,7 @@ class WindowsRole(PerAxis):
         choice, data, (offset, size, stride) = context.choice, self.data, self.parts
         direction = choice[stride.factor("direction")]
         tested_axis = choice[data.factor("axis")]
-        are_varied = choice[offset.factor("others")] == "varied"
+        others = choice[offset.factor("others")]
         windows = [(0, extent, 1) for extent in data.shape(context)]
         for axis, (_, extent, _) in enumerate(windows):
             if axis == tested_axis:
@@ -173,7 +184,9 @@ class WindowsRole(PerAxis):
                     *(choice[offset.value_factor], choice[size.value_factor]),
                     signed_stride,
                 )
-            elif are_varied:
+            elif others == "backwards":
+                windows[axis] = backwards_in(extent, is_at_end=bool(axis % 2))
+            elif others == "varied":
                 least = sampler.pick((1, extent, (extent + 1) // 2))
                 drawn_size = sampler.between(least, extent)
                 drawn_offset = sampler.between(0, extent - drawn_size)
@@ -199,8 +212,17 @@ class WindowsRole(PerAxis):
             )
             others = [window for d, window in enumerate(windows) if d != axis]
             are_whole = all(window[:3] == (0, window[3], 1) for window in others)
+            are_backwards = all(
+                (at, size, by)
+                in (backwards_in(n, is_at_end=False), backwards_in(n, is_at_end=True))
+                for at, size, by, n in others
+            )
             levels[self.factor("others")] = levels_where(
-                {"whole": are_whole, "varied": not are_whole}
+                {
+                    "whole": are_whole,
+                    "backwards": are_backwards and not are_whole,
+                    "varied": not are_whole,
+                }
             )
         return ObservedLevels(values, levels)
 

@@ -64,7 +64,7 @@ def _outer_strides_of_indices(data: Array, indices: Array, axis: int) -> Array:
     """Step over the axes before the tested one as if data were as long as indices."""
     if not data.size or not indices.size:
         return np.zeros(indices.shape, data.dtype)
-    places = list(np.indices(indices.shape))
+    places: list[Array] = [*np.indices(indices.shape)]
     places[axis] = np.clip(indices, 0, data.shape[axis] - 1)
     inner = int(np.prod(data.shape[axis + 1 :]))
     block = inner * indices.shape[axis]
@@ -80,7 +80,7 @@ def _offsets(most: int) -> Fault:
     def fault(data: Array, indices: Array, axis: int) -> Array:
         if not data.size:
             return np.zeros(indices.shape, data.dtype)
-        places = list(np.indices(indices.shape))
+        places: list[Array] = [*np.indices(indices.shape)]
         places[axis] = np.clip(indices, 0, data.shape[axis] - 1)
         return data.ravel()[np.ravel_multi_index(tuple(places), data.shape) % most % data.size]
 

@@ -175,7 +175,6 @@ FAULTS: dict[str, Compute] = {
                 "ellipsis-once",
                 "stride-nonzero",
                 "steps-fit",
-                "shrink-equal",
                 "index-type",
             ),
         )
