@@ -88,9 +88,9 @@ def test_no_operator_is_named_in_the_generator() -> None:
     texts = [path for name, path in MODULES.items() if not name.startswith("backends")]
     texts += (GENERATOR / "templates").iterdir()
     for path in texts:
-        # Whole words: others contain a name, as SplitMix64 does.
-        words = set(re.findall(r"[\w-]+", path.read_text()))
-        found = [name for name in names if name in words]
+        # A generator of random numbers and a role contain the name of an operator.
+        text = re.sub(r"\b(SplitMix64|ReshapeRole)\b", "", path.read_text())
+        found = [name for name in names if name in text]
         # "Slice" alone is a word of Python's.
         assert not [name for name in found if name != "Slice"], path
 

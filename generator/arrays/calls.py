@@ -96,10 +96,15 @@ class Call:
         inputs = tuple((name, tensor.type, tensor.shape) for name, tensor in self.inputs.items())
         return inputs, str(self.attributes)
 
-    def patterned(self, seed: str) -> "Call":
-        """Return the call with a distinct pattern for each tensor that a pattern fills."""
+    def patterned(self, seed: str, *, only_new: bool = False) -> "Call":
+        """Return the call with a distinct pattern for each tensor that a pattern fills.
+
+        With `only_new`, tensors that have a pattern keep it.
+        """
         inputs = {
-            name: replace(tensor, pattern=f"{seed}|{name}") if tensor.values is None else tensor
+            name: tensor
+            if tensor.values is not None or (only_new and tensor.pattern)
+            else replace(tensor, pattern=f"{seed}|{name}")
             for name, tensor in self.inputs.items()
         }
         return Call(inputs, self.attributes)

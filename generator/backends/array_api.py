@@ -1,5 +1,6 @@
 """Any namespace of the Python array API standard as a backend."""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from itertools import accumulate, pairwise
 from operator import index
@@ -43,6 +44,26 @@ class ArrayApi(ArrayAdapter):
         },
         "directml/DML_OPERATOR_SPLIT": {
             "how": "composed: slices, OutputTensors compared with what they give on the host",
+            "types": TYPES,
+        },
+        "openvino/Split-1": {
+            "how": "composed: slices, whose bounds are computed on the host",
+            "types": TYPES,
+        },
+        "openvino/Concat-1": {"how": "native: concat", "types": TYPES},
+        "openvino/Tile-1": {"how": "native: tile", "types": TYPES},
+        "openvino/Transpose-1": {"how": "native: permute_dims", "types": TYPES},
+        "openvino/Reshape-1": {
+            "how": "composed: reshape, sizes that are copied replaced on the host",
+            "types": TYPES,
+        },
+        "openvino/GatherElements-6": {"how": "native: take_along_axis", "types": TYPES},
+        "directml/DML_OPERATOR_JOIN": {
+            "how": "composed: concat, OutputTensor compared with what it gives on the host",
+            "types": TYPES,
+        },
+        "directml/DML_OPERATOR_SLICE1": {
+            "how": "composed: indexing by slices, the window and OutputTensor read on the host",
             "types": TYPES,
         },
     }
@@ -128,6 +149,22 @@ class ArrayApi(ArrayAdapter):
             return xp.zeros(tuple(shape), dtype=tensor.dtype)
         in_range = self._tensor(plan.in_range.reshape(-1, *[1] * plan.trailing))
         return xp.where(in_range, taken, xp.zeros_like(taken))
+
+    def _concat(self, arrays: Sequence[Array], axis: Any) -> Compute:
+        return lambda: [self._xp.concat([self._tensor(array) for array in arrays], axis=axis)]
+
+    def _tile(self, data: Array, repeats: list[Any]) -> Compute:
+        return lambda: [self._xp.tile(self._tensor(data), tuple(repeats))]
+
+    def _permute(self, data: Array, order: list[Any]) -> Compute:
+        return lambda: [self._xp.permute_dims(self._tensor(data), tuple(order))]
+
+    def _reshape(self, data: Array, shape: list[Any]) -> Compute:
+        return lambda: [self._xp.reshape(self._tensor(data), tuple(shape))]
+
+    def _gather_elements(self, data: Array, indices: Array, axis: Any) -> Compute:
+        take = self._xp.take_along_axis
+        return lambda: [take(self._tensor(data), self._tensor(indices), axis=axis)]
 
 
 def _clamp(bounds: slice, extent: int) -> slice:

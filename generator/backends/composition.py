@@ -226,3 +226,118 @@ def check_descriptions(
         if actual != description:
             raise ValueError(f"the output is {actual}, its description {description}")
     return outputs
+
+
+def equal_lengths(shape: Sequence[int], axis: Any, parts: Any) -> list[int]:
+    """Return the length of each of `parts` equal parts of an axis, which must divide it.
+
+    The list is empty for an axis that the runtime then rejects.
+    """
+    if not has_axis(len(shape), axis):
+        return []
+    extent = shape[axis]
+    if not are_integers([parts]) or not 0 < parts <= max(extent, 1) or extent % parts:
+        raise ValueError(f"{parts} parts of an axis of {extent}")
+    return [extent // parts] * parts
+
+
+def check_tensors(arrays: Sequence[Array]) -> None:
+    """Check that tensors have one type and one rank: libraries promote, or skip empty ones."""
+    if len({(array.dtype, array.ndim) for array in arrays}) > 1:
+        raise ValueError("the tensors differ in type or rank")
+
+
+def check_padding(data: Array, pads: Sequence[Array], mode: str, fill: Array | None) -> None:
+    """Check what libraries allow beyond the document: other modes, pads and values.
+
+    Raises:
+        ValueError: a negative pad would crop, and a large one reflect several times.
+    """
+    if mode not in ("constant", "edge", "reflect", "symmetric"):
+        raise ValueError(f"unknown mode '{mode}'")
+    if any(array.shape != (data.ndim,) or (array < 0).any() for array in pads):
+        raise ValueError("expected a number for each dimension, none of them negative")
+    most = [n - (mode == "reflect") for n in data.shape]
+    if mode in ("reflect", "symmetric") and any((array > most).any() for array in pads):
+        raise ValueError(f"pads {pads} in mode {mode} for data of shape {data.shape}")
+    if mode == "constant" and fill is not None and (fill.dtype != data.dtype or fill.ndim):
+        raise ValueError(f"a fill {fill.dtype}{list(fill.shape)} for data of {data.dtype}")
+
+
+def axes_order(rank: int, order: Array) -> list[Any]:
+    """Return the order of axes, reversed if it is empty; no library may count from the end."""
+    axes = to_list(order)
+    if are_integers(axes) and any(axis < 0 for axis in axes):
+        raise ValueError(f"order {axes}; expected axes from the start")
+    return axes or list(reversed(range(rank)))
+
+
+def copied_sizes(shape: Sequence[int], target: Array, special_zero: Any) -> list[Any]:
+    """Return a target of reshape in which, with `special_zero`, sizes of `shape` replace zeros."""
+    if not isinstance(special_zero, bool):
+        raise TypeError(f"special_zero {special_zero!r}; expected a truth value")
+    sizes = to_list(target)
+    if not (special_zero and are_integers(sizes)):
+        return sizes
+    return [shape[axis] if size == 0 else size for axis, size in enumerate(sizes)]
+
+
+def check_element_indices(data: Array, indices: Array, axis: Any) -> None:
+    """Check indices with one dimension for each of data: libraries broadcast, or ignore a rest."""
+    if type_name(indices.dtype) not in ("i32", "i64"):
+        raise TypeError(f"indices of {indices.dtype}; expected i32 or i64")
+    if not data.ndim == indices.ndim > 0:
+        raise ValueError(f"indices of rank {indices.ndim} for data of rank {data.ndim}")
+    if has_axis(data.ndim, axis):
+        extents = [np.delete(array.shape, axis).tolist() for array in (data, indices)]
+        if extents[0] != extents[1]:
+            raise ValueError(f"indices of shape {indices.shape} for data of {data.shape}")
+
+
+def check_updates(data: Array, indices: Array, updates: Array) -> None:
+    """Check indices and updates: libraries ignore those without an index."""
+    if not _is_integer_type(indices):
+        raise TypeError(f"indices of {indices.dtype}; expected integers")
+    if updates.dtype != data.dtype or updates.shape != indices.shape:
+        raise ValueError(f"updates {updates.dtype}{list(updates.shape)}")
+    if indices.ndim != data.ndim or any(
+        n > extent for n, extent in zip(indices.shape, data.shape, strict=True)
+    ):
+        raise ValueError(f"indices of shape {indices.shape} for data of {data.shape}")
+
+
+def check_join(arrays: Sequence[Array], count: int, axis: int) -> None:
+    """Check what DirectML demands of joined tensors and libraries do not."""
+    if not 0 < count <= len(arrays) or axis < 0:
+        raise ValueError(f"InputCount {count} for {len(arrays)} InputTensors, Axis {axis}")
+    check_tensors(arrays)
+    if any(axis < array.ndim and not array.shape[axis] for array in arrays[:count]):
+        raise ValueError("a tensor of size 0")
+
+
+def window_slices(
+    shape: Sequence[int],
+    output: Sequence[int],
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+) -> tuple[slice, ...]:
+    """Return the slice of each dimension for a DirectML window, whose end comes first backwards.
+
+    Raises:
+        ValueError: no slice of this size lies within the window.
+    """
+    slices = []
+    rank = len(shape)
+    windows = zip(offsets[:rank], sizes[:rank], strides[:rank], shape, output, strict=True)
+    for offset, size, stride, extent, count in windows:
+        is_window = 0 <= offset < offset + size <= extent
+        if not is_window or not 0 < count <= len(range(0, size, abs(stride))):
+            raise ValueError(f"{count} elements of a window [{offset}, {size}, {stride}]")
+        if not -(2**31) <= stride < 2**32:
+            raise ValueError(f"stride {stride}; expected 32 bits")
+        first = offset if stride > 0 else offset + size - 1
+        stop = first + count * stride
+        # A negative stop would count from the end.
+        slices.append(slice(first, stop if stop >= 0 else -extent - 1, stride))
+    return tuple(slices)

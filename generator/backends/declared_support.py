@@ -38,8 +38,9 @@ DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
         "openvino/Pad-1": "composed: Pad, without mode symmetric; the host rejects negative pads",
         "openvino/Transpose-1": "composed: Transpose, whose permutation is an attribute",
         "openvino/Reshape-1": "native",
-        "openvino/GatherElements-6": "native",
-        "openvino/ScatterElementsUpdate-3": "composed: ScatterElements, whose axis is an attribute",
+        "openvino/GatherElements-6": "composed: GatherElements; the host compares extents",
+        "openvino/ScatterElementsUpdate-3": "composed: ScatterElements; the host rejects negative "
+        "indices, and more than data has",
         "directml/DML_OPERATOR_SPLIT": "composed: Split, in a model of the described shapes",
     },
 }
@@ -86,7 +87,9 @@ PLAIN_CALLS: Mapping[str, PlainCall] = {
     ),
     "openvino/Transpose-1": PlainCall({"input_order": [0]}, data=("arg",)),
     "openvino/Reshape-1": PlainCall({"shape": [2]}, {"special_zero": False}),
-    "openvino/GatherElements-6": PlainCall({"indices": [0]}, {"axis": 0}),
+    "openvino/GatherElements-6": PlainCall(
+        {"indices": [0]}, {"axis": 0}, index_types=("i32", "i64")
+    ),
     "openvino/ScatterElementsUpdate-3": PlainCall(
         {"indices": [0, 1], "axis": 0}, data=("data", "updates")
     ),

@@ -1,7 +1,7 @@
 """JAX as a backend, with 64-bit types and without jax.jit."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -15,7 +15,9 @@ from opcert.backends.composition import (
     are_integers,
     batch_rank,
     check_options,
+    check_padding,
     import_runtime,
+    to_list,
 )
 
 # JAX compiles for every shape and keeps the code, 3 MB each, so its caches are cleared before a
@@ -42,7 +44,13 @@ class _Signature:
     def of(
         cls, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> "_Signature":
-        forms = {name: (array.dtype, array.shape) for name, array in inputs.items()}
+        forms = {
+            name: tuple(
+                (array.dtype, array.shape)
+                for array in (value if isinstance(value, list) else [value])
+            )
+            for name, value in inputs.items()
+        }
         return cls(operator, next(iter(forms.items()), ("", None)), {**forms, **attributes})
 
     def resembles(self, other: "_Signature") -> bool:
@@ -69,6 +77,21 @@ class Jax(ArrayAdapter):
         "openvino/Gather-8": {"how": "composed: jnp.take(mode='fill'), batches by jax.vmap"},
         "directml/DML_OPERATOR_SPLIT": {
             "how": "composed: lax.split, OutputTensors compared with what it gives on the host"
+        },
+        "openvino/Split-1": {"how": "composed: lax.split, equal lengths computed on the host"},
+        "openvino/Concat-1": {"how": "native: jnp.concatenate"},
+        "openvino/Tile-1": {"how": "native: jnp.tile"},
+        "openvino/Pad-1": {"how": "native: jnp.pad"},
+        "openvino/Transpose-1": {"how": "native: jnp.transpose"},
+        "openvino/Reshape-1": {
+            "how": "composed: jnp.reshape, sizes that are copied replaced on the host"
+        },
+        "openvino/GatherElements-6": {"how": "native: jnp.take_along_axis"},
+        "directml/DML_OPERATOR_JOIN": {
+            "how": "composed: jnp.concatenate, OutputTensor compared with what it gives on the host"
+        },
+        "directml/DML_OPERATOR_SLICE1": {
+            "how": "composed: indexing by slices, the window and OutputTensor read on the host"
         },
     }
 
@@ -129,3 +152,26 @@ class Jax(ArrayAdapter):
             return [take(self._tensor(data), self._tensor(indices))]
 
         return compute
+
+    def _concat(self, arrays: Sequence[Array], axis: Any) -> Compute:
+        return lambda: [self._numpy.concatenate([self._tensor(a) for a in arrays], axis)]
+
+    def _tile(self, data: Array, repeats: list[Any]) -> Compute:
+        return lambda: [self._numpy.tile(self._tensor(data), repeats)]
+
+    def _pad(self, data: Array, begin: Array, end: Array, mode: str, fill: Array | None) -> Compute:
+        check_padding(data, [begin, end], mode, fill)
+        pads = list(zip(to_list(begin), to_list(end), strict=True))
+        more = {"constant_values": np.zeros((), data.dtype) if fill is None else fill}
+        more = more if mode == "constant" else {}
+        return lambda: [self._numpy.pad(self._tensor(data), pads, mode, **more)]
+
+    def _permute(self, data: Array, order: list[Any]) -> Compute:
+        return lambda: [self._numpy.transpose(self._tensor(data), order)]
+
+    def _reshape(self, data: Array, shape: list[Any]) -> Compute:
+        return lambda: [self._numpy.reshape(self._tensor(data), shape)]
+
+    def _gather_elements(self, data: Array, indices: Array, axis: Any) -> Compute:
+        take = self._numpy.take_along_axis
+        return lambda: [take(self._tensor(data), self._tensor(indices), axis)]

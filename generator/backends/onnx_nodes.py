@@ -193,6 +193,24 @@ def _negate(_: dict[str, Any], attributes: dict[str, Any]) -> None:
     attributes["special_zero"] = int(not special_zero)
 
 
+def _check_gathered(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Reject indices of other extents off the axis: a node takes fewer, too."""
+    data, indices, axis = inputs["data"], inputs["indices"], attributes["axis"]
+    if data.ndim == indices.ndim and has_axis(data.ndim, axis):
+        extents = [np.delete(array.shape, axis).tolist() for array in (data, indices)]
+        if extents[0] != extents[1]:
+            raise ValueError(f"indices of shape {indices.shape} for data of {data.shape}")
+
+
+def _check_scattered(inputs: dict[str, Any], _: dict[str, Any]) -> None:
+    """Reject negative indices, which count from the end in a node, and more than data has."""
+    data, indices = inputs["data"], inputs["indices"]
+    if (indices < 0).any():
+        raise ValueError("a negative index")
+    if data.ndim == indices.ndim and any(map(int.__gt__, indices.shape, data.shape)):
+        raise ValueError(f"indices of shape {indices.shape} for data of {data.shape}")
+
+
 @dataclass(frozen=True)
 class NodeRule:
     """How a call becomes a node: where its arguments go.
@@ -273,13 +291,17 @@ NODES: Mapping[str, Callable[[Inputs, Attributes], NodeCall]] = {
         prepare=_negate,
     ),
     "openvino/GatherElements-6": NodeRule(
-        "GatherElements", ("data", "indices", "axis"), ("data", "indices")
+        "GatherElements",
+        ("data", "indices", "axis"),
+        ("data", "indices"),
+        prepare=_check_gathered,
     ),
     "openvino/ScatterElementsUpdate-3": NodeRule(
         "ScatterElements",
         ("data", "indices", "updates", "axis"),
         ("data", "indices", "updates"),
         {"axis": "axis"},
+        prepare=_check_scattered,
     ),
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
+from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, Array, bits_of, type_name
 from opcert.backends.composition import CACHE, check_options, to_int64
 from opcert.backends.contract import adapter_rejections
 from opcert.backends.declared_support import DECLARED_SUPPORT, PLAIN_CALLS, probe_types
@@ -128,11 +128,15 @@ class OnnxRuntime:
 
 
 def _widen_indices(operator: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs, with all integer indices as int64."""
-    plain = PLAIN_CALLS.get(operator)
-    indices = () if plain is None else plain.indices
+    """Return the inputs, with indices of the document's integer types as int64."""
+    if operator not in PLAIN_CALLS:
+        return dict(inputs)
+    plain = PLAIN_CALLS[operator]
+    types = {*plain.index_types} & {*INTEGERS}
     return {
-        name: to_int64(array) if name in indices and array.dtype.kind in "iu" else array
+        name: to_int64(array)
+        if name in plain.indices and type_name(array.dtype) in types
+        else array
         for name, array in inputs.items()
     }
 

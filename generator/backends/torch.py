@@ -1,10 +1,21 @@
 """PyTorch in eager mode as a backend, on any of its devices."""
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
+
+import numpy as np
 
 from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype, type_name
 from opcert.backends.array_adapter import ArrayAdapter, Compute
-from opcert.backends.composition import GatherPlan, are_integers, import_runtime, spread_shape
+from opcert.backends.composition import (
+    GatherPlan,
+    are_integers,
+    check_padding,
+    import_runtime,
+    spread_shape,
+    to_int64,
+    to_list,
+)
 
 # PyTorch's name of each element type that it computes with.
 TYPES = {
@@ -28,8 +39,8 @@ TYPES = {
 EXCHANGED_AS = {"bf16": "uint16", "f8e4m3": "uint8", "f8e5m2": "uint8"}
 # PyTorch's index_select lacks these types, and has these of the same width.
 SELECTED_AS = {"u16": "int16", "u32": "int32", "u64": "int64"}
-# PyTorch's flip lacks some types, and has an integer of each width in bytes.
-FLIPPED_AS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+# PyTorch's flip, gather and scatter lack some types, and have an integer of each width in bytes.
+INTEGER_OF_WIDTH = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 class Torch(ArrayAdapter):
@@ -58,6 +69,36 @@ class Torch(ArrayAdapter):
         },
         "directml/DML_OPERATOR_SPLIT": {
             "how": "composed: torch.split, OutputTensors compared with what it gives on the host"
+        },
+        "openvino/Split-1": {
+            "how": "composed: torch.split, equal lengths computed on the host",
+            "types": list(TYPES),
+        },
+        "openvino/Concat-1": {"how": "native: torch.cat", "types": list(TYPES)},
+        "openvino/Tile-1": {"how": "native: torch.tile", "types": list(TYPES)},
+        "openvino/Pad-1": {
+            "how": "composed: torch.nn.functional.pad; in the other modes torch.index_select by "
+            "the host's positions",
+            "types": list(TYPES),
+        },
+        "openvino/Transpose-1": {"how": "native: torch.permute", "types": list(TYPES)},
+        "openvino/Reshape-1": {
+            "how": "composed: torch.reshape, sizes that are copied replaced on the host",
+            "types": list(TYPES),
+        },
+        "openvino/GatherElements-6": {
+            "how": "composed: torch.gather of bits",
+            "types": list(TYPES),
+        },
+        "openvino/ScatterElementsUpdate-3": {
+            "how": "composed: torch.scatter of bits by int64 indices",
+            "types": list(TYPES),
+        },
+        "directml/DML_OPERATOR_JOIN": {
+            "how": "composed: torch.cat, OutputTensor compared with what it gives on the host"
+        },
+        "directml/DML_OPERATOR_SLICE1": {
+            "how": "composed: indexing by slices, the window and OutputTensor read on the host"
         },
     }
 
@@ -106,8 +147,7 @@ class Torch(ArrayAdapter):
             region = self._tensor(data)[ascending]
             if not flipped:
                 return [region]
-            bits = region.view(getattr(self._torch, FLIPPED_AS[region.dtype.itemsize]))
-            return [self._torch.flip(bits, flipped).view(region.dtype)]
+            return [self._torch.flip(self._bits(region), flipped).view(region.dtype)]
 
         return compute
 
@@ -148,6 +188,64 @@ class Torch(ArrayAdapter):
         in_range = self._tensor(plan.in_range).reshape(-1, *[1] * plan.trailing)
         zero = torch.zeros((), dtype=tensor.dtype, device=self._device)
         return torch.where(in_range, selected, zero).view(dtype)
+
+    def _concat(self, arrays: Sequence[Array], axis: Any) -> Compute:
+        return lambda: [self._torch.cat([self._tensor(array) for array in arrays], axis)]
+
+    def _tile(self, data: Array, repeats: list[Any]) -> Compute:
+        return lambda: [self._torch.tile(self._tensor(data), repeats)]
+
+    def _pad(self, data: Array, begin: Array, end: Array, mode: str, fill: Array | None) -> Compute:
+        check_padding(data, [begin, end], mode, fill)
+        pads = list(zip(to_list(begin), to_list(end), strict=True))
+        if mode == "constant":
+            # The first pair is for the last dimension.
+            flat = [number for pair in reversed(pads) for number in pair]
+            number = 0 if fill is None else (int if fill.dtype.kind in "iub" else float)(fill)
+            pad = self._torch.nn.functional.pad
+            return lambda: [pad(self._tensor(data), flat, mode, number)]
+        # PyTorch has edge and reflect for images only.
+        positions = [
+            np.pad(np.arange(n), pair, cast("Any", mode))
+            for n, pair in zip(data.shape, pads, strict=True)
+        ]
+
+        def compute() -> list[Any]:
+            tensor = self._tensor(data)
+            bits = self._bits(tensor)
+            for axis, rows in enumerate(positions):
+                bits = self._torch.index_select(bits, axis, self._tensor(rows))
+            return [bits.view(tensor.dtype)]
+
+        return compute
+
+    def _permute(self, data: Array, order: list[Any]) -> Compute:
+        return lambda: [self._torch.permute(self._tensor(data), order)]
+
+    def _reshape(self, data: Array, shape: list[Any]) -> Compute:
+        return lambda: [self._torch.reshape(self._tensor(data), shape)]
+
+    def _gather_elements(self, data: Array, indices: Array, axis: Any) -> Compute:
+        def compute() -> list[Any]:
+            tensor = self._tensor(data)
+            bits = self._bits(tensor)
+            return [self._torch.gather(bits, axis, self._tensor(indices)).view(tensor.dtype)]
+
+        return compute
+
+    def _scatter_elements(self, data: Array, indices: Array, updates: Array, axis: Any) -> Compute:
+        places = to_int64(indices)
+
+        def compute() -> list[Any]:
+            tensor, new = self._tensor(data), self._bits(self._tensor(updates))
+            scattered = self._torch.scatter(self._bits(tensor), axis, self._tensor(places), new)
+            return [scattered.view(tensor.dtype)]
+
+        return compute
+
+    def _bits(self, tensor: Any) -> Any:
+        """Return a tensor as integers of the same width."""
+        return tensor.view(getattr(self._torch, INTEGER_OF_WIDTH[tensor.dtype.itemsize]))
 
 
 def _is_backwards(bounds: slice) -> bool:

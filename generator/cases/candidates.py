@@ -19,6 +19,7 @@ from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification import (
+    bind_names,
     evaluate_in,
     evaluate_integer,
     evaluation_scope,
@@ -107,7 +108,7 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
     scope = evaluation_scope(conditions.names(call), {**TENSOR_BUILDERS, **TENSOR_CHANGES})
     changed = call
     for target, text in violation.items():
-        expression = parse_expression(text)
+        expression = parse_expression(bind_names(text, conditions.spec.names))
         if any(scope[name] is None for name in expression.names & defaults.keys()):
             return None
         try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opcert.arrays import Call, Tensor, tensors_in
+from opcert.arrays import ELEMENT_TYPES, Call, Tensor, tensors_in
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification import (
     Ambiguity,
@@ -18,6 +18,7 @@ from opcert.specification import (
     evaluation_scope,
     needed_names,
     parse_expression,
+    with_named_values,
 )
 from opcert.yaml_files import YamlPath
 
@@ -75,6 +76,7 @@ class Conditions:
         self.spec = spec
         self._fixed_names = {**spec.fixed_names, **spec.defaults}
         self._fixed_scope = evaluation_scope(self._fixed_names)
+        self._outputs = with_named_values(spec).outputs
         self._required = {argument.name for argument in spec.arguments if argument.required}
         # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
@@ -268,14 +270,14 @@ class Conditions:
             ExpressionError: a count cannot be evaluated, or is no number of outputs.
         """
         scope = self._scope(call)
-        return [_count(output.count, scope, k) for k, output in enumerate(self.spec.outputs)]
+        return [_count(output.count, scope, k) for k, output in enumerate(self._outputs)]
 
     def outputs(self, call: Call) -> list[Tensor]:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
 
         Raises:
-            ExpressionError: a count or a shape cannot be evaluated, or has the wrong type; or the
-                call omits a required input.
+            ExpressionError: a count, a type or a shape cannot be evaluated, or has the wrong type;
+                or the call omits a required input.
         """
         scope = self._scope(call)
         absent = [declared.name for declared in self.spec.inputs if declared.required]
@@ -289,10 +291,11 @@ class Conditions:
             if declared.required
         }
         outputs: list[Tensor] = []
-        for k, output in enumerate(self.spec.outputs):
+        for k, output in enumerate(self._outputs):
             for i in range(_count(output.count, scope, k)):
                 scope["i"] = i
-                outputs.append(Tensor(types[output.type], _shape(output.shape, scope, k)))
+                element_type = types.get(output.type) or _element_type(output.type, scope, k)
+                outputs.append(Tensor(element_type, _shape(output.shape, scope, k)))
             scope.pop("i", None)
         return outputs
 
@@ -319,6 +322,17 @@ class Conditions:
             and self.spec.full_id(name) in rules
             and not self._rules[name][1].holds(scope)
         ]
+
+
+def _element_type(text: str, scope: EvaluationScope, output: int) -> str:
+    if text in ELEMENT_TYPES:
+        return text
+    place = ("outputs", output, "type")
+    element_type = _value(text, scope, place)
+    if not isinstance(element_type, str) or element_type not in ELEMENT_TYPES:
+        problem = f"{abbreviate(text)} is {abbreviate(element_type)}; expected an element type"
+        raise ExpressionError(problem, place)
+    return element_type
 
 
 def _shape(text: str, scope: EvaluationScope, output: int) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays import (
+    FLOATS,
     Array,
     Call,
     Tensor,
@@ -43,6 +44,7 @@ from opcert.specification import (
     evaluation_scope,
     parse_elementwise,
     source_positions,
+    with_named_values,
 )
 from opcert.yaml_files import YamlPath
 
@@ -60,6 +62,7 @@ class ElementFormulas:
 
     def __init__(self, spec_file: SpecFile) -> None:
         self._file = spec_file
+        self._outputs = with_named_values(spec_file.spec).outputs
         self._conditions = Conditions(spec_file.spec)
 
     def check(self, case: Case, *runs: _InputsAndOutputs) -> None:
@@ -68,11 +71,12 @@ class ElementFormulas:
         Raises:
             SpecError: an element differs, or a formula gives none.
         """
-        descriptions = self._file.spec.outputs
+        descriptions = self._outputs
         if not any(output.element for output in descriptions):
             return
-        tensors = _indexed_inputs(case.call)
-        scope = self._scope(case.call, tensors)
+        # The inputs and the scope of each run; those of the first serve all, unless a formula reads
+        # data, whose elements differ from run to run.
+        scopes = [self._scope(case.call, runs[0][0])]
         for number, (k, i) in enumerate(self._described(case.call)):
             shape = runs[0][1][number].shape
             if descriptions[k].element is None or 0 in shape:
@@ -80,17 +84,35 @@ class ElementFormulas:
             coordinates = _coordinates(shape, f"{case.id}|{number}")
             try:
                 index = _index_values(coordinates)
+                tensors, scope = scopes[0]
                 sources = _sources(descriptions[k], k, {**scope, "i": i, "at": index})
-                counts = sum(applies.sum(axis=0) for applies, _ in sources)
-                if np.max(counts) > 1 and self._conditions.open_elements(case.call) is None:
-                    text = "an element has several candidates, but no ambiguity with 'elements'"
-                    raise ExpressionError(f"{text} touches the call")
-                for inputs, outputs in runs:
+                for run, (inputs, outputs) in enumerate(runs):
+                    if run and any(tensor.is_read for tensor in tensors.values()):
+                        if len(scopes) == run:
+                            scopes.append(self._scope(case.call, inputs))
+                        tensors, scope = scopes[run]
+                        sources = _sources(descriptions[k], k, {**scope, "i": i, "at": index})
+                    if isinstance(sources, ElementwiseValues):
+                        self._require_numbers(descriptions[k], outputs[number], sources)
+                        _compare_numbers(sources, coordinates, outputs[number])
+                        continue
+                    counts = sum(applies.sum(axis=0) for applies, _ in sources)
+                    if np.max(counts) > 1 and self._conditions.open_elements(case.call) is None:
+                        text = "an element has several candidates, but no ambiguity with 'elements'"
+                        raise ExpressionError(f"{text} touches the call")
                     _compare(sources, coordinates, tensors, inputs, outputs[number])
             except ExpressionError as error:
                 place = error.place or ("outputs", k, "element")
                 text = f"{case.id}, output {number}: {error}"
                 raise SpecError([self._file.mistake(place, text)]) from None
+
+    def _require_numbers(self, output: Output, array: Array, numbers: ElementwiseValues) -> None:
+        """Raise ExpressionError if the output may have elements that are not integers."""
+        types = self._file.spec.type_sets.get(output.type, (type_name(array.dtype),))
+        if not set(FLOATS).isdisjoint(types):
+            problem = f"{abbreviate(str(output.element))} is {abbreviate(numbers)}"
+            expected = "expected an element of an input, such as data[at], or 0"
+            raise ExpressionError(f"{problem}; {expected}")
 
     def with_open_elements(
         self, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
@@ -100,29 +122,32 @@ class ElementFormulas:
         Raises:
             ExpressionError: a formula cannot be evaluated.
         """
-        descriptions = self._file.spec.outputs
+        descriptions = self._outputs
         if not any(output.has_candidates for output in descriptions):
             return [*outputs]
         if self._conditions.open_elements(call) is None:
             return [*outputs]
-        tensors = _indexed_inputs(call)
-        scope = self._scope(call, tensors)
+        tensors, scope = self._scope(call, inputs)
         opened = [*outputs]
         for number, (k, i) in enumerate(self._described(call)):
             output = outputs[number]
             if output.size and descriptions[k].has_candidates:
                 index = _index_values(tuple(range(extent) for extent in output.shape))
                 sources = _sources(descriptions[k], k, {**scope, "i": i, "at": index})
-                opened[number] = _opened(sources, tensors, inputs, output)
+                if not isinstance(sources, ElementwiseValues):
+                    opened[number] = _opened(sources, tensors, inputs, output)
         return opened
 
-    def _scope(self, call: Call, tensors: Mapping[str, IndexedInput]) -> EvaluationScope:
-        """Return the names that formulas use on a call."""
+    def _scope(
+        self, call: Call, inputs: Mapping[str, Array]
+    ) -> tuple[Mapping[str, IndexedInput], EvaluationScope]:
+        """Return the inputs of a call, and the names that formulas use on it."""
+        tensors = _indexed_inputs(call, inputs)
         arguments = {
             name: IndexedInputs(item) if isinstance(item, list) else item
             for name, item in group_variadic(tensors).items()
         }
-        return {**self._conditions.names(call), **arguments}
+        return tensors, {**self._conditions.names(call), **arguments}
 
     def _described(self, call: Call) -> list[tuple[int, int]]:
         """Return for each output the position of its description, and its number among these."""
@@ -130,17 +155,17 @@ class ElementFormulas:
         return [(k, i) for k, count in enumerate(counts) for i in range(count)]
 
 
-def _indexed_inputs(call: Call) -> dict[str, IndexedInput]:
+def _indexed_inputs(call: Call, inputs: Mapping[str, Array]) -> dict[str, IndexedInput]:
     """Return the inputs with their elements numbered consecutively, for formulas to name."""
     tensors: dict[str, IndexedInput] = {}
     first = 0
     for name, tensor in call.inputs.items():
-        tensors[name] = _indexed(name, tensor, first)
+        tensors[name] = _indexed(name, tensor, first, inputs[name])
         first += tensor.size
     return tensors
 
 
-def _indexed(name: str, tensor: Tensor, first: int) -> IndexedInput:
+def _indexed(name: str, tensor: Tensor, first: int, array: Array) -> IndexedInput:
     return IndexedInput(
         tensor.type,
         tensor.shape,
@@ -151,6 +176,7 @@ def _indexed(name: str, tensor: Tensor, first: int) -> IndexedInput:
         tensor.uniform,
         name,
         first,
+        array,
     )
 
 
@@ -191,11 +217,13 @@ def _formula_functions(rank: int) -> EvaluationScope:
 _Sources = list[tuple[Array, Array]]
 
 
-def _sources(output: Output, k: int, scope: EvaluationScope) -> _Sources:
+def _sources(output: Output, k: int, scope: EvaluationScope) -> _Sources | ElementwiseValues:
     """Return the candidates for the input element that each element of output `k` copies.
 
+    A formula may also give a number for each element.
+
     Raises:
-        ExpressionError: the formula gives no element.
+        ExpressionError: the formula gives neither.
     """
     scope.update(_formula_functions(len(scope["at"])))
     for name, text in output.where.items():
@@ -206,6 +234,8 @@ def _sources(output: Output, k: int, scope: EvaluationScope) -> _Sources:
     if isinstance(value, CandidateElements):
         return [*value.candidates]
     sources = source_positions(value)
+    if sources is None and isinstance(value, int | ElementwiseValues):
+        return value if isinstance(value, ElementwiseValues) else ElementwiseValues(value)
     if sources is None:
         problem = f"{abbreviate(formula)} is {abbreviate(value)}"
         text = f"{problem}; expected an element of an input, such as data[at], or 0"
@@ -252,6 +282,25 @@ def _compare(
         raise ExpressionError(f"the formula gives an element out of bounds at {list(element)}")
     text = f"the formula gives {_source_text(source, tensors, inputs)}, the reference"
     raise ExpressionError(f"at {list(element)} {text} {_element_text(output[element])}")
+
+
+def _compare_numbers(numbers: ElementwiseValues, coordinates: _Coordinates, output: Array) -> None:
+    """Compare the elements of an output at `coordinates` with numbers.
+
+    Raises:
+        ExpressionError: one differs.
+    """
+    # NumPy compares integers of 64 bits with and without a sign as floats.
+    wide = object if output.dtype == np.uint64 else np.int64
+    actual = output[np.ix_(*coordinates)].astype(wide)
+    expected = np.broadcast_to(numbers.array, actual.shape)
+    is_wrong = expected != actual
+    if not is_wrong.any():
+        return
+    position = tuple(int(index) for index in np.argwhere(is_wrong)[0])
+    element = [indices[p] for indices, p in zip(coordinates, position, strict=True)]
+    text = f"the formula gives {int(expected[position])}, the reference {int(actual[position])}"
+    raise ExpressionError(f"at {element} {text}")
 
 
 def _source_bits(

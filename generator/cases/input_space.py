@@ -35,6 +35,7 @@ class InputSpace:
 
     def __init__(self, spec: Spec, profile: str = "core") -> None:
         self._spec = spec
+        self._profile = profile
         self._table = FactorLevels(spec, profile)
         self.factors = self._table.levels
 
@@ -82,7 +83,8 @@ class InputSpace:
         table, section, masking = self._table, self._spec.cases, self._masking_constraints
         constraints: list[LevelConstraint] = []
         for role in self._spec.bound_roles:
-            constraints += [constraint_from_role(table, item) for item in role.constraints()]
+            own = (*role.constraints(), *role.group_constraints(self._profile))
+            constraints += [constraint_from_role(table, item) for item in own]
         for role in self._spec.bound_roles:
             constraints += [derivation_from_role(table, item) for item in role.derived_factors()]
         constraints += [constraint_from_expression(table, text) for text in section.constraints]

@@ -40,6 +40,7 @@ from opcert.specification import (
     evaluate_condition,
     golden_outputs,
     parse_expression,
+    with_named_values,
 )
 from opcert.yaml_files import YamlPath
 
@@ -62,7 +63,7 @@ class Laws:
 
     def __init__(self, spec_file: SpecFile, references: References) -> None:
         self._file = spec_file
-        self._spec = spec_file.spec
+        self._spec = with_named_values(spec_file.spec)
         self._conditions = Conditions(spec_file.spec)
         self._references = {**references, spec_file.spec.operator: spec_file.reference}
 

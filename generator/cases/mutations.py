@@ -40,7 +40,7 @@ from opcert.cases.list_mutations import (
     pair_mutations,
 )
 from opcert.errors import Inapplicable
-from opcert.roles import Input, Role
+from opcert.roles import FillRole, Input, Role
 from opcert.specification import Spec
 
 # Returns the replacement of an argument in a call; None where the mutation does not apply.
@@ -146,6 +146,8 @@ def mutations_of(spec: Spec) -> list[Mutation]:
             parts += _value_mutations()
             if not set(FLOATS).isdisjoint(spec.type_sets[argument.type]):
                 parts += [(p, "plus-half", partial(_with_fraction, p)) for p in POSITIONS]
+        elif isinstance(argument, FillRole):
+            parts += _repetitions()
         mutations += [Mutation(argument.name, *part) for part in parts]
         if not argument.required:
             added = _added_values(spec, argument)
@@ -212,8 +214,7 @@ def _value_mutations() -> Iterator[_Parts]:
     """Yield mutations of an input of integers, such as axes, indices or lengths."""
     for name, shape_of in _SHAPES.items():
         yield "", name, partial(_reshaped, shape_of)
-    for name, shape in _REPETITIONS.items():
-        yield "", name, partial(_repeated, shape)
+    yield from _repetitions()
     for name, mutation in LENGTHS.items():
         yield "", name, partial(_with_values, mutation)
     for position, name, mutation in (*element_mutations(), *order_mutations(), *pair_mutations()):
@@ -228,6 +229,12 @@ def _value_mutations() -> Iterator[_Parts]:
             limit = partial(_at_type_limit, position, (name,), highest)
             yield position, f"greatest-of-{name}", limit
             yield position, f"from-the-end-as-{name}", partial(_from_the_end, position, name)
+
+
+def _repetitions() -> Iterator[_Parts]:
+    """Yield mutations of a single element to none or to several."""
+    for name, shape in _REPETITIONS.items():
+        yield "", name, partial(_repeated, shape)
 
 
 def _with_type(element_type: str, value: Tensor, _: MutationContext) -> Tensor | None:
@@ -249,9 +256,10 @@ def _reshaped(
 
 
 def _repeated(shape: tuple[int, ...], value: Tensor, _: MutationContext) -> Tensor | None:
-    if value.values is None or value.size != 1:
+    if value.size != 1:
         return None
-    return replace(value, shape=shape, values=value.values * prod(shape))
+    values = None if value.values is None else value.values * prod(shape)
+    return replace(value, shape=shape, values=values)
 
 
 def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:

@@ -49,6 +49,7 @@ class NegativeCases:
         self._reference = reference
         self._profile = profile
         self._conditions = Conditions(spec)
+        self._seed = seed
         self._search = CandidateSearch(self._conditions, profile, seed, baselines, mistakes)
         self._mistakes = mistakes
 
@@ -103,7 +104,7 @@ class NegativeCases:
             extra = [name for name in exhibited if name not in known]
         return Case(
             spec.full_id(f"{candidate.owner}.{candidate.name}-{short_digest(baseline.id)}"),
-            candidate.call,
+            candidate.call.patterned(f"{self._seed}|{baseline.id}", only_new=True),
             candidate.place,
             spec.full_ids(*(candidate.violated or conditions.behaviours(candidate.call))),
             violated_rule=spec.full_id(candidate.violated[0]) if candidate.violated else None,

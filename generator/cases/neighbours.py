@@ -4,7 +4,7 @@ A runtime may cache a plan, a buffer or a result under an incomplete key. The ca
 call is then wrong for a neighbour of the call, and for no other call.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -134,7 +134,8 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
         by_name[f"other-{attribute.name}"] = partial(vary, attribute.name)
     for argument in spec.arguments:
         if not argument.required:
-            by_name[f"without-{argument.name}"] = partial(_omitted, argument.name)
+            group = spec.passed_together(argument.name)
+            by_name[f"without-{argument.name}"] = partial(_omitted, group)
     return by_name
 
 
@@ -290,12 +291,12 @@ def _effective_attribute(
                 yield changed
 
 
-def _omitted(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
-    """Yield the call without an optional argument."""
-    if name in call.arguments:
+def _omitted(names: Collection[str], call: Call, _: Sequence[Call]) -> Iterator[Call]:
+    """Yield the call without optional arguments that belong together."""
+    if not call.arguments.keys().isdisjoint(names):
         yield Call(
-            {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name},
-            {key: value for key, value in call.attributes.items() if key != name},
+            {key: tensor for key, tensor in call.inputs.items() if argument_of(key) not in names},
+            {key: value for key, value in call.attributes.items() if key not in names},
         )
 
 

@@ -64,9 +64,10 @@ class Observer:
             if own:
                 points = [{**point, **other} for point in points for other in own]
         # Where no role selects an axis, the levels of data are observed at each of them.
-        data = next((role for role in self.spec.bound_roles if isinstance(role, DataRole)), None)
-        if data is not None and "axis" not in points[0]:
-            points = [{**point, **axis} for point in points for axis in data.axis_points(call)]
+        tensors = [role for role in self.spec.bound_roles if isinstance(role, DataRole)]
+        for number, data in enumerate(tensors):
+            if data.axis_key not in points[0] and (not number or data.has_own_shape):
+                points = [{**point, **axis} for point in points for axis in data.axis_points(call)]
         return points
 
     def _observed_by_roles(self, call: Call, point: ObservationPoint) -> ObservedLevels:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import (
@@ -79,8 +79,8 @@ class DataRole(Role):
     One of its axes is the tested axis: the one that another argument names, or each in turn. Its
     factors are the length and the position of that axis, the extents of the others, the rank, the
     element type, the layout, and whether all elements are equal. Unless `empty` is false, an extent
-    may be 0. Data with the type and the shape of other arguments (`type_of`, `shape_of`) has only
-    the last two factors.
+    may be 0. Data with the type of another (`type_of`) shares its factor of the type. Data with
+    the shape of another argument (`shape_of`) has no rank, length, position and extents of its own.
     """
 
     relations: ClassVar = {"type_of": ("data",), "shape_of": ("data", "element_indices")}
@@ -92,10 +92,7 @@ class DataRole(Role):
     shape_of: str | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Report one of `type_of` and `shape_of` alone, and another type symbol."""
-        for key, other in (("type_of", self.shape_of), ("shape_of", self.type_of)):
-            if getattr(self, key) is not None and other is None:
-                yield key, f"'{key}' alone; expected 'type_of' and 'shape_of'"
+        """Report a type symbol other than that of data with its type."""
         if self.type_of is not None:
             symbol = self.related(self.type_of, DataRole).type
             if self.type != symbol:
@@ -116,10 +113,11 @@ class DataRole(Role):
             types = [name for name in ("f32", "u8", "f16", "i64", "boolean") if name in types]
         elif profile == "full" and set(types) in map(set, (TYPE_SETS["any"], TYPE_SETS["numeric"])):
             types += ["i4", "u4"]
+        if self.type_factor == self.factor("type"):
+            yield Factor.of_names(self.factor("type"), types, f"{name} of {{}}")
         if self.shape_of is not None:
             yield from self._fill_factors(profile)
             return
-        yield Factor.of_names(self.factor("type"), types, f"{name} of {{}}")
         least, most = map(int, self.rank)
         ranks = range(least, (min(most, max(3, least)) if is_stress else most) + 1)
         yield Factor(self.factor("rank"), {str(rank): rank for rank in ranks})
@@ -147,20 +145,26 @@ class DataRole(Role):
         if self.shape_of is not None:
             return
         length, others = map(self.factor, ("length", "others"))
-        layout, elements = map(self.factor, ("layout", "elements"))
         yield from self.axis_constraints()
         crowded = (*PAST_A_TILE, "zero")
-        yield forbid(
-            lambda elements, n, others: elements != "no" and (n < 2 or others in crowded),
-            *(elements, length, others),
-        )
-        yield forbid(
-            lambda layout, n, others: layout != "c" and (n < 2 or others == "zero"),
-            *(layout, length, others),
-        )
+        for role in self.of_one_shape:
+            yield forbid(
+                lambda elements, n, others: elements != "no" and (n < 2 or others in crowded),
+                *(role.factor("elements"), length, others),
+            )
+            yield forbid(
+                lambda layout, n, others: layout != "c" and (n < 2 or others == "zero"),
+                *(role.factor("layout"), length, others),
+            )
         yield forbid(lambda others, n: others == "huge" and n > 10, others, length)
         if self.has_own_shape:
             yield from self._extent_constraints()
+
+    @property
+    def of_one_shape(self) -> list["DataRole"]:
+        """It and all data that has its shape by `shape_of`."""
+        alike = [role for role in self.referrers("shape_of") if isinstance(role, DataRole)]
+        return [self, *(role for other in alike for role in other.of_one_shape)]
 
     def axis_constraints(self) -> Iterator[Constraint]:
         """Forbid axes beyond the rank."""
@@ -175,7 +179,6 @@ class DataRole(Role):
     def _extent_constraints(self) -> Iterator[Constraint]:
         """Forbid levels that contradict the extents which this role draws."""
         rank, length, others = map(self.factor, ("rank", "length", "others"))
-        layout = self.factor("layout")
         yield forbid(lambda others, rank: others != "varied" and rank < 2, others, rank)
         yield forbid(
             lambda others, n, rank: others == "same" and (n < 2 or n**rank > _MAX_SAME_ELEMENTS),
@@ -187,16 +190,18 @@ class DataRole(Role):
         )
         # Only with two axes longer than 1 do these layouts differ from C.
         of_two = ("fortran", "pitched", "first_reversed", "last_reversed")
-        yield forbid(
-            lambda layout, rank, others: layout in of_two and (rank < 2 or others == "ones"),
-            *(layout, rank, others),
-        )
-        yield forbid(
-            lambda layout, rank, others: (
-                layout == "permuted" and (rank < 3 or others not in ("equal", "same"))
-            ),
-            *(layout, rank, others),
-        )
+        for role in self.of_one_shape:
+            layout = role.factor("layout")
+            yield forbid(
+                lambda layout, rank, others: layout in of_two and (rank < 2 or others == "ones"),
+                *(layout, rank, others),
+            )
+            yield forbid(
+                lambda layout, rank, others: (
+                    layout == "permuted" and (rank < 3 or others not in ("equal", "same"))
+                ),
+                *(layout, rank, others),
+            )
 
     def masking(self) -> Iterator[Constraint]:
         """Mask data of fewer than two elements, or of equal ones."""
@@ -261,9 +266,25 @@ class DataRole(Role):
             text = f"{name} has the shape of {self.shape_of}."
             yield Requirement(f"{name}.shape", text, f"{name}.shape == {self.shape_of}.shape")
 
+    @cached_property
+    def axis_key(self) -> str:
+        """The key of its tested axis in an observation point.
+
+        It is `axis` for the data that other arguments refer to, or else for the first.
+        """
+        roles = self._signature.roles
+        own = [role for role in roles if isinstance(role, DataRole) and role.has_own_shape]
+        related = {getattr(role, key, None) for role in roles for key in ("of", "into")}
+        others = (
+            own[1:]
+            if own and not related & {role.name for role in own}
+            else [role for role in own if role.name not in related]
+        )
+        return self.factor("axis") if self.name in {role.name for role in others} else "axis"
+
     def axis_points(self, call: Call) -> list[ObservationPoint]:
         """Return each of its axes as an observation point; a scalar is one point."""
-        return [{"axis": axis} for axis in range(self.tensor_of(call).rank)] or [{}]
+        return [{self.axis_key: axis} for axis in range(self.tensor_of(call).rank)] or [{}]
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the axis of `point` as the tested axis."""
@@ -272,11 +293,12 @@ class DataRole(Role):
             self.factor("layout"): tensor.layout,
             self.factor("elements"): tensor.uniform,
         }
-        if self.shape_of is None:
+        if self.type_factor == self.factor("type"):
             values[self.factor("type")] = tensor.type
+        if self.shape_of is None:
             values[self.factor("rank")] = tensor.rank
         if self.has_own_shape:
-            axis = point.get("axis", 0)
+            axis = point.get(self.axis_key, 0)
             length = tensor.shape[axis] if tensor.rank else 1
             others = [extent for d, extent in enumerate(tensor.shape) if d != axis]
             values[self.factor("axis")] = axis

@@ -94,7 +94,7 @@ class FillRole(Role):
         if element in (OMITTED, _UNUSED):
             return None
         form = choice[self.factor("form")] if len(self.form) > 1 else self.form[0]
-        tensor = filled(choice[self.data.factor("type")], _FORMS[form])
+        tensor = filled(choice[self.type_factor], _FORMS[form])
         return replace(tensor, uniform="zero") if element == "zero" else tensor
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:

@@ -81,7 +81,9 @@ class LengthsRole(ListRole):
         yield Factor(self.factor("value"), _LENGTHS, (self.data.factor("length"),), _WORDS)
         places = {"first": "at the first place", "last": "at the last place"}
         yield Factor.of_names(self.factor("place"), places)
-        others = {"varied": "", "alike": f"{self.name} all the same"}
+        # Only several lengths reveal that they are taken in another order, or by another stride.
+        # With the level `any`, there may be one.
+        others = {"varied": "", "alike": f"{self.name} all the same", "any": ""}
         yield Factor.of_names(self.factor("others"), others)
         yield self.layout_factor()
 
@@ -98,13 +100,15 @@ class LengthsRole(ListRole):
 
         def is_single(others: str, position: int, rank: int) -> bool:
             ends = {"tall": 0, "long": rank - 1, "wide": rank - 1}
-            return others not in ("varied", "same") and ends.get(others) != position
+            return others not in ("varied", "equal", "same") and ends.get(others) != position
 
         extents = (others, self._each.position_factor, rank)
-        for factor, plain in (("place", "first"), ("others", "varied"), ("layout", "c")):
+        own = self.factor("others")
+        yield forbid(lambda level, *extents: (level == "any") != is_single(*extents), own, *extents)
+        for factor, plain in (("place", "first"), ("layout", "c")):
             yield forbid(
-                lambda level, *extents, plain=plain: level != plain and is_single(*extents),
-                *(self.factor(factor), *extents),
+                lambda level, other, plain=plain: level != plain and other == "any",
+                *(self.factor(factor), own),
             )
 
     def masking(self) -> Iterator[Constraint]:
@@ -144,7 +148,11 @@ class LengthsRole(ListRole):
             self.factor("place"): "last" if place else "first",
             self.factor("layout"): call.inputs[self.name].layout,
         }
-        levels = {"varied": not are_alike or n == 1, "alike": are_alike}
+        levels = {
+            "varied": len(lengths) > 1 and (not are_alike or n == 1),
+            "alike": are_alike,
+            "any": True,
+        }
         return ObservedLevels(values, {self.factor("others"): levels_where(levels)})
 
     def requirements(self) -> Iterator[Requirement]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import JsonValue, PrivateAttr
+from pydantic import Field, JsonValue, PrivateAttr
 
 from opcert.arrays import INTEGERS, Call
 from opcert.roles.argument import ATTRIBUTE_TYPES, Argument, BoundExpressions, ElementKind
@@ -64,6 +64,11 @@ class Role(Argument):
     rank: BoundExpressions = ("0", "0")
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None
+    together: tuple[str, ...] = Field(
+        default=(),
+        alias="with",
+        description="Of an optional argument: the others that a call passes or omits with it.",
+    )
     _signature: Signature = PrivateAttr()
 
     # Relations to the other arguments
@@ -119,7 +124,10 @@ class Role(Argument):
     @cached_property
     def type_factor(self) -> str:
         """The factor of its element type, which all arguments of one symbol share."""
-        return f"{self._signature.arguments_of(self.type)[0].name}_type"
+        sharing = self._signature.arguments_of(self.type)
+        # An element like those of data has no factor of its own.
+        first = next((item for item in sharing if getattr(item, "like", None) is None), self)
+        return f"{first.name}_type"
 
     def type_factors(self, profile: str) -> Iterator[Factor]:
         """Yield the factor of its element type, unless another argument has it."""
@@ -147,6 +155,27 @@ class Role(Argument):
         yield forbid(lambda own, type_name: own != level and type_name == OMITTED, *names)
         if len(sharing) == 1:
             yield forbid(lambda own, type_name: own == level and type_name != OMITTED, *names)
+
+    def omission(self, profile: str) -> tuple[str, str] | None:
+        """Return the factor and the level with which it is omitted, if it can be."""
+        for factor in self.factors(profile):
+            if factor.name != self.type_factor and OMITTED in factor.levels:
+                return factor.name, OMITTED
+            if factor.name == self.factor("given"):
+                return factor.name, "no"
+        return None
+
+    def group_constraints(self, profile: str) -> Iterator[Constraint]:
+        """Yield the constraints that it is omitted together with the arguments in `with`."""
+        for name in self.together:
+            own, other = (role.omission(profile) for role in (self, self.related(name, Role)))
+            if own is None or other is None:
+                continue
+            levels = own[1], other[1]
+            yield forbid(
+                lambda own, other, levels=levels: (own == levels[0]) != (other == levels[1]),
+                *(LevelName(own[0]), LevelName(other[0])),
+            )
 
     def is_given_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""

@@ -20,8 +20,8 @@ from opcert.roles.factors import (
 from opcert.roles.list_role import LIST_LAYOUTS, ListRole
 from opcert.roles.role import OMITTED, Role
 from opcert.roles.samplers import Sampler
+from opcert.roles.slice_part import PARTS, SlicePartRole, series
 from opcert.roles.span_levels import ENDPOINTS, SELECTED, STEP_SIZES, SpanValue
-from opcert.roles.spans import PARTS, SpansRole
 from opcert.roles.step_draws import (
     SlicingStep,
     drawn_step,
@@ -44,7 +44,7 @@ _STOPS = (
 _SIZES = ("one", "two", "three", "beyond", "most", "past_u8", "past_u32")
 
 
-class SlicingStepsRole(SpansRole):
+class SlicingStepsRole(SlicePartRole):
     """The starts, the stops or the steps of slices, with an element for each slicing step.
 
     As for `spans`, three arguments have the role. The arguments of the role `mask` that name the
@@ -356,7 +356,7 @@ class SlicingStepsRole(SpansRole):
         names = [part.name if part.required else f"where given {part.name}" for part in lists]
         yield Requirement(
             f"{self.name}.length",
-            f"{', '.join(names[:-1])} and {names[-1]} have equally many elements.",
+            f"{series(names)} have equally many elements.",
             " and ".join(conditions),
             prerequisites=tuple(f"{part.name}.rank" for part in lists),
         )

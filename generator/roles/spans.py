@@ -5,9 +5,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays import Call, fits, python_slice
-from opcert.roles.argument import BoundExpressions
 from opcert.roles.axes import AxesRole
-from opcert.roles.data import DataRole
 from opcert.roles.factors import (
     BuildContext,
     Choice,
@@ -22,8 +20,9 @@ from opcert.roles.factors import (
     levels_where,
 )
 from opcert.roles.list_role import LIST_LAYOUTS, ListRole
-from opcert.roles.role import OMITTED, Role
+from opcert.roles.role import OMITTED
 from opcert.roles.samplers import Sampler
+from opcert.roles.slice_part import PARTS, SlicePartRole, series
 from opcert.roles.span_levels import (
     ENDPOINTS,
     ENDPOINTS_UNDER_STRESS,
@@ -36,13 +35,12 @@ from opcert.roles.span_levels import (
     selection_levels,
 )
 
-PARTS = ("start", "stop", "step")
 Span = tuple[int, int, int]
 # Attributes have no element type; their values fit the widest common integers.
 _WIDEST_TYPE = "i64"
 
 
-class SpansRole(ListRole):
+class SpansRole(SlicePartRole):
     """The starts, the stops or the steps of slices along axes of data, as in Python.
 
     Three arguments have the role, one for each `part`: `start`, `stop` and `step`. Each is a tensor
@@ -52,60 +50,21 @@ class SpansRole(ListRole):
 
     relations: ClassVar = {"of": ("data",), "along": ("axes",)}
 
-    role: Literal["spans", "slicing_steps"]
-    part: Literal["start", "stop", "step"]
-    of: str
+    role: Literal["spans"]
     along: str | None = None
-
-    def bounds(self) -> BoundExpressions | None:
-        """Return the limits of its type: a slice may reach past its axis."""
-        if self.is_attribute:
-            return None
-        return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report missing and repeated parts, and parts along different axes."""
-        group = self._group
-        for part in PARTS:
-            names = [role.name for role in group if role.part == part]
-            if len(names) > 1 and self.name in names[1:]:
-                yield "part", f"duplicate {part} of '{self.of}'; the first is '{names[0]}'"
-            if not names and self is group[0]:
-                expected = f"an argument with 'role: spans' and 'part: {part}'"
-                yield "part", f"missing {part} of '{self.of}'; expected {expected}"
-        first = group[0]
+        yield from super().mistakes()
+        first = next(role for role in self._group if isinstance(role, SpansRole))
         if self.along != first.along:
             text = f"along {self.along or 'all axes'}, but '{first.name}' is along"
             yield "along", f"{text} {first.along or 'all axes'}; expected the same axes"
 
     @cached_property
-    def data(self) -> DataRole:
-        """The data that is sliced."""
-        return self.related(self.of, DataRole)
-
-    @cached_property
     def axes(self) -> AxesRole | None:
         """The sliced axes, None for all axes."""
         return None if self.along is None else self.related(self.along, AxesRole)
-
-    @cached_property
-    def _group(self) -> list["SpansRole"]:
-        roles = self._signature.roles
-        return [role for role in roles if isinstance(role, SpansRole) and role.of == self.of]
-
-    @cached_property
-    def _parts(self) -> tuple["SpansRole", "SpansRole", "SpansRole"]:
-        start, stop, step = sorted(self._group, key=lambda role: PARTS.index(role.part))
-        return start, stop, step
-
-    @cached_property
-    def _value_factor(self) -> str:
-        """The factor of its value; for a step, without the direction."""
-        return self.factor("size" if self.part == "step" else "value")
-
-    @cached_property
-    def _direction_factor(self) -> str:
-        return self._parts[2].factor("direction")
 
     def _level_value(self, value: SpanValue) -> Any:
         """Return the value of a level as a function of the factors that it depends on."""
@@ -144,10 +103,6 @@ class SpansRole(ListRole):
                 mixed = ["mixed"] if len(self._tensor_parts) > 1 else []
                 words = {layout: layouts[layout] for layout in (*LIST_LAYOUTS, *mixed)}
                 yield Factor.of_names(self.factor("layouts"), words)
-
-    @cached_property
-    def _tensor_parts(self) -> list["SpansRole"]:
-        return [part for part in self._parts if not part.is_attribute]
 
     def constraints(self) -> Iterator[Constraint]:
         """Forbid values that do not fit their type, and levels that exclude an omission."""
@@ -322,42 +277,6 @@ class SpansRole(ListRole):
             values[self.factor("layouts")] = "mixed" if len(layouts) > 1 else "".join(layouts)
         return ObservedLevels(values, levels)
 
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield types, rank, lengths, and that no step is 0.
-
-        The start yields the requirements that all parts share.
-        """
-        name = self.name
-        if not self.is_attribute:
-            yield self.rank_requirement()
-        if self.part == "start":
-            yield from self._type_requirement()
-            yield from self._length_requirements()
-        if self.part == "step":
-            yield Requirement(
-                f"{name}.nonzero",
-                "No step is 0.",
-                f"all(value != 0 for value in {self.values_expr})",
-                self.given_expr,
-            )
-
-    def _type_requirement(self) -> Iterator[Requirement]:
-        """Yield the element types of all parts, as one requirement."""
-        kinds: dict[str, list[str]] = {}
-        conditions = []
-        for part in self._tensor_parts:
-            for requirement in Role.requirements(part):
-                kind = requirement.text.partition(" is ")[2].removesuffix(".")
-                kinds.setdefault(kind, []).append(part.name)
-                holds = requirement.holds
-                conditions.append(holds if part.required else f"({part.name} is None or {holds})")
-        texts = [
-            f"{_series(names)} {'are' if len(names) > 1 else 'is'} {kind}"
-            for kind, names in kinds.items()
-        ]
-        if conditions:
-            yield Requirement(f"{self.name}.type", f"{'; '.join(texts)}.", " and ".join(conditions))
-
     def _length_requirements(self) -> Iterator[Requirement]:
         """Yield that all parts have the same length, and that it fits the number of axes."""
         start, axes, rank = self._parts[0], self.axes, f"{self.of}.rank"
@@ -373,7 +292,7 @@ class SpansRole(ListRole):
                     is_equal if part.required else f"({part.name} is None or {is_equal})"
                 )
         names = [part.name if part.required else f"where given {part.name}" for part in lists]
-        text = f"{_series(names)} have equally many elements"
+        text = f"{series(names)} have equally many elements"
         if axes is None:
             conditions.append(f"{compared.length_expr} == {rank}")
             text += f", one for each dimension of {self.of}"
@@ -394,7 +313,3 @@ class SpansRole(ListRole):
 
 def _type_or_widest(element_type: str) -> str:
     return _WIDEST_TYPE if element_type == OMITTED else element_type
-
-
-def _series(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

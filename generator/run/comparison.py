@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opcert.arrays import Array, bits_dtype, bits_of, settled, type_name
+from opcert.arrays import Array, alternatives_of, bits_dtype, bits_of, settled, type_name
 from opcert.run.excerpts import Excerpt, excerpt_around, excerpt_rows
 
+# How many candidates of an open element a message lists, besides the golden one.
+_MAX_OTHERS = 4
 # How a case can fail.
 FailureKind = Literal[
     "count",
@@ -62,23 +64,25 @@ def compare_outputs(golden: Sequence[Array], outputs: Any) -> Difference | None:
     return next(iter(severe or differences), None)
 
 
-def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
+def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
     if not isinstance(output, np.ndarray):
         return Difference("type", f"output {i} is {type(output).__name__}; expected an array")
-    if output.dtype != expected.dtype:
-        types = type_name(output.dtype), type_name(expected.dtype)
+    if output.dtype != golden.dtype:
+        types = type_name(output.dtype), type_name(golden.dtype)
         return Difference("dtype", f"output {i} is {types[0]}; expected {types[1]}")
-    if output.shape != expected.shape:
-        shapes = list(output.shape), list(expected.shape)
+    if output.shape != golden.shape:
+        shapes = list(output.shape), list(golden.shape)
         return Difference("shape", f"output {i} is {shapes[0]}; expected {shapes[1]}")
-    if output.tobytes() == expected.tobytes():
+    if output.tobytes() == golden.tobytes():
         return None
     # Where the document leaves an element open, each of several is right.
-    expected = settled(expected, output)
+    expected = settled(golden, output)
     if output.tobytes() == expected.tobytes():
         return None
     differs = bits_of(output) != bits_of(expected)
     unequal = differs & ~equal_values(expected, output)
+    for alternative in alternatives_of(golden):
+        unequal &= ~equal_values(alternative, output)
     kind: FailureKind
     kind, wrong = ("value", unequal) if unequal.any() else ("bits", differs)
     position = int(np.argmax(wrong))
@@ -86,7 +90,20 @@ def _compare_one(i: int, expected: Array, output: Any) -> Difference | None:
     first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
     remark = " (values are equal, bits are not)" if kind == "bits" else ""
     text = f"output {i} differs in {int(wrong.sum())} of {expected.size} elements{remark}"
-    return Difference(kind, f"{text}; first at {first.summary}", excerpt)
+    others = _others_at(position, golden)
+    return Difference(kind, f"{text}; first at {first.summary}{others}", excerpt)
+
+
+def _others_at(position: int, golden: Array) -> str:
+    """Return, for a message, the other candidates of an open element of a golden output."""
+    elements = [array.reshape(-1)[position] for array in alternatives_of(golden)]
+    own = golden.reshape(-1)[position].tobytes()
+    others = {element.tobytes(): str(element) for element in elements if element.tobytes() != own}
+    if not others:
+        return ""
+    listed = ", ".join([*others.values()][:_MAX_OTHERS])
+    more = len(others) - _MAX_OTHERS
+    return f"; it is none of the other candidates: {listed}{f' and {more} more' * (more > 0)}"
 
 
 def equal_values(expected: Array, output: Array) -> Any:

@@ -40,7 +40,7 @@ from opcert.specification.model import (
     Spec,
     json_schema,
 )
-from opcert.specification.named_values import needed_names
+from opcert.specification.named_values import bind_names, needed_names, with_named_values
 from opcert.specification.references import (
     Reference,
     RejectedError,
@@ -76,6 +76,7 @@ __all__ = [
     "Spec",
     "SpecFile",
     "abbreviate",
+    "bind_names",
     "call_reference",
     "candidate_functions",
     "evaluate",
@@ -97,4 +98,5 @@ __all__ = [
     "shipped_operators",
     "source_positions",
     "subexpression",
+    "with_named_values",
 ]

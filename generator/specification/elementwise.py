@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, Tensor, part_at
+from opcert.arrays import FLOATS, Array, Tensor, part_at
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 from opcert.specification.expressions import (
     Expression,
@@ -84,8 +84,8 @@ class ElementwiseValues:
 class SourceElements(ElementwiseValues):
     """For each element of an output, the element of an input that it copies, or a zero.
 
-    `positions` count the elements of all inputs, one input after the other. Elements of one input
-    with known integers can be used as numbers.
+    `positions` count the elements of all inputs, one input after the other. Integers and truth
+    values of one input can be used as numbers.
     """
 
     def __init__(self, positions: Array, tensor: "IndexedInput | None") -> None:
@@ -97,7 +97,7 @@ class SourceElements(ElementwiseValues):
         """The values of the elements.
 
         Raises:
-            ValueError: the case does not fix them.
+            ValueError: they are not integers of one input.
         """
         if self.tensor is None:
             raise ValueError("elements of several inputs cannot be used as numbers")
@@ -109,24 +109,38 @@ class SourceElements(ElementwiseValues):
 
 @dataclass(frozen=True)
 class IndexedInput(Tensor):
-    """An input whose elements a formula names by index; its first element has position `first`."""
+    """An input whose elements a formula names by index; its first element has position `first`.
+
+    If the call does not fix its elements, `array` has those of a run.
+    """
 
     name: str = ""
     first: int = 0
+    array: Array | None = None
 
     # Otherwise Python would iterate by index without end.
     __iter__ = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a formula used elements that the call does not fix as numbers."""
+        return self.values is None and "numbers" in self.__dict__
 
     @cached_property
     def numbers(self) -> Array:
         """The elements in C order, followed by a zero for positions out of bounds.
 
         Raises:
-            ValueError: they are not integers that the case fixes.
+            ValueError: they are not integers.
         """
-        if self.values is None or any(value % 1 for value in self.values):
+        values: Sequence[Any] | None = self.values
+        if values is None and self.array is not None and self.type not in FLOATS:
+            # The integers of 4 bits, which NumPy lacks, have no `tolist` of their own.
+            wide = np.uint64 if self.type == "u64" else np.int64
+            values = self.array.reshape(-1).astype(wide).tolist()
+        if values is None or any(value % 1 for value in values):
             raise ValueError(f"the elements of '{self.name}' are not known integers")
-        values = [int(value) for value in self.values]
+        values = [int(value) for value in values]
         is_large = any(not -_SMALL < value < _SMALL for value in values)
         return np.array((*values, 0), object if is_large else np.int64)
 
@@ -298,6 +312,22 @@ def _not(value: Any) -> Any:
     return ElementwiseValues(np.logical_not(value.array))
 
 
+def _item(items: Any, index: Any) -> Any:
+    """Return `items[index]`, element by element if the index into a list of integers differs."""
+    if not isinstance(index, ElementwiseValues) or not isinstance(items, tuple | list | range):
+        return items[index]
+    if isinstance(items, IndexedInputs):
+        return items[index]
+    if not all(isinstance(item, int) for item in items):
+        raise TypeError("an index that differs from element to element, into no list of integers")
+    numbers, n = index.array, len(items)
+    is_large = any(not -_SMALL < item < _SMALL for item in items)
+    # An item out of bounds is never chosen, or the index is a mistake.
+    values = np.array([*items, 0], object if is_large else np.int64)
+    is_inside = (numbers >= -n) & (numbers < n)
+    return ElementwiseValues(values[np.where(is_inside, numbers % max(n, 1), n).astype(np.intp)])
+
+
 def _wrap(axis: Any, rank: Any) -> Any:
     return _choose(axis < 0, lambda: axis + rank, lambda: axis)
 
@@ -332,10 +362,10 @@ def _every(of_values: Callable[[Any], bool], of_arrays: Callable[[Any, Any], Any
     return function
 
 
-# No expression of a spec can call the first four: their names are keywords.
+# No expression of a spec can call the first five: their names are keywords.
 FORMULA_FUNCTIONS: Functions = {
     **EXPRESSION_FUNCTIONS,
-    **{"if": _choose, "and": _and, "or": _or, "not": _not},
+    **{"if": _choose, "and": _and, "or": _or, "not": _not, "from": _item},
     "all": _every(all, np.logical_and),
     "any": _every(any, np.logical_or),
     **{
@@ -348,11 +378,20 @@ FORMULA_FUNCTIONS: Functions = {
 
 
 class _Elementwise(ast.NodeTransformer):
-    """Turns conditions into calls that decide element by element, with unevaluated branches."""
+    """Turns conditions into calls that decide element by element, with unevaluated branches.
+
+    Indexing becomes a call as well.
+    """
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test, body, orelse = map(self.visit, (node.test, node.body, node.orelse))
         return _call("if", test, _lazy(body), _lazy(orelse))
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        items, index = self.visit(node.value), self.visit(node.slice)
+        if any(isinstance(part, ast.Slice) for part in ast.walk(node.slice)):
+            return ast.Subscript(items, index, node.ctx)
+        return _call("from", items, index)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         function = "and" if isinstance(node.op, ast.And) else "or"

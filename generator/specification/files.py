@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from opcert.errors import Mistake, OpcertError, SpecError, did_you_mean
 from opcert.specification.factor_table_checks import factor_table_mistakes
 from opcert.specification.model import Spec
-from opcert.specification.named_values import with_named_values
 from opcert.specification.references import (
     Reference,
     find_spec_files,
@@ -68,7 +67,7 @@ def read_spec(path: Path) -> SpecFile:
         raise SpecError(source.mistakes + model_mistakes(source, error, Spec)) from None
     located_texts = [*role_mistakes(spec)]
     if not located_texts:
-        spec = with_named_values(complete_from_roles(spec))
+        spec = complete_from_roles(spec)
         checks = (derivation_mistakes, static_mistakes, factor_table_mistakes)
         located_texts = [located_text for check in checks for located_text in check(spec)]
     mistakes = source.mistakes + [source.mistake(place, text) for place, text in located_texts]

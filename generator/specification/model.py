@@ -13,12 +13,15 @@ from opcert.roles import (
     ROLES,
     Argument,
     Attribute,
+    DataRole,
     ExpressionText,
+    FillRole,
     Input,
     KebabCaseId,
     ListRole,
     Role,
     SpecModel,
+    TensorsRole,
     role_classes,
 )
 from opcert.specification.documented import WrittenInput, WrittenTensor
@@ -91,14 +94,18 @@ class Output(SpecModel):
     """One output, or `count` outputs; expressions can use the number `i` of an output."""
 
     name: str
-    type: str = Field(description="The type symbol that it shares with a required input.")
+    type: str = Field(
+        description="The type symbol that it shares with a required input, an element type, or an "
+        "expression of the name of one."
+    )
     shape: ExpressionText
     count: ExpressionText = "1"
     element: ExpressionText | None = Field(
         None,
         description="The document's formula for the element with the index `at`, a tuple, of "
-        "output `i`: an element of an input, such as `data[at]`, or 0. It is evaluated "
-        "independently of the reference and compared with its outputs.",
+        "output `i`: an element of an input, such as `data[at]`, or 0; or a number, if the output "
+        "is of an integer type or boolean. It is evaluated independently of the reference and "
+        "compared with its outputs.",
     )
     where: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ExpressionText] = Field(
         default_factory=dict,
@@ -347,13 +354,22 @@ class Spec(SpecModel):
         """The arguments that have a role."""
         return tuple(argument for argument in self.arguments if isinstance(argument, Role))
 
+    def passed_together(self, name: str) -> frozenset[str]:
+        """Return an optional argument and those that a call passes or omits with it."""
+        groups = [{role.name, *role.together} for role in self.bound_roles if role.together]
+        return frozenset({name}.union(*(group for group in groups if name in group)))
+
     @cached_property
     def number_inputs(self) -> tuple[str, ...]:
         """The inputs whose elements are numbers that a call fixes, such as axes or lengths."""
         return tuple(
             argument.name
             for argument in self.inputs
-            if isinstance(argument, ListRole) or set(self.type_sets[argument.type]) <= set(INTEGERS)
+            if isinstance(argument, ListRole)
+            or (
+                not isinstance(argument, DataRole | FillRole | TensorsRole)
+                and set(self.type_sets[argument.type]) <= set(INTEGERS)
+            )
         )
 
     @cached_property

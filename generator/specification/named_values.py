@@ -4,25 +4,34 @@ from collections.abc import Mapping
 
 from opcert.errors import ExpressionError
 from opcert.specification.expressions import parse_expression
-from opcert.specification.model import Spec
+from opcert.specification.model import LawCall, Spec
 
 
 def with_named_values(spec: Spec) -> Spec:
     """Return the spec with variables for `names` in the expressions of outputs and laws.
 
     Conditions of rules and ambiguities, of which many are evaluated on one call, share the values
-    instead. An expression E that uses a name becomes `[E for name in [value]][0]`: the value is
-    computed once, and only for expressions that need it.
+    instead.
     """
     if not spec.names:
         return spec
 
     def bound(text: str | None) -> str | None:
-        return None if text is None else _bound(text, spec.names)
+        return None if text is None else bind_names(text, spec.names)
+
+    def bound_call(call: LawCall) -> LawCall:
+        parts = {"inputs": call.inputs, "attributes": call.attributes}
+        return call.model_copy(
+            update={
+                key: {name: bound(text) for name, text in expressions.items()}
+                for key, expressions in parts.items()
+            }
+        )
 
     outputs = tuple(
         output.model_copy(
             update={
+                "type": bound(output.type),
                 "shape": bound(output.shape),
                 "count": bound(output.count),
                 "element": bound(output.element),
@@ -32,14 +41,26 @@ def with_named_values(spec: Spec) -> Spec:
         for output in spec.outputs
     )
     laws = tuple(
-        law.model_copy(update={"when": bound(law.when), "holds": bound(law.holds)})
+        law.model_copy(
+            update={
+                "when": bound(law.when),
+                "holds": bound(law.holds),
+                "calls": {name: bound_call(call) for name, call in law.calls.items()},
+            }
+        )
         for law in spec.laws
     )
     return spec.with_parts(outputs=outputs, laws=laws)
 
 
-def _bound(text: str, values: Mapping[str, str]) -> str:
-    """Return `text` with variables for the named values that it needs, in their order."""
+def bind_names(text: str, values: Mapping[str, str]) -> str:
+    """Return `text` with variables for the named values that it needs, in their order.
+
+    An expression E that uses a name becomes `[E for name in [value]][0]`: the value is computed
+    once, and only for expressions that need it.
+    """
+    if not values:
+        return text
     try:
         needed = needed_names(text, values)
     except ExpressionError:

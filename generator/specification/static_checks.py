@@ -43,7 +43,7 @@ Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]
 KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
 
 # Some arguments only change together: a count and the counted list, or parallel lists.
-_MAX_CHANGED_ARGUMENTS = 4
+_MAX_CHANGED_ARGUMENTS = 6
 _MAX_EXAMPLE_ELEMENTS = 10**6
 
 
@@ -51,6 +51,7 @@ def static_mistakes(spec: Spec) -> Mistakes:
     """Yield each mistake outside the factor table, with the path to it."""
     yield from _type_mistakes(spec)
     yield from _name_mistakes(spec)
+    yield from _named_value_mistakes(spec)
     yield from _argument_mistakes(spec)
     yield from _output_mistakes(spec)
     yield from _rule_mistakes(spec)
@@ -114,12 +115,17 @@ def _type_mistakes(spec: Spec) -> Mistakes:
         for i, name in enumerate(types if isinstance(types, tuple) else ()):
             yield from unknown_name(("types", symbol, i), "element type", name, ELEMENT_TYPES)
     yield from type_symbol_mistakes(spec)
-    # An output takes its type from an input that is always present.
+    # An output with a type symbol takes its type from an input that is always present.
     symbols = list(dict.fromkeys(argument.type for argument in spec.inputs if argument.required))
     for i, output in enumerate(spec.outputs):
-        if output.type not in symbols:
+        here: YamlPath = ("outputs", i, "type")
+        if output.type in {*symbols, *ELEMENT_TYPES}:
+            continue
+        if output.type.isidentifier() and output.type not in call_names(spec).keys() - spec.types:
             text = f"no required input has the type symbol '{output.type}'"
-            yield ("outputs", i, "type"), f"{text}{did_you_mean(output.type, symbols)}"
+            yield here, f"{text}{did_you_mean(output.type, symbols)}"
+        else:
+            yield from expression_mistakes(here, output.type, {**call_names(spec), "i": ()})
     for i, level in enumerate(spec.feature_levels):
         for j, name in enumerate(level.types):
             path = ("feature_levels", i, "types", j)
@@ -150,6 +156,15 @@ def _name_mistakes(spec: Spec) -> Mistakes:
     constants = {*EXPRESSION_CONSTANTS, *spec.constants, *spec.types}
     for path, name in named:
         yield from _taken_name(path, name, {*constants, "omitted", "outputs", "level", "i"})
+
+
+def _named_value_mistakes(spec: Spec) -> Mistakes:
+    known = {name: parts for name, parts in call_names(spec).items() if name not in spec.names}
+    reserved = {"outputs", "level", "i", "at", *spec.cases.factors, *spec.cases.draw}
+    for name, text in spec.names.items():
+        yield from _taken_name(("names", name, KEY_STEP), name, {*known, *reserved})
+        yield from expression_mistakes(("names", name), text, known)
+        known[name] = ()
 
 
 def _argument_mistakes(spec: Spec) -> Mistakes:

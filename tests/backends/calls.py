@@ -46,6 +46,32 @@ def gather(data: Array, *indices: int, axis: int = 0, **attributes: int) -> Call
     return "openvino/Gather-8", inputs, attributes
 
 
+def scattered(data: Array, indices: Array, updates: Array, axis: int) -> Call:
+    inputs = {"data": data, "indices": indices, "updates": updates, "axis": np.array(axis)}
+    return "openvino/ScatterElementsUpdate-3", inputs, {}
+
+
+def joined(*arrays: Array, axis: int, **members: Any) -> Call:
+    """Return a call of DirectML's JOIN along the last axis but for `members` of its output."""
+    sizes = [*arrays[0].shape[:-1], sum(array.shape[-1] for array in arrays)]
+    described = {"Sizes": sizes, "DataType": arrays[0].dtype.name.upper(), **members}
+    attributes = {"InputCount": len(arrays), "OutputTensor": described, "Axis": axis}
+    return "directml/DML_OPERATOR_JOIN", {"InputTensors": [*arrays]}, attributes
+
+
+def windowed(data: Array, output: list[int], *windows: tuple[int, int, int]) -> Call:
+    """Return a call of DirectML's SLICE1; a window is an offset, a size and a stride."""
+    offsets, sizes, strides = (list(column) for column in zip(*windows, strict=True))
+    attributes = {
+        "OutputTensor": {"Sizes": output, "DataType": data.dtype.name.upper()},
+        "DimensionCount": len(windows),
+        "InputWindowOffsets": offsets,
+        "InputWindowSizes": sizes,
+        "InputWindowStrides": strides,
+    }
+    return "directml/DML_OPERATOR_SLICE1", {"InputTensor": data}, attributes
+
+
 def calls_of_every_operator(name: str, operators: Collection[str] | None = None) -> list[Call]:
     """Return calls of shipped OpenVINO operators, by default of all, with data of a type."""
     row = distinct_elements(name, 2, 7)[:, ::-1]
@@ -67,16 +93,7 @@ def calls_of_every_operator(name: str, operators: Collection[str] | None = None)
         ("openvino/Transpose-1", {"arg": row, "input_order": int64s(1, 0)}, {}),
         ("openvino/Reshape-1", {"data": row, "shape": int64s(0, -1, 1)}, {"special_zero": True}),
         ("openvino/GatherElements-6", {"data": row, "indices": int64s(6, 0).reshape(2, 1)}, axis),
-        (
-            "openvino/ScatterElementsUpdate-3",
-            {
-                "data": row,
-                "indices": int64s(6, 0).reshape(2, 1),
-                "updates": row[:, :1],
-                "axis": np.array(1),
-            },
-            {},
-        ),
+        scattered(row, int64s(6, 0).reshape(2, 1), row[:, :1], axis=1),
         (
             "openvino/StridedSlice-1",
             {"data": row, "begin": int64s(0, 5), "end": int64s(1, 0), "stride": int64s(1, -2)},
@@ -88,6 +105,9 @@ def calls_of_every_operator(name: str, operators: Collection[str] | None = None)
             {"batch_axis": 0, "seq_axis": 1},
         ),
     ]
+    if name == "boolean":
+        # Whether its data may be boolean is open.
+        calls = [call for call in calls if call[0] != "openvino/ScatterElementsUpdate-3"]
     selected = {*shipped_operators()}
     if operators is not None:
         selected &= {*operators}

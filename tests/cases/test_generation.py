@@ -1,5 +1,6 @@
 """Cases of the shipped specs, and of copies of one that was edited."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
@@ -31,6 +32,8 @@ examples:
     outputs:
       - {type: u8, shape: [3]}
 """
+# Operators with few arguments and few rules that can be violated have fewer strata than 100.
+FEWER_STRATA = {"Concat-1": 80, "Tile-1": 20}
 NO_TENSORS = 'no-tensors: {OutputCount: "0", OutputTensors: "[]"}'
 ANOTHER = f'another: {{OutputCount: "0", Axis: "0"}}\n      {NO_TENSORS}'
 
@@ -156,7 +159,12 @@ def test_each_requirement_is_violated_and_each_ambiguity_touched(name: str) -> N
     parts, names = spec(name).spec, {case.id.rpartition("-")[0] for case in changed_cases(name)}
     numbers = Counter(map(owner, changed_cases(name)))
     reachable = {id_ for id_, rule in parts.requirements.items() if rule.unbreakable is None}
-    assert set(numbers) == reachable | {each.id for each in parts.ambiguities}
+    # A call with open elements is valid, and drawn as such.
+    opened = {each.id for each in parts.ambiguities if each.elements}
+    assert set(numbers) == reachable | {each.id for each in parts.ambiguities} - opened
+    conditions = Conditions(parts)
+    valid = [case.call for case in cases(name) if case.violated_rule is None]
+    assert {*map(conditions.open_elements, valid)} - {None} == opened
     assert all(numbers[each.id] <= MAX_PER_AMBIGUITY["core"] for each in parts.ambiguities)
     declared = [(each.id, each.violations) for each in parts.rules]
     declared += [(each.id, each.violations) for each in parts.ambiguities]
@@ -172,14 +180,14 @@ def test_a_stratum_has_few_cases(name: str) -> None:
         mutation = mutations.get(case.id.partition(".")[2].rpartition("-")[0])
         if mutation is not None:
             strata[owner(case), *mutation.stratum] += 1
-    # Concat-1 has the fewest arguments: a list of tensors, and an axis.
-    assert len(strata) > 80
+    assert len(strata) > FEWER_STRATA.get(name, 100)
     assert max(strata.values()) <= MAX_PER_STRATUM["core"]
 
 
 @each_spec
 def test_many_valid_cases_serve_as_baselines(name: str) -> None:
-    assert len({case.baseline for case in cases(name) if case.baseline}) > 60
+    baselines = {case.baseline for case in cases(name) if case.baseline}
+    assert len(baselines) > (50 if name in FEWER_STRATA else 60)
 
 
 def test_a_case_that_touches_an_ambiguity_is_no_baseline(tmp_path: Path) -> None:
@@ -225,8 +233,11 @@ def test_patterns_are_seeded_by_the_id_of_the_case_or_of_its_baseline(name: str)
         for argument, tensor in case.call.inputs.items():
             owner = case.baseline or case.id
             expected = f"0|{owner}|{argument_of(argument)}" if tensor.values is None else ""
-            # The tensors of a variadic input may stand in another order than in the baseline.
-            assert argument_of(tensor.pattern) == expected
+            pattern = tensor.pattern
+            if argument_of(argument) != argument:
+                # The tensors of a variadic input may have another order than in the baseline.
+                pattern = re.sub(r"\[\d+\]$", "", pattern)
+            assert pattern == expected
 
 
 def test_the_same_spec_gives_the_same_cases() -> None:

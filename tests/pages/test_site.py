@@ -179,14 +179,14 @@ def test_every_text_of_a_spec_is_on_its_page(name: str) -> None:
     parts = [part for rule in described.rules for part in (rule.text, rule.clause)]
     parts += [part for law in described.laws for part in (law.text, law.clause)]
     parts += [part for erratum in described.errata for part in (erratum.text, erratum.reading)]
-    parts += [
-        part
-        for ambiguity in described.ambiguities
-        for part in (ambiguity.text, *ambiguity.readings.__dict__.values())
-    ]
+    for ambiguity in described.ambiguities:
+        readings = ambiguity.readings.__dict__.values() if ambiguity.readings else ()
+        parts += [ambiguity.text, *readings, *filter(None, [ambiguity.elements])]
     parts += [part for example in described.examples for part in (example.text, example.clause)]
     parts += [argument.text for argument in described.arguments]
     parts += [rule.holds for rule in described.rules if rule.holds]
+    parts += [part for name in described.names.items() for part in name]
+    parts += [output.shape for output in described.outputs]
     assert all(" ".join(part.split()) in text for part in parts)
 
 

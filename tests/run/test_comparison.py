@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opcert.arrays import with_alternatives
 from opcert.run import compare_outputs
 from opcert.run.comparison import share_a_zero
 
@@ -94,3 +95,32 @@ def test_a_zero_is_shared_where_no_bit_is_set_in_either() -> None:
     assert not share_a_zero([one, one[:0]], [other, one[:0]])
     assert share_a_zero([one, other], [other, other])
     assert share_a_zero([np.array(0, np.int8)], [np.array(0, np.int8)])
+
+
+def test_an_open_element_is_one_of_its_candidates() -> None:
+    others = [np.array([1.0, 5.0, 3.0]), np.array([1.0, np.nan, 3.0])]
+    golden = with_alternatives(np.array([1.0, 2.0, 3.0]), others)
+    for candidate in (2.0, 5.0, np.nan):
+        assert compare_outputs([golden], [np.array([1.0, candidate, 3.0])]) is None
+    difference = compare_outputs([golden], [np.array([1.0, 4.0, 3.0])])
+    assert difference is not None
+    assert difference.kind == "value"
+    assert difference.text.endswith("; it is none of the other candidates: 5.0, nan")
+    difference = compare_outputs([golden], [np.array([1.0, 5.0, 4.0])])
+    assert difference is not None
+    assert "candidates" not in difference.text
+
+
+def test_a_candidate_in_other_bits_differs_in_bits_alone() -> None:
+    candidate = np.array([0x7FC00005], np.uint32).view(np.float32)
+    golden = with_alternatives(np.array([1.0], np.float32), [candidate])
+    difference = compare_outputs([golden], [np.array([np.nan], np.float32)])
+    assert difference is not None
+    assert difference.kind == "bits"
+
+
+def test_a_message_lists_few_candidates() -> None:
+    golden = with_alternatives(np.array([0]), [np.array([n]) for n in range(1, 9)])
+    difference = compare_outputs([golden], [np.array([99])])
+    assert difference is not None
+    assert difference.text.endswith("other candidates: 1, 2, 3, 4 and 4 more")

@@ -6,8 +6,8 @@
 
 # In the order of the guide's table.
 from tests.backends.findings import openvino_gather  # noqa: F401, I001
-from tests.backends.findings import openvino, openvino_movement  # noqa: F401
-from tests.backends.findings import onnxruntime, torch, jax  # noqa: F401
+from tests.backends.findings import openvino, openvino_movement, openvino_shapes  # noqa: F401
+from tests.backends.findings import onnxruntime, torch, jax, array_api  # noqa: F401
 from tests.backends.findings.finding import (
     ANYTHING_ELSE,
     FINDINGS,

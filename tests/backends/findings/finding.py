@@ -193,4 +193,5 @@ HELPERS: dict[str, tuple[Callable[..., Any], ...]] = {
     "onnxruntime": (onnx_outputs,),
     "torch": (),
     "jax": (),
+    "numpy": (),
 }

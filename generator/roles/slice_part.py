@@ -1,0 +1,116 @@
+"""The starts, stops and steps of slices: what the roles `spans` and `slicing_steps` share."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from opcert.roles.argument import BoundExpressions
+from opcert.roles.data import DataRole
+from opcert.roles.factors import Requirement
+from opcert.roles.list_role import ListRole
+from opcert.roles.role import Role
+
+PARTS = ("start", "stop", "step")
+
+
+class SlicePartRole(ListRole):
+    """The starts, the stops or the steps of slices: a list with an element for each slice.
+
+    Three arguments have the role, one for each `part`. A subclass states what they mean.
+    """
+
+    relations: ClassVar = {"of": ("data",)}
+
+    role: Literal["spans", "slicing_steps"]
+    part: Literal["start", "stop", "step"]
+    of: str
+
+    def bounds(self) -> BoundExpressions | None:
+        """Return the limits of its type: a slice may reach past its axis."""
+        if self.is_attribute:
+            return None
+        return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report missing and repeated parts."""
+        group = self._group
+        for part in PARTS:
+            names = [role.name for role in group if role.part == part]
+            if len(names) > 1 and self.name in names[1:]:
+                yield "part", f"duplicate {part} of '{self.of}'; the first is '{names[0]}'"
+            if not names and self is group[0]:
+                expected = f"an argument with 'role: {self.role}' and 'part: {part}'"
+                yield "part", f"missing {part} of '{self.of}'; expected {expected}"
+
+    @cached_property
+    def data(self) -> DataRole:
+        """The data that is sliced."""
+        return self.related(self.of, DataRole)
+
+    @cached_property
+    def _group(self) -> list["SlicePartRole"]:
+        roles = self._signature.roles
+        return [role for role in roles if isinstance(role, SlicePartRole) and role.of == self.of]
+
+    @cached_property
+    def _parts(self) -> tuple["SlicePartRole", "SlicePartRole", "SlicePartRole"]:
+        start, stop, step = sorted(self._group, key=lambda role: PARTS.index(role.part))
+        return start, stop, step
+
+    @cached_property
+    def _value_factor(self) -> str:
+        """The factor of its value; for a step, without the direction."""
+        return self.factor("size" if self.part == "step" else "value")
+
+    @cached_property
+    def _direction_factor(self) -> str:
+        return self._parts[2].factor("direction")
+
+    @cached_property
+    def _tensor_parts(self) -> list["SlicePartRole"]:
+        return [part for part in self._parts if not part.is_attribute]
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield types, rank, lengths, and that no step is 0.
+
+        The start yields the requirements that all parts share.
+        """
+        name = self.name
+        if not self.is_attribute:
+            yield self.rank_requirement()
+        if self.part == "start":
+            yield from self._type_requirement()
+            yield from self._length_requirements()
+        if self.part == "step":
+            yield Requirement(
+                f"{name}.nonzero",
+                "No step is 0.",
+                f"all(value != 0 for value in {self.values_expr})",
+                self.given_expr,
+            )
+
+    def _type_requirement(self) -> Iterator[Requirement]:
+        """Yield the element types of all parts, as one requirement."""
+        kinds: dict[str, list[str]] = {}
+        conditions = []
+        for part in self._tensor_parts:
+            for requirement in Role.requirements(part):
+                kind = requirement.text.partition(" is ")[2].removesuffix(".")
+                kinds.setdefault(kind, []).append(part.name)
+                holds = requirement.holds
+                conditions.append(holds if part.required else f"({part.name} is None or {holds})")
+        texts = [
+            f"{series(names)} {'are' if len(names) > 1 else 'is'} {kind}"
+            for kind, names in kinds.items()
+        ]
+        if conditions:
+            yield Requirement(f"{self.name}.type", f"{'; '.join(texts)}.", " and ".join(conditions))
+
+    def _length_requirements(self) -> Iterator[Requirement]:
+        """Yield what the lengths of the parts must be."""
+        raise NotImplementedError
+
+
+def series(names: Sequence[str]) -> str:
+    """Return names as an enumeration."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

@@ -1,0 +1,159 @@
+"""Writes the tables of the operators that the core suite lacks into the guides.
+
+`python -m tests.operators.table` renews `specs/README.md`: it generates each suite and measures its
+strength, which takes minutes; `--keep-strength` keeps the figures that are there. With
+`--certificates FOLDER` it also renews the results in `generator/backends/README.md`, from every
+`certificate.json` below the folder.
+"""
+
+import argparse
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from opcert.panel import measure_strength
+from opcert.specs import CORE_OPERATORS
+from tests.operators.planted import core_suite
+from tests.shipped import SPECS, spec
+
+ROOT = Path(__file__).parents[2]
+SPECS_GUIDE = ROOT / "specs" / "README.md"
+BACKENDS_GUIDE = ROOT / "generator" / "backends" / "README.md"
+COMMAND = "python -m tests.operators.table"
+HEAD = ["operator", "lines", "rules", "cases", "faults found", "runtimes, and what they fail"]
+# What is no limit to the length of a spec.
+UNCOUNTED = ("ambiguities", "examples")
+# The causes of failures that `generator/backends/README.md` shows as programs, runtime by runtime.
+# OpenVINO moves 64-bit elements through 32 bits, and f16 and f8 through f32, for every operator.
+FAILURES = {
+    "openvino/Concat-1": "openvino: types; onnxruntime: skips empty tensors; torch, numpy: "
+    "an axis out of range",
+    "openvino/GatherElements-6": "openvino: types, valid calls after a rejection; "
+    "onnxruntime, torch, array-api: nothing",
+    "openvino/Pad-1": "openvino: types, scalars, negative pads, pads cut to 32 bits; onnxruntime: "
+    "scalars, a value of rank 1; torch: 64-bit values",
+    "openvino/Reshape-1": "openvino: types, sizes below -1, results kept from earlier calls; "
+    "onnxruntime, torch: nothing; numpy: sizes below -1",
+    "openvino/ReverseSequence-1": "openvino: types, lengths out of range",
+    "openvino/ScatterElementsUpdate-3": "openvino: types, negative indices, updates outside data "
+    "(memory), several axes; onnxruntime, torch: nothing",
+    "openvino/Split-1": "openvino: types, an axis cut to 32 bits, 65,555 parts (hang); "
+    "onnxruntime, torch, array-api: nothing",
+    "openvino/StridedSlice-1": "openvino: masks of different lengths (most cases), types",
+    "openvino/Tile-1": "openvino: types, empty repeats (crash); onnxruntime: NaN of f16; "
+    "torch, array-api: nothing",
+    "openvino/Transpose-1": "openvino: types, an empty order, an order cut to 32 bits; "
+    "onnxruntime, torch: nothing; numpy: an order cut to 32 bits",
+    "directml/DML_OPERATOR_JOIN": "torch, array-api: nothing",
+    "directml/DML_OPERATOR_SLICE1": "torch, array-api: nothing",
+}
+
+
+def operators() -> list[str]:
+    """Return the ids of the shipped operators that the core suite lacks."""
+    ids = {spec(name).spec.operator for name in SPECS}
+    return sorted(ids - {*CORE_OPERATORS}, key=lambda name: (name.startswith("directml"), name))
+
+
+def facts(operator: str) -> list[str]:
+    """Return the cells that follow from the spec alone: lines and rules.
+
+    Lines of examples and ambiguities do not count.
+    """
+    path = SPECS[operator.partition("/")[2]]
+    parts = re.split(r"^(?=\w+:)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    counted = [part for part in parts if not part.startswith(UNCOUNTED)]
+    rules = yaml.safe_load(path.read_text(encoding="utf-8"))["rules"]
+    return [str(sum(len(part.splitlines()) for part in counted)), str(len(rules))]
+
+
+def cases(operator: str) -> str:
+    """Return the number of cases of the core suite."""
+    return str(len(core_suite(operator).operators[operator].index.cases))
+
+
+def strength(operator: str) -> str:
+    """Return how many of the generic wrong backends the core suite finds."""
+    name = operator.partition("/")[2]
+    measured = measure_strength(spec(name), core_suite(operator).operators[operator])
+    return f"{measured.detected} of {measured.applicable}"
+
+
+def rows_of(guide: Path, command: str = COMMAND) -> dict[str, list[str]]:
+    """Return the cells of each row of a guide's table by its first cell, the head left out."""
+    lines = _table(guide.read_text(encoding="utf-8"), command)[1].strip().splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return {row[0]: row for row in rows}
+
+
+def results(folder: Path) -> list[list[str]]:
+    """Return the rows of the results, an operator each, and their head; from certificates."""
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(dict)
+    for path in sorted(folder.rglob("certificate.json")):
+        certificate = json.loads(path.read_text(encoding="utf-8"))
+        label = _label(certificate["backend"])
+        by_operator: dict[str, Counter[str]] = defaultdict(Counter)
+        for verdict in certificate["verdicts"]:
+            by_operator[verdict["operator"]][verdict["status"]] += 1
+        for operator, statuses in by_operator.items():
+            if statuses["pass"]:
+                counts[label][operator] = statuses
+    labels = sorted(counts, key=lambda label: (not label.startswith("openvino"), label))
+    rows = [["operator", *labels]]
+    for operator in operators():
+        rows.append([operator, *(_cell(counts[label].get(operator)) for label in labels)])
+    return rows
+
+
+def _label(backend: dict[str, Any]) -> str:
+    options = [f"`{key}={value}`" for key, value in backend.get("options", {}).items()]
+    return ", ".join([backend["name"], *options])
+
+
+def _cell(statuses: Counter[str] | None) -> str:
+    if statuses is None:
+        return ""
+    text = f"{statuses['pass']} / {statuses['fail']} / {statuses['unsupported']}"
+    ended = statuses["crash"] + statuses["hang"]
+    return f"{text} + {ended}" if ended else text
+
+
+def _table(text: str, command: str) -> tuple[str, str, str]:
+    """Return the text before, in and after the table that a command writes."""
+    begin, end = f"<!-- {command}: begin -->\n", "<!-- end -->"
+    before, _, rest = text.partition(begin)
+    table, _, after = rest.partition(end)
+    return before + begin, table, end + after
+
+
+def _write(guide: Path, command: str, rows: list[list[str]]) -> None:
+    before, _, after = _table(guide.read_text(encoding="utf-8"), command)
+    head, *body = rows
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    guide.write_text(before + text + after, encoding="utf-8")
+
+
+def main() -> None:
+    """Write the tables."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--keep-strength", action="store_true", help="keep the panel's figures")
+    parser.add_argument("--certificates", type=Path, metavar="FOLDER", help="renew the results")
+    options = parser.parse_args()
+    kept = rows_of(SPECS_GUIDE)
+    rows = []
+    for operator in operators():
+        is_kept = options.keep_strength and operator in kept
+        found = kept[operator][4] if is_kept else strength(operator)
+        rows.append([operator, *facts(operator), cases(operator), found, FAILURES[operator]])
+    _write(SPECS_GUIDE, COMMAND, [HEAD, *rows])
+    if options.certificates:
+        _write(BACKENDS_GUIDE, f"{COMMAND} --certificates", results(options.certificates))
+
+
+if __name__ == "__main__":
+    main()
