@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from typing import Any, Literal
 
@@ -80,8 +81,8 @@ class Call:
         arguments = {**self.inputs, **self.attributes}
         return ", ".join(f"{name}={value}" for name, value in arguments.items())
 
-    @property
-    def arguments(self) -> dict[str, Any]:
+    @cached_property
+    def arguments(self) -> Mapping[str, Any]:
         """The arguments by name; a variadic input is a tuple of tensors."""
         if not any("[" in key for key in self.inputs):
             return {**self.inputs, **self.attributes}
@@ -121,7 +122,7 @@ class Call:
             return self._with({**inputs, name: value}, attributes)
         if name in attributes and value is not None and not isinstance(value, Tensor):
             return self._with(inputs, {**attributes, name: plain_copy(value)})
-        arguments = self.arguments
+        arguments = {**self.arguments}
         argument = argument_of(name)
         if argument != name:
             tensors = [*arguments[argument]]

@@ -43,7 +43,8 @@ class _Condition:
     def __init__(self, spec: Spec, text: str, *place: str | int) -> None:
         expression = parse_expression(text)
         # Most rules apply always, and need no evaluation.
-        self._expression = None if text == "True" else expression
+        self.is_always_true = text == "True"
+        self._expression = expression
         self._place: YamlPath = place
         named = needed_names(text, spec.names)
         self._named = [(name, parse_expression(spec.names[name])) for name in named]
@@ -57,7 +58,7 @@ class _Condition:
         Raises:
             ExpressionError: it cannot be evaluated, or is neither true nor false.
         """
-        if self._expression is None:
+        if self.is_always_true:
             return True
         try:
             for name, value in self._named:
@@ -135,7 +136,7 @@ class Conditions:
                 unmet.add(rule.id)
             elif not absent or absent.isdisjoint(when.required | holds.required):
                 try:
-                    if not when.holds(scope):
+                    if not (when.is_always_true or when.holds(scope)):
                         continue
                     is_satisfied = holds.holds(scope)
                 except ExpressionError:
@@ -313,7 +314,7 @@ class Conditions:
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]
     ) -> list[str]:
         """Return the behaviours among `rules`, by full id, that `outputs` contradict."""
-        scope = evaluation_scope({**self.names(call), "outputs": tuple(outputs)})
+        scope = {**self._scope(call), "outputs": tuple(outputs)}
         return [
             name
             for name, rule in self.spec.behaviours.items()

@@ -6,7 +6,7 @@ be made twice.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from random import Random
 from typing import Any
@@ -64,7 +64,6 @@ class ElementFormulas:
         self._file = spec_file
         self._outputs = with_named_values(spec_file.spec).outputs
         self._conditions = Conditions(spec_file.spec)
-        self._functions = evaluation_scope({}, FORMULA_FUNCTIONS)
 
     def check(self, case: Case, *runs: _InputsAndOutputs) -> None:
         """Compare the outputs of `runs` of a case bit by bit with the elements of its formulas.
@@ -142,13 +141,13 @@ class ElementFormulas:
     def _scope(
         self, call: Call, inputs: Mapping[str, Array]
     ) -> tuple[Mapping[str, IndexedInput], EvaluationScope]:
-        """Return the inputs of a call, and the functions and names that formulas use on it."""
+        """Return the inputs of a call, and the names that formulas use on it."""
         tensors = _indexed_inputs(call, inputs)
         arguments = {
             name: IndexedInputs(item) if isinstance(item, list) else item
             for name, item in group_variadic(tensors).items()
         }
-        return tensors, {**self._functions, **self._conditions.names(call), **arguments}
+        return tensors, {**self._conditions.names(call), **arguments}
 
     def _described(self, call: Call) -> list[tuple[int, int]]:
         """Return for each output the position of its description, and its number among these."""
@@ -207,6 +206,12 @@ def _index_values(coordinates: _Coordinates) -> tuple[ElementwiseValues, ...]:
     return tuple(ElementwiseValues(indices) for indices in grid)
 
 
+@cache
+def _formula_functions(rank: int) -> EvaluationScope:
+    """Return the functions that formulas of an output of `rank` dimensions call."""
+    return evaluation_scope({}, {**FORMULA_FUNCTIONS, **candidate_functions(rank)})
+
+
 # For each element of an output, the number of the input element that it copies, and where that
 # applies: with an axis more than the output, for several candidates.
 _Sources = list[tuple[Array, Array]]
@@ -220,8 +225,7 @@ def _sources(output: Output, k: int, scope: EvaluationScope) -> _Sources | Eleme
     Raises:
         ExpressionError: the formula gives neither.
     """
-    functions = {**FORMULA_FUNCTIONS, **candidate_functions(len(scope["at"]))}
-    scope.update(evaluation_scope({}, functions))
+    scope.update(_formula_functions(len(scope["at"])))
     for name, text in output.where.items():
         scope[name] = _value(text, scope, ("outputs", k, "where", name))
     place = ("outputs", k, "element")

@@ -270,7 +270,8 @@ class ElementIndicesRole(IndexingRole):
         choice = context.choice
         n, value = choice[self.data.factor("length")], choice[self.factor("value")]
         axis, order = choice[self.data.factor("axis")], choice[self.factor("order")]
-        most = min(n, highest(choice[self.type_factor]) + 1)
+        index_type = choice[self.type_factor]
+        most = min(n, highest(index_type) + 1)
         if not self._is_distinct and shape == self.data.shape(context):
             # The same indices then suit other axes too, which a cached plan may confuse.
             most = min([most, *(extent for extent in shape if extent > 1)])
@@ -278,7 +279,12 @@ class ElementIndicesRole(IndexingRole):
         values = [0] * sum(map(len, lines))
         place = places_of(len(values))[choice[self.factor("place")]]
         for line in lines:
-            drawn = self._draw_line(context, sampler, most, len(line))
+            if order == "alike":
+                drawn = [value] * len(line)
+            elif order in ("rising", "falling"):
+                drawn = [*consecutive(order, n, len(line))]
+            else:
+                drawn = self._draw_line(sampler, index_type, n, most, len(line))
             if place in line:
                 position = line.index(place)
                 # If the tested index is elsewhere in its line, the two change places.
@@ -291,20 +297,13 @@ class ElementIndicesRole(IndexingRole):
         return tuple(values)
 
     def _draw_line(
-        self, context: BuildContext, sampler: Sampler, most: int, count: int
+        self, sampler: Sampler, index_type: str, n: int, most: int, count: int
     ) -> list[int]:
-        """Draw the indices of one line, below `most`."""
-        choice = context.choice
-        n, order = choice[self.data.factor("length")], choice[self.factor("order")]
-        if order == "alike":
-            return [choice[self.factor("value")]] * count
-        if order in ("rising", "falling"):
-            return [*consecutive(order, n, count)]
+        """Draw the indices of one line into a dimension of n elements, below `most`."""
         if self._is_distinct:
             indices = distinct(sampler, most)[:count]
         else:
             indices = tuple(sampler.between(0, most - 1) for _ in range(count))
-        index_type = choice[self.type_factor]
         if not self.negative or lowest(index_type) == 0:
             return [*indices]
         return [i - n * sampler.between(0, int(fits(index_type, i - n))) for i in indices]
@@ -322,6 +321,7 @@ class ElementIndicesRole(IndexingRole):
         n, count = data.shape[axis], indices.shape[axis]
         rows = [tuple(values[k] for k in line) for line in lines_along(indices.shape, axis)]
         is_line = bool(rows) and count > 1
+        rising, falling = (consecutive(order, n, count) for order in ("rising", "falling"))
         levels = {
             self.factor("count"): levels_where(
                 {
@@ -339,8 +339,8 @@ class ElementIndicesRole(IndexingRole):
             self.factor("order"): levels_where(
                 {
                     "drawn": True,
-                    "rising": is_line and all(r == consecutive("rising", n, count) for r in rows),
-                    "falling": is_line and all(r == consecutive("falling", n, count) for r in rows),
+                    "rising": is_line and all(r == rising for r in rows),
+                    "falling": is_line and all(r == falling for r in rows),
                     "alike": is_line and len({*values}) == 1,
                 }
             ),

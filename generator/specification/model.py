@@ -45,7 +45,11 @@ def _with_role(plain: type[SpecModel]) -> BeforeValidator:
         if "role" not in value:
             _require_role(value, plain)
         else:
-            known = {**role_classes(), **(info.context or {}).get("roles", {})}
+            own = (info.context or {}).get("roles", {})
+            known = {**ROLES, **own}
+            if value["role"] not in known:
+                # To find what is installed takes longer than to read a spec.
+                known = {**role_classes(), **own}
             if value["role"] not in known:
                 raise ValueError(f"a role: {', '.join(known)}")
             kind = known[value["role"]]

@@ -1,8 +1,9 @@
 """Generates a suite from specs; the number of worker processes does not affect its bytes."""
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -68,8 +69,11 @@ def generate_suite_files(
         raise OpcertError(f"unknown profile '{profile}'; expected {', '.join(others)} or {last}")
     parts: list[OperatorPart] = []
     mistakes: list[Mistake] = []
-    generate_part = partial(_generate_part, profile=profile, seed=seed)
-    results = _map_in_processes(generate_part, [spec.path for spec in specs], jobs)
+    results: Iterator[OperatorPart | list[Mistake]]
+    if jobs <= 1:
+        results = (_generate_part(spec, profile, seed) for spec in specs)
+    else:
+        results = _map_in_processes([spec.path for spec in specs], profile, seed, jobs)
     for spec, part in zip(specs, results, strict=True):
         if isinstance(part, list):
             mistakes += part
@@ -81,27 +85,49 @@ def generate_suite_files(
     return suite_files(profile, seed, parts)
 
 
-def _generate_part(path: Path, profile: str, seed: int) -> OperatorPart | list[Mistake]:
-    """Return one operator's part of the suite, or the mistakes in its spec."""
-    # Takes a path: a spec has functions, such as its reference, that cannot be pickled.
+@contextmanager
+def _rare_garbage_collection() -> Iterator[None]:
+    """Collect garbage a hundred times less often.
+
+    Cases live until they are written, and have no cycles: to visit all of them again and again
+    takes a fifteenth of the time.
+    """
+    first, *others = gc.get_threshold()
+    gc.set_threshold(100 * first, *others)
     try:
-        spec_file = read_spec(path)
-        vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
-        return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
+        yield
+    finally:
+        gc.set_threshold(first, *others)
+
+
+def _generate_part(spec_file: SpecFile, profile: str, seed: int) -> OperatorPart | list[Mistake]:
+    """Return one operator's part of the suite, or the mistakes in its spec."""
+    try:
+        with _rare_garbage_collection():
+            vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
+            return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
+    except SpecError as error:
+        return error.mistakes
+
+
+def _generate_part_of(path: Path, profile: str, seed: int) -> OperatorPart | list[Mistake]:
+    """Return what `_generate_part` does, for the spec at `path`."""
+    try:
+        return _generate_part(read_spec(path), profile, seed)
     except SpecError as error:
         return error.mistakes
 
 
 def _map_in_processes(
-    generate_part: Callable[[Path], OperatorPart | list[Mistake]], paths: Sequence[Path], jobs: int
+    paths: Sequence[Path], profile: str, seed: int, jobs: int
 ) -> Iterator[OperatorPart | list[Mistake]]:
-    """Yield the results in the order of `paths`."""
-    if jobs <= 1:
-        yield from map(generate_part, paths)
-        return
+    """Yield the parts of the specs at `paths`, in this order."""
     # Spawned rather than forked: the caller may have threads.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         # A long spec takes long; if it started last, it would run alone at the end.
         longest_first = sorted(paths, key=lambda path: -path.stat().st_size)
-        futures = {path: pool.submit(generate_part, path) for path in longest_first}
+        # A spec has functions, such as its reference, that cannot be pickled.
+        futures = {
+            path: pool.submit(_generate_part_of, path, profile, seed) for path in longest_first
+        }
         yield from (futures[path].result() for path in paths)

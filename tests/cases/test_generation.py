@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def mistakes_with(folder: Path, old: str, new: str) -> str:
     return str(caught.value)
 
 
-def arguments(call: Call) -> dict[str, Any]:
+def arguments(call: Call) -> Mapping[str, Any]:
     return call.arguments
 
 
