@@ -71,7 +71,8 @@ def _outer_strides_of_indices(data: Array, indices: Array, axis: int) -> Array:
     outer = np.indices(indices.shape)[:axis]
     rows = np.ravel_multi_index(tuple(outer), indices.shape[:axis]) if axis else 0
     within = np.ravel_multi_index(tuple(places[axis:]), data.shape[axis:])
-    return data.ravel()[(rows * block + within) % data.size]
+    result: Array = data.ravel()[(rows * block + within) % data.size]
+    return result
 
 
 def _offsets(most: int) -> Fault:
