@@ -28,11 +28,9 @@ def pad_1(
         require(pads.ndim == 1, f"pad-1/{name}-rank", text)
         require(len(counts) == data.ndim, f"pad-1/{name}-length", text)
         require(all(count >= 0 for count in counts), f"pad-1/{name}-not-negative", text)
-        left = [n - count for count, n in zip(counts, data.shape, strict=False)]
-        is_inner = pad_mode != "reflect" or all(n >= 1 for n in left)
-        require(is_inner, f"pad-1/{name}-reflect", text)
-        is_within = pad_mode != "symmetric" or all(n >= 0 for n in left)
-        require(is_within, f"pad-1/{name}-symmetric", text)
+        left = min((n - count for count, n in zip(counts, data.shape, strict=False)), default=1)
+        require(pad_mode != "reflect" or left >= 1, f"pad-1/{name}-reflect", text)
+        require(pad_mode != "symmetric" or left >= 0, f"pad-1/{name}-symmetric", text)
     extents = [*zip(pads_begin.tolist(), data.shape, pads_end.tolist(), strict=True)]
     output = np.zeros([sum(extent) for extent in extents], data.dtype)
     if pad_mode == "constant":
