@@ -63,13 +63,14 @@ def operators() -> list[str]:
 def facts(operator: str) -> list[str]:
     """Return the cells that follow from the spec alone: lines and rules.
 
-    Lines of examples and ambiguities do not count.
+    Blank lines, and those of examples and ambiguities, do not count.
     """
     path = SPECS[operator.partition("/")[2]]
     parts = re.split(r"^(?=\w+:)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     counted = [part for part in parts if not part.startswith(UNCOUNTED)]
     rules = yaml.safe_load(path.read_text(encoding="utf-8"))["rules"]
-    return [str(sum(len(part.splitlines()) for part in counted)), str(len(rules))]
+    lines = [line for part in counted for line in part.splitlines() if line.strip()]
+    return [str(len(lines)), str(len(rules))]
 
 
 def cases(operator: str) -> str:
