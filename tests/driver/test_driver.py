@@ -51,7 +51,7 @@ def test_it_passes_driver_check(driver: Path) -> None:
 
 
 def test_exploration_finds_no_counterexample(driver: Path) -> None:
-    explored = list(explore(f"driver:'{driver}'", operator="*[VG]*", minutes=0.05))
+    explored = list(explore(f"driver:'{driver}'", operator="*/[VG]*-[18]", minutes=0.05))
     assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
     assert [each.counterexample for each in explored] == [None, None]
     assert all(each.tried > each.declined for each in explored)

@@ -15,7 +15,7 @@ from opcert.specification import find_spec_files, read_specs_in
 from opcert.suite import FileContents, Suite, generate, generate_suite_files, write_suite
 from tests.small_suite import GLOB, contents, files, other_files
 
-SPEC = next(path for path in find_spec_files(None) if path.parent.name == "directml")
+SPEC = next(path for path in find_spec_files(None) if path.stem == "DML_OPERATOR_SPLIT")
 
 
 @pytest.fixture
