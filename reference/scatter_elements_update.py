@@ -20,7 +20,6 @@ def scatter_elements_update_3(
     Raises:
         RuleBroken: the call violates a rule of the document.
     """
-    require(data.dtype != np.bool_, f"{_SLUG}/data-type", "data of bool")
     types = f"updates of {updates.dtype}, data of {data.dtype}"
     require(updates.dtype == data.dtype, f"{_SLUG}/updates-type", types)
     require(is_integer(indices), f"{_SLUG}/indices-type", f"indices of {indices.dtype}")
