@@ -189,7 +189,7 @@ def _input_array(name: str, tensor: Tensor, baseline: Vector | None) -> Array:
         second_half = array.reshape(-1)[array.size // 2 :]
         second_half[...] = invert_bits(second_half)
         return array
-    if baseline is not None and baseline.case.call.inputs.get(name) is tensor:
+    if baseline is not None and baseline.case.call.inputs.get(name) == tensor:
         return baseline.inputs[name]
     return materialize(tensor)
 

@@ -82,7 +82,7 @@ class LengthsRole(ListRole):
         places = {"first": "at the first place", "last": "at the last place"}
         yield Factor.of_names(self.factor("place"), places)
         # Only several lengths reveal that they are taken in another order, or by another stride.
-        # With the level `any`, there may be one.
+        # With the level `any`, there is at most one, or no element that it concerns.
         others = {"varied": "", "alike": f"{self.name} all the same", "any": ""}
         yield Factor.of_names(self.factor("others"), others)
         yield self.layout_factor()
@@ -98,11 +98,12 @@ class LengthsRole(ListRole):
             lambda others, value, n: others == "zero" and value != n, others, value, length
         )
 
-        def is_single(others: str, position: int, rank: int) -> bool:
-            ends = {"tall": 0, "long": rank - 1, "wide": rank - 1}
+        def is_single(others: str, position: int, axis: int, rank: int) -> bool:
+            rest = [k for k in range(rank) if k != axis]
+            ends = {"tall": rest[0], "long": rest[-1], "wide": rest[-1], "huge": rest[-1]}
             return others not in ("varied", "equal", "same") and ends.get(others) != position
 
-        extents = (others, self._each.position_factor, rank)
+        extents = (others, self._each.position_factor, data.factor("axis"), rank)
         own = self.factor("others")
         yield forbid(lambda level, *extents: (level == "any") != is_single(*extents), own, *extents)
         for factor, plain in (("place", "first"), ("layout", "c")):
@@ -151,7 +152,7 @@ class LengthsRole(ListRole):
         levels = {
             "varied": len(lengths) > 1 and (not are_alike or n == 1),
             "alike": are_alike,
-            "any": True,
+            "any": len(lengths) < 2 or not call.inputs[self.data.name].size,
         }
         return ObservedLevels(values, {self.factor("others"): levels_where(levels)})
 

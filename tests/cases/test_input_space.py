@@ -153,8 +153,8 @@ def test_a_level_sees_the_values_of_earlier_factors() -> None:
 
 
 def test_expressions_see_the_names_of_levels_and_the_constants() -> None:
-    call = called(attributes={"axis": "[level.layout, NAMES['f32']]"})
-    assert call.attributes == {"axis": [levels()[0]["layout"], "FLOAT"]}
+    call = called(attributes={"axis": "1", "mode": "level.layout", "name": "NAMES['f32']"})
+    assert call.attributes == {"axis": 1, "mode": levels()[0]["layout"], "name": "FLOAT"}
 
 
 def test_an_argument_that_is_none_is_omitted() -> None:

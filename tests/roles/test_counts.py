@@ -156,7 +156,7 @@ def test_a_mode_limits_counts(tmp_path: Path) -> None:
     at_limit = set()
     for call in assert_observed(spec, rows=300):
         word = call.attributes.get("how", "inner")
-        offset = {"free": 1 << 16, "inner": -1, "whole": 0}[word]
+        offset = {"free": 1 << 17, "inner": -1, "whole": 0}[word]
         room = [
             n + offset - count
             for count, n in zip(

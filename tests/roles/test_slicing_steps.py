@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from opcert.specification import Spec
+from opcert.specification import Spec, with_named_values
 from tests.roles.made_up import assert_observed, mistakes, read
 
 SPEC = """\
@@ -41,7 +41,8 @@ def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
 
 def test_named_values_become_variables_of_shapes(tmp_path: Path) -> None:
     spec: Spec = read(tmp_path, SPEC)
-    assert spec.outputs[0].shape == (
+    assert spec.outputs[0].shape == "data.shape[:len(marked)]"
+    assert with_named_values(spec).outputs[0].shape == (
         "[(data.shape[:len(marked)]) for marked in "
         "[[k for k in range(start.size) if 1 in new[k:k + 1]]]][0]"
     )
