@@ -3,6 +3,7 @@
 Cases and vectors of one operator at a time are kept, for they are large.
 """
 
+from collections.abc import Iterable
 from functools import cache, lru_cache
 
 import pytest
@@ -21,6 +22,19 @@ CORE = [name.partition("/")[2] for name in CORE_OPERATORS]
 # All the tests of a module with one spec run before those with the next.
 each_spec = pytest.mark.parametrize("name", SPECS, scope="module")
 each_core_spec = pytest.mark.parametrize("name", CORE, scope="module")
+
+
+def at_length(arguments: str, rows: Iterable[tuple[str, ...]]) -> pytest.MarkDecorator:
+    """Try operators, by id or file, each first in its row; those the core suite lacks are slow.
+
+    It is for tests that take long with an operator: most of them generate its suite.
+    """
+    core = {*CORE, *CORE_OPERATORS}
+    marked = [pytest.param(*row, marks=() if row[0] in core else pytest.mark.slow) for row in rows]
+    return pytest.mark.parametrize(arguments, marked, scope="module")
+
+
+each_spec_at_length = at_length("name", zip(SPECS))
 
 
 @cache

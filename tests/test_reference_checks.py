@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from opcert.arrays import Array
 from opcert.reference import RuleBroken
 from opcert.specification import read_specs_in
@@ -121,7 +119,7 @@ class Weakened(Right):
         return outputs
 
 
-@pytest.mark.parametrize(("operator", "rule"), sorted(set(checks())))
+@shipped.at_length("operator, rule", sorted(set(checks())))
 def test_a_case_turns_red_without_the_check(operator: str, rule: str) -> None:
     suite = shipped.suite(operator)
     certification = Certification(Weakened(operator, rule), suite)

@@ -14,7 +14,7 @@ from opcert.cases import Case, Conditions, generate_cases, levels_by_factor, mut
 from opcert.cases.negative import MAX_PER_AMBIGUITY, MAX_PER_STRATUM
 from opcert.errors import SpecError
 from opcert.specification import SpecFile, read_spec
-from tests.shipped import SPECS, cases, each_spec, spec
+from tests.shipped import SPECS, cases, each_spec_at_length, spec
 
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]
 
@@ -82,14 +82,14 @@ def owner(case: Case) -> str:
     return case.id.partition("/")[2].partition(".")[0]
 
 
-@each_spec
+@each_spec_at_length
 def test_ids_are_unique_and_begin_with_the_slug(name: str) -> None:
     ids = [case.id for case in cases(name)]
     assert len(ids) == len(set(ids))
     assert all(case_id.startswith(f"{spec(name).spec.slug}/") for case_id in ids)
 
 
-@each_spec
+@each_spec_at_length
 def test_the_id_of_a_covering_case_is_a_digest_of_its_levels(name: str) -> None:
     covering = [case for case in cases(name) if case.levels]
     assert covering
@@ -100,7 +100,7 @@ def test_the_id_of_a_covering_case_is_a_digest_of_its_levels(name: str) -> None:
         assert case.id == f"{spec(name).spec.slug}/valid-{first}-{second}-{end}"
 
 
-@each_spec
+@each_spec_at_length
 def test_a_covering_case_records_the_level_of_every_factor(name: str) -> None:
     for case in cases(name):
         if case.place == ("cases", "draw") and case.baseline is None:
@@ -109,7 +109,7 @@ def test_a_covering_case_records_the_level_of_every_factor(name: str) -> None:
             assert case.levels == {}
 
 
-@each_spec
+@each_spec_at_length
 def test_examples_come_first_and_baselines_before_their_changes(name: str) -> None:
     examples = [example.id for example in spec(name).spec.examples]
     assert [case.example.id for case in cases(name) if case.example] == examples
@@ -121,7 +121,7 @@ def test_examples_come_first_and_baselines_before_their_changes(name: str) -> No
         before.add(case.id)
 
 
-@each_spec
+@each_spec_at_length
 def test_baselines_are_valid_and_unambiguous(name: str) -> None:
     conditions, known = Conditions(spec(name).spec), by_id(cases(name))
     for case in cases(name):
@@ -134,7 +134,7 @@ def test_baselines_are_valid_and_unambiguous(name: str) -> None:
             assert conditions.ambiguity(baseline.call) is None
 
 
-@each_spec
+@each_spec_at_length
 def test_a_negative_case_has_a_baseline_and_violates_exactly_its_rule(name: str) -> None:
     conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
     for case in cases(name):
@@ -145,7 +145,7 @@ def test_a_negative_case_has_a_baseline_and_violates_exactly_its_rule(name: str)
             assert case.rules == (case.violated_rule,)
 
 
-@each_spec
+@each_spec_at_length
 def test_a_negative_case_differs_from_its_baseline_in_few_arguments(name: str) -> None:
     known = by_id(cases(name))
     rules = {spec(name).spec.full_id(rule.id): rule for rule in spec(name).spec.rules}
@@ -158,7 +158,7 @@ def test_a_negative_case_differs_from_its_baseline_in_few_arguments(name: str) -
             assert 1 <= len(differences(case.call, baseline.call)) <= most, case.id
 
 
-@each_spec
+@each_spec_at_length
 def test_each_requirement_is_violated_and_each_ambiguity_touched(name: str) -> None:
     parts, names = spec(name).spec, {case.id.rpartition("-")[0] for case in changed_cases(name)}
     numbers = Counter(map(owner, changed_cases(name)))
@@ -176,7 +176,7 @@ def test_each_requirement_is_violated_and_each_ambiguity_touched(name: str) -> N
         assert {parts.full_id(f"{id_}.{each}") for each in violations} <= names
 
 
-@each_spec
+@each_spec_at_length
 def test_a_stratum_has_few_cases(name: str) -> None:
     mutations = {mutation.name: mutation for mutation in mutations_of(spec(name).spec)}
     strata: Counter[tuple[str, str, str]] = Counter()
@@ -188,7 +188,7 @@ def test_a_stratum_has_few_cases(name: str) -> None:
     assert max(strata.values()) <= MAX_PER_STRATUM["core"]
 
 
-@each_spec
+@each_spec_at_length
 def test_many_valid_cases_serve_as_baselines(name: str) -> None:
     baselines = {case.baseline for case in cases(name) if case.baseline}
     assert len(baselines) > (50 if name in FEWER_STRATA else 60)
@@ -204,14 +204,14 @@ def test_a_case_that_touches_an_ambiguity_is_no_baseline(tmp_path: Path) -> None
     assert all(known[case.baseline or ""].ambiguity is None for case in changed)
 
 
-@each_spec
+@each_spec_at_length
 def test_a_case_is_marked_with_the_ambiguity_that_it_touches(name: str) -> None:
     conditions = Conditions(spec(name).spec)
     for case in cases(name):
         assert case.ambiguity == conditions.ambiguity(case.call)
 
 
-@each_spec
+@each_spec_at_length
 def test_a_valid_case_names_its_rules_and_behaviours(name: str) -> None:
     conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
     for case in cases(name):
@@ -220,7 +220,7 @@ def test_a_valid_case_names_its_rules_and_behaviours(name: str) -> None:
             assert case.rules == tuple(f"{slug}/{rule}" for rule in expected)
 
 
-@each_spec
+@each_spec_at_length
 def test_arguments_are_those_of_the_spec_in_its_order(name: str) -> None:
     parts = spec(name).spec
     for case in cases(name):
@@ -231,7 +231,7 @@ def test_arguments_are_those_of_the_spec_in_its_order(name: str) -> None:
             assert list(arguments) == [key for key in declared if key in arguments]
 
 
-@each_spec
+@each_spec_at_length
 def test_patterns_are_seeded_by_the_id_of_the_case_or_of_its_baseline(name: str) -> None:
     for case in cases(name):
         for argument, tensor in case.call.inputs.items():

@@ -17,6 +17,7 @@ from tests import shipped
 
 SPECS = {each.spec.operator: each for each in read_specs_in(None)}
 each_spec = pytest.mark.parametrize("name", SPECS)
+each_spec_at_length = shipped.at_length("name", zip(SPECS))
 
 FACTORS = {
     "type": "T",
@@ -238,7 +239,7 @@ def stored_calls(name: str) -> list[tuple[Mapping[str, str], Call]]:
     return [(case.levels, stored_call(operator, case)) for case in drawn[::3]]
 
 
-@each_spec
+@each_spec_at_length
 def test_each_case_of_a_core_suite_exhibits_its_levels(name: str) -> None:
     subject = Observer(SPECS[name].spec)
     for levels, stored in stored_calls(name):
@@ -255,7 +256,7 @@ def test_every_factor_of_a_shipped_spec_can_be_observed(name: str) -> None:
 OF_ANY_CALL = {("indices_order", "drawn"), ("target_shape_new", "drawn")}
 
 
-@each_spec
+@each_spec_at_length
 def test_no_level_is_exhibited_everywhere(name: str) -> None:
     """A level that any call exhibits tests nothing, unless it is the ordinary one."""
     subject = Observer(SPECS[name].spec)

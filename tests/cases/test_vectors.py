@@ -13,19 +13,19 @@ from opcert.arrays.patterns import special_bits
 from opcert.cases import Vector, generate_cases, make_vectors
 from opcert.errors import SpecError
 from opcert.specification import call_reference, read_spec
-from tests.shipped import cases, each_spec, spec, vectors
+from tests.shipped import cases, each_spec_at_length, spec, vectors
 
 
 def described(array: Array) -> tuple[str, tuple[int, ...], bytes]:
     return str(array.dtype), array.shape, array.tobytes()
 
 
-@each_spec
+@each_spec_at_length
 def test_every_case_has_its_vector_in_order(name: str) -> None:
     assert [vector.case for vector in vectors(name)] == list(cases(name))
 
 
-@each_spec
+@each_spec_at_length
 def test_the_inputs_are_of_the_types_and_shapes_of_the_call(name: str) -> None:
     for vector in vectors(name):
         tensors = vector.case.call.inputs
@@ -35,7 +35,7 @@ def test_the_inputs_are_of_the_types_and_shapes_of_the_call(name: str) -> None:
             assert array.shape == tensors[argument].shape
 
 
-@each_spec
+@each_spec_at_length
 def test_arrays_have_the_values_that_the_call_states(name: str) -> None:
     for vector in vectors(name):
         for argument, tensor in vector.case.call.inputs.items():
@@ -45,7 +45,7 @@ def test_arrays_have_the_values_that_the_call_states(name: str) -> None:
                 assert vector.inputs[argument].tobytes() == stated
 
 
-@each_spec
+@each_spec_at_length
 def test_golden_outputs_are_those_of_the_reference(name: str) -> None:
     for vector in vectors(name):
         if vector.case.violated_rule is None:
@@ -54,7 +54,7 @@ def test_golden_outputs_are_those_of_the_reference(name: str) -> None:
             assert [*map(described, outputs)] == [*map(described, vector.outputs)]
 
 
-@each_spec
+@each_spec_at_length
 def test_the_reference_leaves_its_arguments_as_they_were(name: str) -> None:
     for vector in vectors(name):
         if vector.case.violated_rule is None:
@@ -66,7 +66,7 @@ def test_the_reference_leaves_its_arguments_as_they_were(name: str) -> None:
                 assert inputs[argument].tobytes() == array.tobytes()
 
 
-@each_spec
+@each_spec_at_length
 def test_golden_outputs_share_no_memory_with_inputs_or_each_other(name: str) -> None:
     for vector in vectors(name):
         for i, output in enumerate(vector.outputs):
@@ -74,13 +74,13 @@ def test_golden_outputs_share_no_memory_with_inputs_or_each_other(name: str) -> 
             assert not any(np.shares_memory(output, other) for other in others)
 
 
-@each_spec
+@each_spec_at_length
 def test_a_negative_case_has_no_golden_outputs(name: str) -> None:
     for vector in vectors(name):
         assert vector.case.violated_rule is None or vector.outputs == []
 
 
-@each_spec
+@each_spec_at_length
 def test_the_reference_rejects_a_negative_case_for_its_rule(name: str) -> None:
     for vector in vectors(name):
         if vector.case.violated_rule is not None:
@@ -90,7 +90,7 @@ def test_the_reference_rejects_a_negative_case_for_its_rule(name: str) -> None:
             assert getattr(caught.value, "rule", None) == vector.case.violated_rule
 
 
-@each_spec
+@each_spec_at_length
 def test_a_case_shares_unchanged_arrays_with_its_baseline(name: str) -> None:
     known = {vector.case.id: vector for vector in vectors(name)}
     for vector in vectors(name):
@@ -101,14 +101,14 @@ def test_a_case_shares_unchanged_arrays_with_its_baseline(name: str) -> None:
                 assert (baseline.inputs.get(argument) is vector.inputs[argument]) == unchanged
 
 
-@each_spec
+@each_spec_at_length
 def test_unrelated_cases_share_no_arrays(name: str) -> None:
     valid = [vector for vector in vectors(name) if vector.case.baseline is None]
     arrays = [id(array) for each in valid for array in (*each.inputs.values(), *each.outputs)]
     assert len(arrays) == len(set(arrays))
 
 
-@each_spec
+@each_spec_at_length
 def test_every_type_has_special_values_in_a_golden_output(name: str) -> None:
     bits_by_type: dict[str, set[int]] = {}
     for vector in vectors(name):

@@ -328,6 +328,7 @@ FAULTS: dict[str, Compute] = {
 }
 
 
+@pytest.mark.slow
 def test_the_reference_has_no_fault() -> None:
     assert first_failure(OPERATOR, partial(right, OPERATOR)) is None
 

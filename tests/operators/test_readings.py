@@ -40,6 +40,8 @@ from tests.operators.readings import (
     steps_of,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def spec_file(operator: str) -> SpecFile:
@@ -91,7 +93,6 @@ def test_a_backend_with_the_other_reading_of_every_ambiguity_is_conformant(opera
     assert answered == {ambiguity.id for ambiguity in spec.call_ambiguities}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operator: str) -> None:
     """Of the calls that break a requirement, a suite has a few; another seed has others."""

@@ -10,6 +10,7 @@ import pytest
 from opcert.arrays import Array
 from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
 
+pytestmark = pytest.mark.slow
 OPERATOR = "openvino/Reshape-1"
 # Returns the sizes of the output for the shape of data, the target and the flag.
 Sizes = Callable[[Sequence[int], list[int], bool], Sequence[int]]

@@ -9,6 +9,7 @@ import pytest
 from opcert.arrays import Array
 from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
 
+pytestmark = pytest.mark.slow
 OPERATOR = "openvino/Split-1"
 # Returns the parts of data along an axis, counted from the front; the last argument has the right
 # ones.

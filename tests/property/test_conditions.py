@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -179,7 +178,7 @@ def calls(draw: st.DrawFn, judge: Judges) -> tuple[dict[str, Array], dict[str, A
     return inputs, attributes
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@shipped.at_length("operator", zip(OPERATORS))
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_the_reference_rejects_what_the_conditions_reject(
@@ -195,7 +194,7 @@ def test_the_reference_rejects_what_the_conditions_reject(
     assert (named in broken) if broken else (named == "")
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@shipped.at_length("operator", zip(OPERATORS))
 def test_both_agree_on_every_case_of_a_core_suite(operator: str) -> None:
     judge = judges(operator)
     conditions = Conditions(judge.spec_file.spec)
