@@ -31,12 +31,13 @@ def pad_1(
         left = min((n - count for count, n in zip(counts, data.shape, strict=False)), default=1)
         require(pad_mode != "reflect" or left >= 1, f"pad-1/{name}-reflect", text)
         require(pad_mode != "symmetric" or left >= 0, f"pad-1/{name}-symmetric", text)
+    if pad_mode == "constant" and pad_value is not None:
+        require(pad_value.dtype == data.dtype, "pad-1/value-type", pad_value.dtype.name)
+        require(pad_value.ndim == 0, "pad-1/value-shape", f"{pad_value.shape}")
     extents = [*zip(pads_begin.tolist(), data.shape, pads_end.tolist(), strict=True)]
     output = np.zeros([sum(extent) for extent in extents], data.dtype)
     if pad_mode == "constant":
         if pad_value is not None:
-            require(pad_value.dtype == data.dtype, "pad-1/value-type", pad_value.dtype.name)
-            require(pad_value.ndim == 0, "pad-1/value-shape", f"{pad_value.shape}")
             output[...] = pad_value
         output[tuple(slice(begin, begin + n) for begin, n, _ in extents)] = data
     elif data.size:
