@@ -48,14 +48,15 @@ def test_the_grade_follows_from_the_verdicts(verdicts: list[Made], grade: str | 
 
 
 def test_the_counts_add_up_by_status_and_by_operator() -> None:
-    found = certify("reference", operator="directml/*")
+    found = certify("reference", operator="directml/DML_OPERATOR_SPLIT")
     assert sum(found.counts.values()) == len(found.verdicts)
     assert found.operators["directml/DML_OPERATOR_SPLIT"] == found.counts
 
 
 def test_the_same_run_gives_the_same_certificate_but_for_the_date() -> None:
     first, second = (
-        json.loads(certify("reference", operator="directml/*").to_json()) for _ in "ab"
+        json.loads(certify("reference", operator="directml/DML_OPERATOR_SPLIT").to_json())
+        for _ in "ab"
     )
     for each in (first, second):
         del each["platform"]["date"]

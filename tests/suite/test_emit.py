@@ -20,7 +20,7 @@ OPERATOR = "directml/DML_OPERATOR_SPLIT"
 
 @cache
 def spec() -> SpecFile:
-    (spec_file,) = read_specs_in(None, "directml/*")
+    (spec_file,) = read_specs_in(None, "directml/DML_OPERATOR_SPLIT")
     return spec_file
 
 
