@@ -381,6 +381,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shift")
 
 
+@cache
 def spec_and_cases(operator: str, folder: Path) -> tuple[SpecFile, list[Case]]:
     """Return the spec without examples and laws, and some small, valid cases of no ambiguity."""
     if operator == SHIFT:
