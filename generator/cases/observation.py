@@ -144,7 +144,8 @@ class Observation:
             return level in self._levels[factor]
         written = self._written.get(factor, "")
         if isinstance(written, str):
-            observed = self._values[factor]
+            # A role may have no value at a point, such as the step that slices no axis.
+            observed = self._values.get(factor)
             expected = self._level_value(self._observer.levels[factor][level])
             if expected is None:
                 return False
