@@ -308,12 +308,6 @@ class ElementIndicesRole(IndexingRole):
             return [*indices]
         return [i - n * sampler.between(0, int(fits(index_type, i - n))) for i in indices]
 
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return the first, middle and last place, and the first axis unless `along` names one."""
-        places = sorted({*places_of(call.inputs[self.name].size).values()})
-        axis = {"axis": 0} if self.along is None else {}
-        return [{self.factor("place"): place, **axis} for place in places]
-
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the index at the place of `point` as the tested index."""
         indices, values = call.inputs[self.name], self.values_in(call)
