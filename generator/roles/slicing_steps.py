@@ -186,8 +186,10 @@ class SlicingStepsRole(SlicePartRole):
     def derived_factors(self) -> Iterator[DerivedFactor]:
         """Derive how much of the axis is selected."""
         if self.part == "start":
-            depends_on = (*self._slice_factors, LevelName(self._parts[1]._value_factor))
-            yield DerivedFactor(self.factor("selects"), selection, depends_on, vectorised=True)
+            stop = LevelName(self._parts[1]._value_factor)
+            yield DerivedFactor(
+                self.factor("selects"), selection, (*self._slice_factors, stop), vectorised=True
+            )
 
     def steps(self, context: BuildContext) -> Sequence[SlicingStep]:
         """Return what each step does, drawn once for all arguments."""
