@@ -61,12 +61,11 @@ _FEW = 6
 
 
 class ElementIndicesRole(IndexingRole):
-    """Indices with a value for each element: a tensor with the rank of data.
+    """Indices into an axis of data, one for each element: a tensor with the rank of data.
 
-    The other coordinates of an element are its own. Off the axis, the extents are those of
-    data, and along it any; with `within`, all of them are at most those of data. If indices that
-    are `repeated` in one line along the axis are `undefined`, an ambiguity states what they leave
-    open.
+    Where an index is gives the coordinates on the other axes. The extents are those of data, but
+    any along the axis; with `within`, none of them exceeds that of data. If indices that are
+    `repeated` in one line along the axis are `undefined`, an ambiguity states what they leave open.
     """
 
     role: Literal["element_indices"]
