@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 import pytest
 
 from opcert.cases import Case, Vector, generate_cases, make_vectors
-from opcert.specification import SpecFile, find_spec_files, read_spec
+from opcert.specification import SpecFile, files, find_spec_files
 from opcert.specs import CORE_OPERATORS
 from opcert.suite import Suite
 from tests.faults.finding import core_suite
@@ -40,7 +40,7 @@ each_spec_at_length = at_length("name", zip(SPECS))
 @cache
 def spec(name: str) -> SpecFile:
     """Return the spec of an operator, named as its file."""
-    return read_spec(SPECS[name])
+    return files.read_spec(SPECS[name])
 
 
 @cache
