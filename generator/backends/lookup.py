@@ -79,8 +79,9 @@ def _find(name: str) -> Any:
         module = _import_module(name, module_name) if path is None else import_file(path)
     if not hasattr(module, attribute):
         candidates = [key for key, value in vars(module).items() if hasattr(value, "run")]
-        # A file beside the user may have the name of an installed module.
-        hint = _suggestion(name) or did_you_mean(attribute, candidates)
+        # A file in the current folder may have the name of an installed module.
+        expected = "; expected a class, a factory or an object with run()"
+        hint = _suggestion(name) or did_you_mean(attribute, candidates) or expected
         raise BackendError(f"backend '{name}': {module_name} has no '{attribute}'{hint}")
     return getattr(module, attribute)
 

@@ -117,6 +117,8 @@ def _parse_json(content: bytes, path: Path) -> Any:
             raise ValueError(f"{text} is not a JSON number")
         return number
 
+    if not content.strip():
+        raise OpcertError(f"{path}: is empty; {_EXPECTED}")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

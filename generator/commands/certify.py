@@ -126,7 +126,7 @@ def certify(
         raise OpcertError("--quiet and --verbose contradict each other; choose one")
     # Resolved before the backend runs, which may change the current folder.
     folder = None if out is None else out.absolute()
-    resumed = _resumable(folder, selected) if resume and folder is not None else ()
+    former = _former_certificates(folder, selected) if resume and folder is not None else {}
     # Before a suite is generated, which may take long.
     targets = (
         {}
@@ -159,7 +159,7 @@ def certify(
         targets=targets,
         copies={name: source.content for name, source in sources.items()},
         signer=signer,
-        resumed=resumed,
+        former=former,
         as_json=as_json,
         quiet=quiet,
         verbose=verbose,
@@ -177,31 +177,31 @@ def _load_signer(path: Path) -> "Sign":
     return signer
 
 
-def _resumable(out: Path, selected: "Sequence[Configuration]") -> "Sequence[Configuration]":
-    """Return the configurations that have a certificate to resume; the others start anew.
+def _former_certificates(
+    out: Path, selected: "Sequence[Configuration]"
+) -> "Mapping[str, Certificate]":
+    """Return the certificates to resume by configuration; other configurations start anew.
 
     Raises:
-        OpcertError: no configuration has a certificate.
+        OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    from opcert.certificate import CERTIFICATE_FILE
+    from opcert.certificate import CERTIFICATE_FILE, read_certificate
 
-    resumable = [
-        configuration
-        for configuration in selected
-        if (out / configuration.name / CERTIFICATE_FILE).exists()
-    ]
-    if not resumable:
-        path = certificate_file(out / selected[0].name)
-        raise OpcertError(f"{path}: No such file; expected the certificate to continue")
-    return resumable
+    files = {each.name: out / each.name / CERTIFICATE_FILE for each in selected}
+    existing = {name: file for name, file in files.items() if file.exists()}
+    if not existing:
+        first = files[selected[0].name]
+        certificate_file(first.parent)
+        raise OpcertError(f"{first}: No such file; expected the certificate to continue")
+    return {name: read_certificate(file) for name, file in existing.items()}
 
 
 @dataclass(frozen=True)
 class _Request:
     """The arguments of the command line, prepared.
 
-    `certify` runs a configuration. `targets` are the paths of certificates by configuration; beside
-    each are `copies` of claim and waivers.
+    `certify` runs a configuration. `targets` are the paths of certificates by configuration, and
+    `former` the certificates to resume. The folder of each gets `copies` of claim and waivers.
     """
 
     certify: "Callable[..., Certificate]"
@@ -210,7 +210,7 @@ class _Request:
     targets: "Mapping[str, Path]"
     copies: "Mapping[str, bytes]"
     signer: "Sign | None"
-    resumed: "Sequence[Configuration]"
+    former: "Mapping[str, Certificate]"
     as_json: bool
     quiet: bool
     verbose: bool
@@ -242,14 +242,13 @@ class _Request:
         from opcert.certificate import (
             CertificationInterrupted,
             UnusedWaiverError,
-            read_certificate,
         )
         from opcert.report import conclusion_line, console, print_certificate
 
-        former, interrupted = None, False
+        interrupted = False
         target = self.targets.get(configuration.name)
-        if target is not None and configuration in self.resumed:
-            former = read_certificate(target)
+        former = self.former.get(configuration.name)
+        if former is not None:
             count = former.counts["not-run"] or "no"
             self._announce(f"{count} of {len(former.verdicts)} cases left to run")
         try:

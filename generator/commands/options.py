@@ -44,7 +44,7 @@ def read_profile(text: str) -> Profile:
     """Return the profile with this name.
 
     Raises:
-        OpcertError: there is none.
+        OpcertError: no profile has it.
     """
     if text not in [*Profile]:
         *others, last = Profile
@@ -249,7 +249,9 @@ def _print_marked(word: str, colour: str, text: str) -> None:
     from rich.text import Text
 
     line = Text.assemble("opcert: ", (f"{word}:", f"bold {colour}"), f" {printable_line(text)}")
-    Console(stderr=True).print(line, soft_wrap=True)
+    console = Console(stderr=True)
+    # In a file, a message stays one line.
+    console.print(line, soft_wrap=not console.is_terminal)
 
 
 def worker_count() -> int:

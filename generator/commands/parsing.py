@@ -18,7 +18,7 @@ _DRIVER_COMMAND = "driver-check"
 
 
 class Command(TyperCommand):
-    """A command that says how to mend a wrong call, and refuses repeated options."""
+    """A command that explains what to change in a wrong call, and refuses repeated options."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the command line.
@@ -29,12 +29,7 @@ class Command(TyperCommand):
         try:
             _, surplus, parameters = self.make_parser(ctx).parse_args(args=list(args))
         except _CLICK_EXCEPTION as error:
-            name = getattr(error, "option_name", None)
-            options = [name for parameter in self.get_params(ctx) for name in parameter.opts]
-            if name is None or name in options:
-                raise
-            hint = _quoting_hint(self.name, args, name) or _near(name, options, ctx)
-            raise OpcertError(f"unknown option '{name}'{hint}") from None
+            raise OpcertError(_option_mistake(self, ctx, error, args)) from None
         if surplus and not ctx.resilient_parsing:
             hint = _quoting_hint(self.name, args, surplus[0]) or _see_help(ctx)
             raise OpcertError(f"unexpected argument '{surplus[0]}'{hint}")
@@ -70,6 +65,18 @@ class CommandGroup(TyperGroup):
 
     # The names of the commands by the heading of their group.
     groups: Mapping[str, Sequence[str]] = {}
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse the command line up to the command.
+
+        Raises:
+            OpcertError: it has an unknown option.
+        """
+        try:
+            self.make_parser(ctx).parse_args(args=list(args))
+        except _CLICK_EXCEPTION as error:
+            raise OpcertError(_option_mistake(self, ctx, error, args)) from None
+        return super().parse_args(ctx, args)
 
     def main(  # type: ignore[override]
         self,
@@ -134,21 +141,31 @@ def _print_click_error(error: Any) -> int:
         else:
             text = f"missing argument {parameter.metavar}"
     else:
-        text = error.format_message().rstrip(".")
-        text = text[:1].lower() + text[1:]
+        text = _own_form(error)
     print_error(OpcertError(f"{text}{_see_help(error.ctx)}"))
     return ExitCode.INVALID_INPUT
 
 
-def _see_help(ctx: typer.Context | None) -> str:
-    return "" if ctx is None else f"; see `{ctx.command_path} --help`"
-
-
-def _near(name: str, options: list[str], ctx: typer.Context) -> str:
+def _option_mistake(command: Any, ctx: typer.Context, error: Any, args: Sequence[str]) -> str:
+    """Return a message about an unknown option, or one whose value is missing or surplus."""
+    options = [name for parameter in command.get_params(ctx) for name in parameter.opts]
+    name = getattr(error, "option_name", None)
+    if name is None or name in options:
+        return f"{_own_form(error)}{_see_help(ctx)}"
     # The dashes would make any two options similar.
     words = {option.lstrip("-"): option for option in options}
-    matches = get_close_matches(name.lstrip("-"), words, n=1)
-    return f"; did you mean '{words[matches[0]]}'?" if matches else _see_help(ctx)
+    near = [words[word] for word in get_close_matches(name.lstrip("-"), words, n=1)]
+    hint = f"; did you mean '{near[0]}'?" if near else _see_help(ctx)
+    return f"unknown option '{name}'{_quoting_hint(command.name, args, name) or hint}"
+
+
+def _own_form(error: Any) -> str:
+    text: str = error.format_message().rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _see_help(ctx: typer.Context | None) -> str:
+    return "" if ctx is None else f"; see `{ctx.command_path} --help`"
 
 
 def _quoting_hint(command: str | None, args: Sequence[str], surplus: str) -> str:
