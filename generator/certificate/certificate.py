@@ -21,7 +21,7 @@ from opcert.verdicts import (
     unverified_reasons,
 )
 
-SCHEMA = 4
+SCHEMA = 5
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -237,6 +237,11 @@ class Certificate(StrictModel):
             name: {status: counts[status] for status in STATUSES}
             for name, counts in statuses.items()
         }
+
+    @property
+    def seconds(self) -> float:
+        """The time of all calls with their checks, without start and confirmation."""
+        return sum(verdict.seconds for verdict in self.verdicts)
 
     @cached_property
     def counts(self) -> dict[Status, int]:
