@@ -1,4 +1,4 @@
-"""The section of a report on one cause of failures: smallest case, confirmation, program."""
+"""The section of a report on one cause of failures: a case, confirmation, program."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,6 @@ from opcert.verdicts import (
     Status,
     Verdict,
     calls_of_case,
-    representative_verdict,
 )
 
 # The maximum number of similar cases that a section lists.
@@ -43,7 +42,8 @@ class CauseSection:
 
     Attributes:
         count: How many cases fail, as "3 cases".
-        case: The smallest failing case, to which `call`, `expected`, `detail` and `program` belong.
+        title: The cause as a sentence.
+        case: Its representative, to which `call`, `expected`, `detail` and `program` belong.
         rules: The rules that the case violates or exhibits; none for a breach of the `contract`.
         detail: The observation, without the printed output of the backend, which is in `log`.
         excerpt: The elements around the first difference; `excerpt_summary` locates them.
@@ -76,11 +76,12 @@ class CauseSection:
 
 def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> CauseSection:
     """Return the section of a cause; `cases` are those of the suite."""
-    verdict = representative_verdict(cause, certificate.reproductions, cases)
+    by_case = {verdict.case: verdict for verdict in certificate.verdicts}
+    verdict = by_case[cause.representative]
     operator, case = cases[verdict.case]
     call = operator.describe_call(case)
-    contract = BACKEND_CONTRACT.get(cause.kind, "") if cause.kind else ""
-    rules = [case.violated_rule] if case.violated_rule else [cause.rule]
+    contract = BACKEND_CONTRACT.get(verdict.kind, "") if verdict.kind else ""
+    rules = [case.violated_rule] if case.violated_rule else verdict.rules[:1]
     cited_rules = {
         rule: operator.index.rules[rule] for rule in rules if rule in case.rules and not contract
     }
@@ -89,12 +90,12 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
     # The section has separate fields for the call and the printed output.
     detail = [line for line in lines if line != f"    in {call}" and not line.startswith(_PRINTED)]
     excerpt = certificate.excerpts.get(case.id)
-    similar = [other.case for other in cause.verdicts if other is not verdict]
+    similar = [other for other in cause.cases if other != verdict.case]
     return CauseSection(
         operator=cause.operator,
         status=verdict.status,
-        title=f"{cause.rule or cause.operator}: {cause.kind or cause.status}",
-        count=f"{len(cause.verdicts)} case{'s' * (len(cause.verdicts) > 1)}",
+        title=cause.sentence,
+        count=f"{len(cause.cases)} case{'s' * (len(cause.cases) > 1)}",
         case=case.id,
         call=call,
         expected=_describe_expected(operator, case),

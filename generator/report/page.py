@@ -11,7 +11,7 @@ from opcert.report.cause_section import CauseSection, cause_section
 from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, describe_rejections
 from opcert.scope import Waiver
 from opcert.suite import IndexedCase, Suite
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict, group_by_cause
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict
 
 _STATUS_EXPLANATIONS: Mapping[Status, str] = {
     "unsupported": "the backend declares that it does not support the call, or declines it",
@@ -199,7 +199,7 @@ class ReportPage:
         """A section for each cause of failures, the most severe first."""
         return [
             cause_section(cause, self.certificate, self._suite.cases)
-            for cause in group_by_cause(self.certificate.verdicts)
+            for cause in self.certificate.causes
         ]
 
     @property
