@@ -42,5 +42,6 @@ def certificate(
         files={},
         excerpts={},
         reproductions={},
+        causes=(),
         verdicts=tuple(verdicts),
     )

@@ -9,7 +9,6 @@ from opcert.certificate import Certificate
 from opcert.programs import case_reason
 from opcert.report.cause_section import expectation, failure_program, observation_lines
 from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
-from opcert.report.standin import causes_of
 from opcert.report.tallies import STATUS_MARKS
 from opcert.suite import Suite
 from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict
@@ -40,7 +39,7 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
     """Return what the list of cases shows and filters."""
     operators, kinds, rules = _Numbering(), _Numbering(), _Numbering()
     levels = {level: number for number, level in enumerate(suite.feature_levels)}
-    numbered = enumerate(causes_of(certificate, suite), 1)
+    numbered = enumerate(certificate.causes, 1)
     cause_numbers = {
         case: number for number, cause in numbered for case in (*cause.cases, *cause.attributed)
     }
@@ -141,7 +140,7 @@ def _programs(certificate: Certificate, suite: Suite) -> list[tuple[Verdict, str
     """Return the failures whose programs the report has, with the programs."""
     verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
     programs = []
-    for cause in causes_of(certificate, suite):
+    for cause in certificate.causes:
         for case in cause.cases[:_PROGRAMS_OF_A_CAUSE]:
             operator, _ = suite.cases[case]
             program = failure_program(certificate, operator, verdicts[case])

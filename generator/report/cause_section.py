@@ -17,11 +17,11 @@ from opcert.programs import (
     write_program,
 )
 from opcert.report.explanations import meaning_of_failure
-from opcert.report.standin import Cause
 from opcert.run import FATAL_OUTCOMES, ExcerptRow, excerpt_rows
 from opcert.suite import ErratumText, IndexedCase, OperatorSuite, RuleText, Suite
 from opcert.verdicts import (
     BACKEND_CONTRACT,
+    Cause,
     ReproducedCall,
     Reproduction,
     SerializedCall,
@@ -90,12 +90,12 @@ def cause_section(
     cited_rules = {} if contract else {rule: operator.index.rules[rule] for rule in case.rules}
     observed, printed = observation_lines(verdict)
     excerpt = certificate.excerpts.get(case.id)
+    # The figures stand at the end of the sentence, in parentheses.
     sentence, _, figures = cause.sentence.rpartition(" (")
     return CauseSection(
         number=number,
         operator=cause.operator,
         status=verdict.status,
-        # The figures stand at the end of the sentence, in parentheses.
         sentence=sentence or cause.sentence,
         figures=figures.removesuffix(")") if sentence else "",
         kinds={kind: meaning_of_failure(kind) for kind in cause.kinds},

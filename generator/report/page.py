@@ -13,7 +13,6 @@ from opcert.report.cause_section import CauseSection, cause_section
 from opcert.report.command_line import command_line
 from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
 from opcert.report.scope_section import ScopePart, scope_parts
-from opcert.report.standin import causes_of
 from opcert.report.tallies import Tally, count_statuses, describe_rejections
 from opcert.scope import Waiver
 from opcert.suite import IndexedCase, Suite
@@ -239,7 +238,7 @@ class ReportPage:
             cause_section(
                 number, cause, verdicts[cause.representative], self.certificate, self._suite
             )
-            for number, cause in enumerate(causes_of(self.certificate, self._suite), 1)
+            for number, cause in enumerate(self.certificate.causes, 1)
         ]
 
     @property

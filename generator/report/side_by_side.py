@@ -6,8 +6,7 @@ from functools import cached_property
 
 from opcert.certificate import Certificate
 from opcert.report.tallies import Tally, count_statuses
-from opcert.report.standin import Cause, causes_of
-from opcert.verdicts import FAILURE_STATUSES, Verdict
+from opcert.verdicts import FAILURE_STATUSES, Cause, Verdict
 
 
 @dataclass(frozen=True)
@@ -124,15 +123,13 @@ def _cause_changes(
     """Return the new, the mended and the remaining causes of `other`, compared with `first`."""
     new, remaining = [], []
     continued: set[int] = set()
-    for cause in causes_of(other.certificate):
-        same = [
-            i for i, former in enumerate(causes_of(first.certificate)) if _is_same(former, cause)
-        ]
+    for cause in other.certificate.causes:
+        same = [i for i, former in enumerate(first.certificate.causes) if _is_same(former, cause)]
         continued.update(same)
-        before = sum(len(causes_of(first.certificate)[i].cases) for i in same)
+        before = sum(len(first.certificate.causes[i].cases) for i in same)
         (remaining if same else new).append(CauseChange(cause, before, len(cause.cases)))
     mended = []
-    for i, cause in enumerate(causes_of(first.certificate)):
+    for i, cause in enumerate(first.certificate.causes):
         # What the other run did not select, or does not support, is not mended.
         passing = any(
             (verdict := other.verdicts.get(case)) is not None and verdict.status == "pass"

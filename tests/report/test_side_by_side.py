@@ -87,42 +87,50 @@ def cause_of(*cases: str, factor: str = "axis", level: str = "last", kind: str =
     )
 
 
-def with_causes(verdicts: Sequence[Verdict], *causes: Cause) -> Certificate:
-    return certificate(verdicts).replace(causes=causes)
+def with_causes(passing: Sequence[str], *causes: Cause) -> Certificate:
+    """Return a certificate in which the cases of the causes fail."""
+    failing = [named(case, "fail", "value") for cause in causes for case in cause.cases]
+    return certificate([*map(named, passing), *failing]).replace(causes=causes)
 
 
 def test_a_cause_is_new_mended_or_remains() -> None:
-    verdicts = [named(f"a/{i}") for i in range(6)]
     mended, remaining = cause_of("a/0", "a/1"), cause_of("a/2", "a/3", level="first")
     new = cause_of("a/4", level="middle")
-    before = with_causes(verdicts, mended, remaining)
-    after = with_causes(verdicts, new, cause_of("a/2", level="first"))
+    before = with_causes(["a/4"], mended, remaining)
+    after = with_causes(["a/0", "a/1", "a/3"], new, cause_of("a/2", level="first"))
     (changes,) = SideBySide([before, after]).changes
     assert [change.cause for change in changes.new] == [new]
     assert [change.cause for change in changes.mended] == [mended]
-    ((change,)) = changes.remaining
+    (change,) = changes.remaining
     assert (change.before, change.after) == (2, 1)
 
 
 def test_a_cause_remains_if_its_condition_changes_but_half_of_its_cases_still_fail() -> None:
     before = with_causes([], cause_of("a/0", "a/1", "a/2", "a/3"))
-    after = with_causes([], cause_of("a/0", "a/1", factor="rank"))
+    after = with_causes(["a/2", "a/3"], cause_of("a/0", "a/1", factor="rank"))
     (changes,) = SideBySide([before, after]).changes
     assert not changes.new
+    assert not changes.mended
     assert len(changes.remaining) == 1
 
 
+def test_a_cause_of_another_kind_is_another_cause() -> None:
+    before = with_causes([], cause_of("a/0"))
+    after = with_causes(["a/0"], cause_of("a/1", kind="accepted"))
+    (changes,) = SideBySide([before, after]).changes
+    assert len(changes.new) == len(changes.mended) == 1
+
+
 def test_a_cause_whose_cases_did_not_pass_is_not_mended() -> None:
-    before = with_causes([named("a/0", "fail", "value")], cause_of("a/0"))
+    before = with_causes([], cause_of("a/0"))
     for verdicts in ([], [named("a/0", "unsupported")]):
-        (changes,) = SideBySide([before, with_causes(verdicts)]).changes
+        (changes,) = SideBySide([before, certificate(verdicts)]).changes
         assert not changes.mended
 
 
 def test_new_causes_come_first_then_mended_ones_and_their_cases_unfold() -> None:
-    verdicts = [named("a/0"), named("a/1")]
-    before = with_causes(verdicts, cause_of("a/0"))
-    after = with_causes(verdicts, cause_of("a/1", level="first"))
+    before = with_causes(["a/1"], cause_of("a/0"))
+    after = with_causes(["a/0"], cause_of("a/1", level="first"))
     text = " ".join(parsed(html([before, after])).text.split())
     new, mended = text.index("New causes: 1"), text.index("Mended causes: 1")
     assert new < text.index("whenever the axis is first") < text.index("a/1") < mended
