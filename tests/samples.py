@@ -58,12 +58,6 @@ def right() -> Certificate:
 
 
 @cache
-def all_operators() -> Certificate:
-    """The certificate of the faulty backend for a case of each type of every operator."""
-    return certify(Faulty(), suite(), case="*")
-
-
-@cache
 def run_of_faulty() -> Certificate:
     """The certificate of the faulty backend."""
     return certify(Faulty(), suite(), operator="directml/DML_OPERATOR_SPLIT")

@@ -121,7 +121,8 @@ def _cause_changes(
     first: Column, other: Column
 ) -> tuple[list[CauseChange], list[CauseChange], list[CauseChange]]:
     """Return the new, the mended and the remaining causes of `other`, compared with `first`."""
-    new, remaining = [], []
+    new: list[CauseChange] = []
+    remaining: list[CauseChange] = []
     continued: set[int] = set()
     for cause in other.certificate.causes:
         same = [i for i, former in enumerate(first.certificate.causes) if _is_same(former, cause)]

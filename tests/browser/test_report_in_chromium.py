@@ -209,8 +209,8 @@ def test_everything_in_a_section_expands_and_collapses(page: Any) -> None:
 
 
 def test_a_program_is_copied(browser: Any, paths: dict[str, Path]) -> None:
-    options = {"permissions": ["clipboard-read", "clipboard-write"]}
-    with opened(browser, paths["faulty"], **options) as found:
+    permissions = ["clipboard-read", "clipboard-write"]
+    with opened(browser, paths["faulty"], permissions=permissions) as found:
         button = found.get_by_role("button", name="Copy the program").first
         button.click()
         found.get_by_text("Copied", exact=True).wait_for()
