@@ -1,6 +1,6 @@
 """The role `descriptor`: a record with the sizes and the element type of the output."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -87,6 +87,15 @@ class DescriptorRole(RecordRole):
         else:
             sizes = context.evaluate(str(self.extents))
         return self.record(context, sizes)
+
+    def following(self, call: Call, evaluate: Callable[[str], Any]) -> dict[str, Any] | None:
+        """Return the record with the sizes and the type that follow from other arguments."""
+        names = self._signature.constants[self.type_names]
+        element_type = self.data.tensor_of(call).type
+        if self.extents is None or element_type not in names:
+            return None
+        sizes = [*evaluate(self.extents)]
+        return {self.sizes: sizes, self.element_type: names[element_type]}
 
     def _draw_sizes(
         self, windows: WindowsRole, context: BuildContext, sampler: Sampler

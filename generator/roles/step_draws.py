@@ -24,7 +24,7 @@ SIZES = ("one", "two", "three", "beyond", "most", "past_u8", "past_u32")
 # Cut to 8 or 16 bits, 2^32 + 1 is 1 too; the greatest start backwards is the last index anyway.
 ONLY_IN_FULL = {
     "start": ("past_u8", "u32_max", "least"),
-    "stop": ("past_u8", "first_from_end"),
+    "stop": ("past_u8",),
     "step": ("past_u8",),
 }
 
