@@ -125,9 +125,13 @@ class Reduction:
         self._conditions = Conditions(spec_file.spec)
         self._formulas = ElementFormulas(spec_file)
 
-    def reduce(self, start: Candidate, seconds: float = SECONDS) -> Candidate | None:
-        """Return the smallest call found that fails as `start` does, or None if none is smaller."""
-        best, deadline = start, time.monotonic() + seconds
+    def reduce(self, start: Candidate, seconds: float | None = None) -> Candidate | None:
+        """Return the smallest call found that fails as `start` does, or None if none is smaller.
+
+        It takes `seconds`, by default `SECONDS`.
+        """
+        best = start
+        deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
         steps = self.steps(start)
         progress = bool(steps)
         while progress and not is_small(steps[0]):
