@@ -1,6 +1,6 @@
 """Neighbours of calls in one attribute: in its numbers, its axis or its bits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -59,17 +59,10 @@ def negated_axis(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
 
 
 def effective_attribute(
-    name: str,
-    outputs: Outputs,
-    call: Call,
-    others: Sequence[Call],
+    name: str, outputs: Outputs, call: Call, others: Sequence[Call]
 ) -> Iterator[Call]:
     """Yield calls with the attribute of another call, if the outputs have other shapes then."""
-    shapes = [output.shape for output in outputs(call)]
-    for changed in other_attribute(name, call, others):
-        with suppress(ExpressionError, Inapplicable):
-            if [output.shape for output in outputs(changed)] != shapes:
-                yield changed
+    return _with_other_shapes(outputs, call, other_attribute(name, call, others))
 
 
 def other_bits(name: str, outputs: Outputs, call: Call, _: Sequence[Call]) -> Iterator[Call]:
@@ -79,10 +72,18 @@ def other_bits(name: str, outputs: Outputs, call: Call, _: Sequence[Call]) -> It
     """
     mask = call.attributes.get(name, [])
     pairs = [(i, j) for j in range(len(mask)) for i in range(j) if mask[i] != mask[j]]
+    masks = (
+        [1 - bit if k in flipped else bit for k, bit in enumerate(mask)]
+        for flipped in (*((k,) for k in range(len(mask))), *pairs)
+    )
+    changed = (Call(call.inputs, {**call.attributes, name: bits}) for bits in masks)
+    return _with_other_shapes(outputs, call, changed)
+
+
+def _with_other_shapes(outputs: Outputs, call: Call, changed: Iterable[Call]) -> Iterator[Call]:
+    """Yield those of the `changed` calls whose outputs have other shapes than those of `call`."""
     shapes = [output.shape for output in outputs(call)]
-    for flipped in (*((k,) for k in range(len(mask))), *pairs):
-        bits = [1 - bit if k in flipped else bit for k, bit in enumerate(mask)]
-        changed = Call(call.inputs, {**call.attributes, name: bits})
+    for other in changed:
         with suppress(ExpressionError, Inapplicable):
-            if [output.shape for output in outputs(changed)] != shapes:
-                yield changed
+            if [output.shape for output in outputs(other)] != shapes:
+                yield other
