@@ -136,6 +136,6 @@ def assert_fails(suite: Path, reference: str, old: str, new: str) -> None:
     assert reference.count(old) == 1, old
     names: dict[str, Any] = {}
     exec(reference.replace(old, new), names)  # noqa: S102 -- the text of a test
-    certificate = certify(Backend(names["up"]), suite, specs=suite.parent)
+    certificate = certify(Backend(names["up"]), suite, specs=suite.parent, stop_at_failure=True)
     assert not certificate.conformant
     assert any(verdict.status == "fail" for verdict in certificate.verdicts)
